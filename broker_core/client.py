@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Protocol
+
+log = logging.getLogger(__name__)
 
 
 class Outbound(Protocol):
@@ -106,7 +109,10 @@ class Unsent:
         self._due = self._was_due
         writes, self._writes = self._writes, []
         for write in writes:
-            write()
+            try:
+                write()
+            except Exception:
+                log.exception("queued answers of a connection could not be sent")
 
     def _end_turn(self) -> None:
         self._was_due = False

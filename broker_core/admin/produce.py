@@ -76,6 +76,8 @@ async def _published(call: Call, names: list[TopicName]) -> dict[str, Any]:
     entries = [_entry(call, message, producer, schema, version) for message in messages]
     for place, entry in zip(used, entries, strict=True):
         _check_size(call, topics[place], entry)
+    for topic in topics.values():
+        topic.check_publishable()  # its clients may have been sent elsewhere meanwhile
     written = [publish_one(topics[place], entry) for place, entry in zip(used, entries, strict=True)]
     positions = await asyncio.gather(*written)
     for place, entry in zip(used, entries, strict=True):

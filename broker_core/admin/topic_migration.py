@@ -17,7 +17,7 @@ from broker_core.admin.targets import one_topic
 from broker_core.errors import InvalidRequest
 from broker_core.policies.json_values import mapping, string
 from broker_core.policies.migration import Destination
-from broker_core.security.operations import on_topic
+from broker_core.security.operations import SUPER_USER, on_topic
 from broker_core.topic.migration import Phase
 
 _OF_A_PARTITIONED_TOPIC = "Migration of a partitioned topic is not allowed: migrate its partitions"
@@ -63,7 +63,7 @@ ROUTES = (
         "POST",
         _PATH,
         persistent_only(set_phase, "Migration"),
-        on_topic("TERMINATE"),
+        SUPER_USER,  # clients send their credentials to the address
         body=obj(phase=STRING, brokerServiceUrl=STRING, brokerServiceUrlTls=STRING),
     ),
 )

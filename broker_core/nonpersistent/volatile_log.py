@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.storage.block import EMPTY, Block
@@ -159,8 +159,8 @@ class VolatileLog:
 
     # Properties and closing
 
-    async def set_properties(self, properties: dict[str, str]) -> None:
-        self.properties = dict(properties)
+    async def store_properties(self, changed: Mapping[str, str]) -> None:
+        self.properties = {**self.properties, **changed}
 
     def unfence(self) -> None:
         pass

@@ -58,14 +58,16 @@ class Turnstile:
 
     def _open(self) -> None:
         """After what has arrived, and after a rest if that was a message."""
+        while self._waiting and self._waiting[0].done():  # its work was canceled
+            self._waiting.popleft()
+        if not self._waiting:
+            return
         if self._rests < RESTS and any(urgent() for urgent in self._urgent):
             self._rests += 1
             self._loop.call_later(REST_SECONDS, self._open)
             return
         self._rests = 0
-        turn = self._waiting.popleft()
-        if not turn.done():  # its work was not canceled
-            turn.set_result(None)
+        self._waiting.popleft().set_result(None)
         if self._waiting:  # not before the loop has looked around, after that turn
             self._loop.call_soon(self._loop.call_soon, self._open)
 
@@ -104,12 +106,20 @@ async def entered() -> Turns:
 
 
 async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """Yields the items one by one, and yields to the event loop after every turn of work on them."""
+    """For reports. Yields the items one by one, and yields to the event loop after every turn of work on them."""
+    turns = Turns()
+    for item in items:
+        await turns.pause()
+        yield item
+
+
+async def in_short_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
+    """For work that messages wait for, such as a checkpoint: `in_turns`, but never behind reports, and without rests."""
     now = time.perf_counter
     turn_ends = now() + TURN_SECONDS
     for item in items:
         if now() >= turn_ends:
-            await turnstile().wait()
+            await asyncio.sleep(0)
             turn_ends = now() + TURN_SECONDS
         yield item
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import in_short_turns
 from broker_core.storage import changes
 from broker_core.storage.catalog import Catalog
 from broker_core.storage.cursor import ManagedCursor
@@ -48,7 +48,7 @@ class AckJournal:
         self._spawn(self._write_all(list(self._dirty.items())))
 
     async def _write_all(self, dirty: list[tuple[ManagedCursor, int]]) -> None:
-        async for cursor, owner in in_turns(dirty):
+        async for cursor, owner in in_short_turns(dirty):
             self.write(owner, cursor)
 
     async def written(self) -> None:
@@ -78,7 +78,7 @@ class AckJournal:
 
     async def _measure_all(self) -> None:
         while self._unmeasured and not self._closed:
-            async for cursor in in_turns(list(self._unmeasured)):
+            async for cursor in in_short_turns(list(self._unmeasured)):
                 if not self._closed:
                     await self._measure_one(cursor)
                 del self._unmeasured[cursor]

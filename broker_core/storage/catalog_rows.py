@@ -3,7 +3,7 @@
 import json
 from functools import partial
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import in_short_turns
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_batches import encode_batches
@@ -16,7 +16,7 @@ def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
     rows += [delete("managed_ledger", i) for i in catalog.removed]
     rows += [delete("ledger", i) for i in catalog.removed_ledgers]
     rows += [delete("trimmed", i) for i in catalog.removed]
-    changed = [catalog.infos[i] for i in catalog.changed]
+    changed = [catalog.infos[i] for i in catalog.changed if i in catalog.infos]
     rows += [_managed_ledger_row(info) for info in changed]
     rows += [put("trimmed", info.id, info.trimmed_messages) for info in changed if info.trimmed_messages]
     rows += [ledger_row(catalog.owners.pop(ledger.id), ledger) for ledger in catalog.changed_ledgers.values()]
@@ -36,10 +36,10 @@ async def add_cursor_rows(catalog: Catalog, rows: list[RowChange]) -> None:
     journal, and repeating them in order ends in the same state. What changes meanwhile is for the next checkpoint. A
     failure in between loses nothing, because a cursor counts as clean only once its rows are in the list.
     """
-    async for cursor_id in in_turns(list(catalog.removed_cursors)):
+    async for cursor_id in in_short_turns(list(catalog.removed_cursors)):
         rows += [delete(table, cursor_id) for table in ("cursor", "ack_window", "ack_batches")]
         catalog.removed_cursors.discard(cursor_id)
-    async for cursor_id in in_turns(list(catalog.changed_cursors)):
+    async for cursor_id in in_short_turns(list(catalog.changed_cursors)):
         cursor = catalog.changed_cursors.pop(cursor_id, None)
         if cursor is not None:  # else it was deleted meanwhile
             rows += _cursor_rows(catalog.owners.pop(cursor_id), cursor)

@@ -6,7 +6,7 @@ A durable cursor is in the catalog and in the journal; a non-durable one lives i
 import asyncio
 from collections.abc import Callable
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import in_short_turns
 from broker_core.storage import changes
 from broker_core.storage.catalog import CursorInfo, ManagedLedgerInfo
 from broker_core.storage.cursor import ManagedCursor
@@ -38,7 +38,7 @@ class CursorList:
 
     async def load(self) -> None:
         """Opens the durable cursors that the catalog has. Call it once, before anything else."""
-        async for info in in_turns(list(self._info.cursors.values())):
+        async for info in in_short_turns(list(self._info.cursors.values())):
             cursor = self.by_name[info.name] = ManagedCursor(self, info, durable=True)
             cursor.prepare_backlog()  # what cannot be known at once is measured in the background
 

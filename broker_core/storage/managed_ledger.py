@@ -8,10 +8,10 @@ States (`refusal` says why appends fail): open -> fenced (a write failed) -> ope
 any -> closed. A full disk refuses appends too, but heals by itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import in_short_turns
 from broker_core.storage import changes, retention
 from broker_core.storage.arrival_times import ArrivalTimes
 from broker_core.storage.block import EMPTY, Block, EntryRun
@@ -165,12 +165,25 @@ class ManagedLedger:
     def terminated(self) -> Position | None:
         return self.info.terminated
 
-    async def set_properties(self, properties: dict[str, str]) -> None:
-        """Replaces them; durable on return."""
-        self.info.properties = dict(properties)
+    async def store_properties(self, changed: Mapping[str, str]) -> None:
+        """Adds them, or replaces those of the same names; durable on return. Raises StorageError: nothing has changed.
+
+        A caller that is canceled leaves them in force, because the record is on its way to the disk.
+        """
+        if isinstance(self._writer.refusal, Closed):
+            raise self._writer.refusal
+        before = self.info.properties
+        self.info.properties = {**before, **changed}
         self._writer.register()
         self._services.catalog.changed.add(self.info.id)
-        await self._journal.synced(changes.change("properties", self.info.id, properties=properties))
+        try:
+            await self._journal.synced(changes.change("properties", self.info.id, properties=self.info.properties))
+        except Exception:
+            now = self.info.properties
+            mine = {name for name, value in changed.items() if now.get(name) == value}
+            others = {name: value for name, value in now.items() if name not in mine}
+            self.info.properties = others | {name: before[name] for name in mine & before.keys()}
+            raise
 
     # ---- read
 
@@ -306,7 +319,7 @@ class ManagedLedger:
             return
         self._writer.refusal = Closed(f"{self.name} is closed")
         self._writer.seal_for_good()
-        async for cursor in in_turns(list(self.cursors.values())):
+        async for cursor in in_short_turns(list(self.cursors.values())):
             cursor.write_acks()
         ledgers = list(self._ledgers.values())
         try:

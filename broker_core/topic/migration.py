@@ -128,16 +128,16 @@ class TopicMigration:
                 raise NotAllowed(f"Topic {self._context.name} was moved to {self._to}, and its clients with it")
             if self._context.log.on_disk is None:
                 raise NotAllowed("Migration of a non-persistent topic is not allowed")
-            before, self.phase, self._to = self.phase, phase, to
+            before, self.phase, self._to = (self.phase, self._to), phase, to
             try:
                 await self._apply(phase)
-            except BaseException:
-                self.phase = before
+            except Exception:  # not if this is canceled: the record is on its way to the disk
+                self.phase, self._to = before
                 raise
             finally:
                 self._tell()
-            if phase is Phase.MOVED:
-                await self._send_consumers(to, list(self._subscriptions.values()))
+                if self.phase is Phase.MOVED:
+                    self._context.spawn(self._send_consumers(to, list(self._subscriptions.values())))
 
     async def _apply(self, phase: Phase) -> None:
         """No producer joins any longer, so the record is on disk after everything that was published."""

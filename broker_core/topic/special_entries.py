@@ -37,11 +37,11 @@ class SpecialEntries:
         """
         if not self.has_chunks:
             self.has_chunks = True
-            self._spawn(self._log.set_properties({**self._log.properties, CHUNKS_PROPERTY: "true"}))
+            self._spawn(self._log.store_properties({CHUNKS_PROPERTY: "true"}))
 
     async def expect_markers(self) -> None:
         """A replicator connects: dispatchers look for markers from now on, also after a crash. Durable on return."""
         if not self.has_markers:
             self._lifecycle.check_open()
-            await self._log.set_properties({**self._log.properties, MARKERS_PROPERTY: "true"})
+            await self._log.store_properties({MARKERS_PROPERTY: "true"})
             self.has_markers = True

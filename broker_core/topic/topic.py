@@ -7,7 +7,6 @@ housekeeping waits on a timer for the next moment at which something is due.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -27,7 +26,7 @@ from broker_core.publishing.deduplication import Deduplication
 from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
-from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.rates.turns import in_short_turns, side_by_side
 from broker_core.rates.writes import Writes
 from broker_core.replication.replicated_subscriptions import MarkerCalls, ReplicatedSubscriptions
 from broker_core.replication.replicators import Replicators
@@ -74,7 +73,6 @@ class Topic:
         self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
         self.writes = Writes(services.clock, services.publish_latency)
         self.lifecycle = Lifecycle(name, ledger)
-        self._storing = asyncio.Lock()  # of properties
         self.special_entries = SpecialEntries(ledger, self.lifecycle, services.spawn)
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
         self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
@@ -124,7 +122,7 @@ class Topic:
         self.migration = TopicMigration(
             context,
             lambda: services.moves_to(self.name),
-            self._store_properties,
+            self._store_phase,
             self.producers,
             subscriptions,
             self.replicators,
@@ -173,7 +171,7 @@ class Topic:
 
     async def load(self) -> None:
         """Restores the durable subscriptions and the compacted view."""
-        async for name, cursor in in_turns(list(self.ledger.cursors.items())):
+        async for name, cursor in in_short_turns(list(self.ledger.cursors.items())):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
             elif name != deduplication_snapshot.CURSOR and not self.replicators.is_cursor(name):
@@ -233,12 +231,12 @@ class Topic:
     async def store_epoch(self, epoch: int | None) -> None:
         """Stores the topic epoch (`publishing.access`); durable on return."""
         self.lifecycle.check_open()
-        await self._store_properties({EPOCH_PROPERTY: str(epoch)})
+        await self.ledger.store_properties({EPOCH_PROPERTY: str(epoch)})
 
-    async def _store_properties(self, changed: Mapping[str, str]) -> None:
-        """Durable on return. One change at a time, because the log replaces all of them."""
-        async with self._storing:
-            await self.ledger.set_properties({**self.ledger.properties, **changed})
+    async def _store_phase(self, changed: Mapping[str, str]) -> None:
+        """The topic may have been unloaded while the change waited for its turn."""
+        self.lifecycle.check_open()
+        await self.ledger.store_properties(changed)
 
     def chunk_published(self) -> None:
         """A chunk is about to be published."""

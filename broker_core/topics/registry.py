@@ -26,7 +26,7 @@ from broker_core.errors import (
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import in_short_turns
 from broker_core.rates.writes import publish_latency
 from broker_core.replication.remote_cluster import RemoteClusters
 from broker_core.replication.services import ReplicationServices
@@ -324,7 +324,7 @@ class TopicRegistry:
         await self._load_aging(self._documents.all_persistent())
 
     async def _load_aging(self, keys: list[str]) -> None:
-        async for key in in_turns(keys):
+        async for key in in_short_turns(keys):
             if key not in self.loaded:
                 await self._load_if_aging(parse_topic(key))
 
@@ -354,7 +354,7 @@ class TopicRegistry:
         self._spawn(self._load_aging(self._persistent(namespace, topic)))
 
     async def _renew(self, topics: list[Topic]) -> None:
-        async for topic in in_turns(topics):
+        async for topic in in_short_turns(topics):
             if self.loaded.get(str(topic.name)) is topic:  # topics loaded in the meantime read the new policies
                 await topic.policies_changed()
 

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from broker_core.client import Unsent
 
 
@@ -40,3 +42,15 @@ async def test_a_block_leaves_nothing_behind_that_holds_up_the_next_turn() -> No
     unsent.add(lambda: written.append("later"))
     await asyncio.sleep(0)
     assert written == ["later"]
+
+
+async def test_a_connection_that_fails_does_not_silence_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise MemoryError
+
+    unsent, written = Unsent(), list[str]()
+    with unsent:
+        unsent.add(fail)
+        unsent.add(lambda: written.append("other"))
+    assert written == ["other"]
+    assert "queued answers of a connection could not be sent" in caplog.text

@@ -60,9 +60,10 @@ async def _subscribe(
     topic.throttles.check_subscribe(session, command.consumer_name, command.consumer_id)
     check_type(topic.dispatch, command.subType)
     await check_consumers_schema(session, topic, command)
+    _check_still_here(topic, command)
     subscription = await _subscription(session, topic, command)
     try:
-        await _attach(session, subscription, command, check_wanted)
+        await _attach(session, topic, subscription, command, check_wanted)
     finally:
         await subscription.forget_unless_used()
 
@@ -79,6 +80,12 @@ async def _check_here(session: Session, topic: Topic, command: pb.CommandSubscri
     elif not _knows_position(command):
         with contextlib.suppress(TopicFenced):  # a reader need not wait
             _check_reader(session, migration)
+
+
+def _check_still_here(topic: Topic, command: pb.CommandSubscribe) -> None:
+    """After a wait: the clients may have been sent away meanwhile, and nothing would tell this one."""
+    if command.durable:
+        topic.migration.check_consumable(command.subscription)
 
 
 def _check_reader(session: Session, migration: TopicMigration) -> None:
@@ -125,7 +132,11 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
 
 
 async def _attach(
-    session: Session, subscription: Subscription, command: pb.CommandSubscribe, check_wanted: Callable[[], None]
+    session: Session,
+    topic: Topic,
+    subscription: Subscription,
+    command: pb.CommandSubscribe,
+    check_wanted: Callable[[], None],
 ) -> None:
     if command.start_message_rollback_duration_sec:  # also of a durable subscription with other consumers
         back_ms = command.start_message_rollback_duration_sec * 1000
@@ -149,6 +160,7 @@ async def _attach(
         check_wanted()
         target = Target.of_topic(subscription.topic_name, subscription.name)
         session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)
+        _check_still_here(topic, command)
     except BrokerError:
         await consumer.close()
         raise

@@ -53,7 +53,7 @@ async def make(target: Path) -> None:
         engine = await opened(path, dataclasses.replace(CONFIG))
         await engine.metadata.put("tenant", "public", {"adminRoles": []})
         ledger = await engine.open_ledger("checkpointed")
-        await ledger.set_properties({"color": "grün"})
+        await ledger.store_properties({"color": "grün"})
         cursor = await ledger.open_cursor("s", initial=EARLIEST, properties={"a": "b"})
         first = await append(ledger, run_of(b"a", b"bb", b"", b"d", counts=[1, 2, 3, 4], times=[10, 20, 15, 30]))
         second = await append(ledger, run_of(b"e", times=[40]))

@@ -10,7 +10,7 @@ import pytest
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.engine import StorageEngine
-from broker_core.storage.errors import DiskFull, Fenced, StorageError
+from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError
 from broker_core.storage.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of, until
@@ -232,4 +232,30 @@ async def test_acks_of_a_failed_group_are_written_with_the_next_group(tmp_path: 
     cursor = (await engine.open_ledger("t")).cursors["s"]
     assert cursor.mark_delete == first
     assert list(cursor.ack_ranges()) == [(first.ledger_id, 3, 4)]
+    await engine.close()
+
+
+async def test_properties_whose_record_failed_are_not_in_force_and_never_come_into_force(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await ledger.store_properties({"phase": "in-use", "team": "a"})
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(StorageError):
+        await ledger.store_properties({"phase": "moved"})
+    disk.failures.clear()
+    assert ledger.properties == {"phase": "in-use", "team": "a"}
+    engine = await reopened(engine, tmp_path)
+    assert (await engine.open_ledger("t")).properties == {"phase": "in-use", "team": "a"}
+    await engine.close()
+
+
+async def test_a_deleted_log_stores_no_properties_so_that_checkpoints_go_on(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"one"))
+    await engine.delete_ledger("t")
+    with pytest.raises(Closed):
+        await ledger.store_properties({"phase": "moved"})
+    await engine.checkpoint()
     await engine.close()

@@ -176,7 +176,7 @@ async def test_acks_reach_the_journal_without_a_waiting_caller(tmp_path: Path) -
 async def test_names_and_properties_survive_a_crash(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("täg/😀 x")
-    await ledger.set_properties({"a": "ü"})
+    await ledger.store_properties({"a": "ü"})
     untouched = await engine.open_ledger("never used")
     assert untouched.entries == 0
     copy = crash(tmp_path)
