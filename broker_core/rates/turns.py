@@ -114,7 +114,7 @@ async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
 
 
 async def in_short_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """For work that messages wait for, such as a checkpoint: `in_turns`, but never behind reports, and without rests."""
+    """For work that messages wait for, such as a checkpoint: as `in_turns`, but before reports, and without rests."""
     now = time.perf_counter
     turn_ends = now() + TURN_SECONDS
     for item in items:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OWNER_FILE = "owner.json"
-# How long the event loop and a thread that computes wait for each other. A message takes a fraction of a millisecond,
-# and Python's own interval of 5 ms would be ten times that. A shorter one switches without need.
-SWITCH_SECONDS = 0.000_5
 
 
 def run(server: Server, announce: Callable[[dict[str, str | int]], None]) -> None:
@@ -40,7 +36,6 @@ def run(server: Server, announce: Callable[[dict[str, str | int]], None]) -> Non
 
 async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None]) -> None:
     stop = stop_on_signals()
-    sys.setswitchinterval(SWITCH_SECONDS)
     await server.start()
     urls = addresses(server)
     owner = server.directory / OWNER_FILE
