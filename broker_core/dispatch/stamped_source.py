@@ -66,8 +66,15 @@ class StampedSource:
         if not len(block):
             return block
         position, stop = Position(block.ledger_id, block.first_entry_id), block.last_entry_id + 1
-        times = await self._times.read(*position, stop) if self._times is not None else []
-        return self._with_stamps(block, await self._before(position), times)
+        return self._with_stamps(block, await self._before(position), await self._arrived(position, stop))
+
+    async def _arrived(self, position: Position, stop: int) -> Sequence[int]:
+        if self._times is None:
+            return []
+        try:
+            return await self._times.read(*position, stop)
+        except (StorageError, OSError):  # the entries themselves were read, perhaps from elsewhere
+            return []
 
     async def _before(self, position: Position) -> int | None:
         """The index of an entry's first message; None if it is not known, for a compacted entry that was trimmed."""
@@ -77,7 +84,7 @@ class StampedSource:
             return self._at[1]
         try:
             return await self._index.before(position)
-        except StorageError:  # entries before it are lost; it can be read
+        except (StorageError, OSError):  # entries before it are lost; it can be read
             return None
 
     def _with_stamps(self, block: Block, before: int | None, times: Sequence[int]) -> Block:

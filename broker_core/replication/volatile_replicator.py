@@ -1,7 +1,7 @@
 """The replicator of a non-persistent topic: it sends what arrives while the other cluster takes it, and drops the rest.
 
-At most `replicationProducerQueueSize` entries wait for their turn. What is on its way when the connection ends is lost,
-as it would be for any consumer of such a topic.
+At most `replicationProducerQueueSize` entries wait for their turn, of as many bytes as one read. What is on its way
+when the connection ends is lost, as it would be for any consumer of such a topic.
 """
 
 from __future__ import annotations
@@ -22,19 +22,25 @@ class VolatileReplicator(Replicator):
         super().__init__(*parts)
         self.dropped: Rate = Rate(self._context.clock)
         self._waiting: deque[Block] = deque()
-        self._entries = 0  # that wait
+        self._entries = self._bytes = 0  # that wait
 
     def rates(self) -> tuple[Rate, ...]:
         return *super().rates(), self.dropped
 
     def offer(self, block: Block) -> None:
         """What the topic has received now."""
-        if self.state is ReplicatorState.STARTED and self._entries + len(block) <= self._services.config.queue_size:
+        if self.state is ReplicatorState.STARTED and self._has_room(block):
             self._waiting.append(block)
             self._entries += len(block)
+            self._bytes += block.size
             self.wake()
         else:
             self._drop(block)
+
+    def _has_room(self, block: Block) -> bool:
+        config = self._services.config
+        fits = self._entries + len(block) <= config.queue_size and self._bytes + block.size <= config.read_bytes
+        return fits or not self._waiting
 
     def _existed(self) -> bool:
         """Such a topic comes and goes with its clients, so that a missing one was not deleted."""
@@ -59,12 +65,13 @@ class VolatileReplicator(Replicator):
             self._waiting.appendleft(block.slice(room, len(block)))
             block = block.slice(0, room)
         self._entries -= len(block)
+        self._bytes -= block.size
         return block
 
     def _drop_waiting(self) -> None:
         while self._waiting:
             self._drop(self._waiting.popleft())
-        self._entries = 0
+        self._entries = self._bytes = 0
 
     def _drop(self, block: Block) -> None:
         self.dropped.add(sum(block.counts), 0)

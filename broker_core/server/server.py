@@ -162,7 +162,7 @@ class Server:
         broker.service_url_tls = f"pulsar+ssl://{host}:{port_of(ports.tls)}" if ports.tls else ""
         broker.http_url_tls = f"https://{host}:{port_of(ports.web_tls)}" if ports.web_tls else ""
         for bound, one in ports.more:
-            own = "" if bound.is_wildcard else bound.host
+            own = "" if bound.is_wildcard else one.getsockname()[0]  # an IPv6 address has many spellings
             broker.bound_listeners[own, port_of([one])] = bound.listener
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
