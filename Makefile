@@ -16,7 +16,7 @@ ARGS   ?=
 .PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills stream-kills replication-kills failover powercut damage abuse crowd fuzz authorization openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml .ci/make-venv
 	@.ci/make-venv $(VENV)
