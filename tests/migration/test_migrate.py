@@ -12,6 +12,7 @@ import pytest
 from pulsar.schema import JsonSchema, Record, String
 
 from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli
 from tests.migration.clusters import Cluster, messages, unread
 from tests.official_client import connect
 
@@ -104,3 +105,28 @@ def test_a_cluster_is_not_migrated_to_itself(clusters: tuple[Cluster, Cluster]) 
     refused = clusters[0].cli("migrate", "old", "old")
     assert refused.exit_code == 2
     assert "cannot migrate from old to old: both are at" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("urls", "problem"),
+    [
+        (
+            ("https://new:8443",),
+            "cannot send clients to 'https://new:8443': it is not a pulsar:// or pulsar+ssl:// URL",
+        ),
+        (("new:6650",), "'new:6650' is not a service URL"),
+        (("pulsar://a:6650", "pulsar://b:6650"), "cannot send clients to both pulsar://a:6650 and pulsar://b:6650"),
+    ],
+)
+def test_an_address_for_clients_that_they_cannot_use_is_refused_before_the_copy(
+    tmp_path: Path, urls: tuple[str, ...], problem: str
+) -> None:
+    cli = Cli(tmp_path)
+    for number, name in enumerate(("old", "new"), 1):  # ports without a service
+        cli(
+            "--admin-url", f"http://localhost:{number}", "--url", f"pulsar://localhost:{number}", "context", "set", name
+        )
+    words = [word for url in urls for word in ("--client-url", url)]
+    refused = cli("migrate", "old", "new", "--switch", "--yes", *words)
+    assert refused.exit_code == 2
+    assert problem in refused.stderr

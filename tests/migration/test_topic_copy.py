@@ -3,6 +3,7 @@
 import contextlib
 import random
 from collections.abc import Iterator
+from contextlib import closing
 
 import pulsar
 import pytest
@@ -11,12 +12,14 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.errors import Conflict
+from pulsarctl.errors import CannotConnect, Conflict
 from pulsarctl.migration.endpoint import Endpoint
-from pulsarctl.migration.topic_copy import PartitionResult
+from pulsarctl.migration.switch import Destination, Switch, has_moved
+from pulsarctl.migration.topic_copy import PartitionCopy, PartitionResult
 from pulsarctl.migration.topic_setup import prepare
 from pulsarctl.settings.settings import Settings
 from tests.cutting_relay import CuttingRelay
+from tests.network_relay import NetworkRelay
 from tests.official_client import connect
 
 SCHEMES = (pulsar.CompressionType.NONE, pulsar.CompressionType.ZSTD)
@@ -153,3 +156,44 @@ def test_a_topic_with_messages_of_its_own_is_not_written_to(
     assert [row[0] for row in read(here, topic)] == [b"mine"]
     there.close()
     here.close()
+
+
+class FailingSwitch(Switch):
+    """Loses the admin API of the source at one of its methods."""
+
+    def __init__(self, part: PartitionCopy, relay: NetworkRelay, fails_at: str) -> None:
+        super().__init__(part.source, part.source_topic, Destination.of([part.target.settings.service_url]))
+        self._relay = relay
+        self._fails_at = fails_at
+
+    def stop_delivering(self) -> None:
+        self._fail_at("stop_delivering")
+        super().stop_delivering()
+
+    def move(self) -> None:
+        self._fail_at("move")
+        super().move()
+
+    def _fail_at(self, method: str) -> None:
+        if method == self._fails_at:
+            self._relay.__exit__()
+
+
+@pytest.mark.parametrize("fails_at", ["stop_delivering", "move"])
+def test_a_switch_that_fails_and_cannot_be_undone_says_that_the_topic_is_stopped(
+    source: EmbeddedBroker, target: EmbeddedBroker, topic: str, fails_at: str
+) -> None:
+    there = connect(source.service_url)
+    there.subscribe(topic, "keeper").close()
+    there.create_producer(topic).send(b"one")
+    with NetworkRelay(source.http_url.replace("http://", "pulsar://")) as relay:
+        relayed = Settings(service_url=source.service_url, web_url=relay.url.replace("pulsar://", "http://"))
+        (part,) = prepare(Endpoint("source", relayed, 30.0), topic, endpoint("target", target), topic)
+        with pytest.raises(CannotConnect) as caught:
+            part.copy(lambda entries, size: None, switch=FailingSwitch(part, relay, fails_at), verify=True)
+        assert f"{topic} is still stopped: run the same command again" in (caught.value.hint or "")
+    (part,) = prepare(endpoint("source", source), topic, endpoint("target", target), topic)
+    part.copy(lambda entries, size: None, switch=part.switch(Destination.of([target.service_url])), verify=True)
+    with closing(part.source.admin()) as admin:
+        assert has_moved(admin, topic)
+    there.close()

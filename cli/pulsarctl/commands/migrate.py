@@ -85,6 +85,7 @@ def migrate(
     here, there = endpoint(call, source), endpoint(call, target)
     if here.settings.web_url == there.settings.web_url:
         raise UsageProblem(f"cannot migrate from {source} to {target}: both are at {here.settings.web_url}")
+    to = Destination.of(client_urls or [there.settings.service_url]) if switch or client_urls else None
     with progress(call) as step:
         declared = declared_in(here, _chosen(tenants, namespaces, topics), parallel, step)
         copy = ClusterCopy(declared, here, there, parallel, step)
@@ -94,7 +95,6 @@ def migrate(
     call.notice(f"{len(copy.topics):,} topics with {entries:,} entries, {human_size(size)}")
     if call.settings.dry_run:
         return
-    to = Destination.of(client_urls or [there.settings.service_url])
     what = f"Send the clients of {source} to {target}" if switch else f"Copy from {source}"
     call.confirm(f"{what} ({len(copy.topics):,} topics with messages)?", yes=yes, several=switch)
     with orderly_end(), progress(call):

@@ -8,13 +8,15 @@ import time
 from dataclasses import dataclass
 
 from pulsarctl.admin.client import AdminClient
-from pulsarctl.errors import CliError, NotFound
+from pulsarctl.errors import CliError, NotFound, UsageProblem
 from pulsarctl.migration.endpoint import Endpoint
+from pulsarctl.settings.addresses import service_addresses
 from pulsarctl.values.clock import pause
 
 IN_USE, STOPPED, HELD, MOVED = "in-use", "stopped", "held", "moved"
 ACKNOWLEDGE_SECONDS = 10.0  # for consumers, to acknowledge what they have; then they get it again
 POLL_SECONDS = 0.1
+SCHEMES = ("pulsar", "pulsar+ssl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,26 @@ class Destination:
 
     @classmethod
     def of(cls, urls: list[str]) -> "Destination":
-        """One URL for each of the two schemes. The later one wins."""
-        by_scheme = {url.partition("://")[0]: url for url in urls}
+        """At most one URL for each of the two schemes. Raises `UsageProblem`."""
+        by_scheme: dict[str, str] = {}
+        for url in urls:
+            service_addresses(url)
+            scheme = url.partition("://")[0]
+            if scheme not in SCHEMES:
+                raise UsageProblem(
+                    f"cannot send clients to {url!r}: it is not a pulsar:// or pulsar+ssl:// URL",
+                    hint="name the target's address for clients with --client-url",
+                )
+            if scheme in by_scheme:
+                raise UsageProblem(
+                    f"cannot send clients to both {by_scheme[scheme]} and {url}", hint=f"name one {scheme}:// URL"
+                )
+            by_scheme[scheme] = url
         return cls(by_scheme.get("pulsar", ""), by_scheme.get("pulsar+ssl", ""))
 
 
 class Switch:
-    """Its methods in the order of a migration. Call `undo` if it fails before `move`."""
+    """Its methods in the order of a migration. Call `undo_after` if one fails before `move`."""
 
     def __init__(self, source: Endpoint, topic: str, to: Destination | None) -> None:
         """`to` is None if the topic is to be terminated in any case."""
@@ -40,6 +55,7 @@ class Switch:
         self._topic = topic
         self._to = to or Destination("", "")
         self._has_phases = to is not None
+        self._has_begun = False
 
     def stop_publishing(self) -> None:
         """Nothing is published to the source on return, and producers wait, or get `TopicTerminated`."""
@@ -48,8 +64,10 @@ class Switch:
             self._has_phases = self._has_phases and has_phases(admin, self._topic)
             if not self._has_phases:
                 admin.topics.terminate(self._topic)
-            elif phase_of(admin, self._topic) != HELD:
-                self._enter(admin, STOPPED)
+            else:
+                self._has_begun = True
+                if phase_of(admin, self._topic) != HELD:
+                    self._enter(admin, STOPPED)
         finally:
             admin.close()
 
@@ -67,12 +85,32 @@ class Switch:
             admin.close()
 
     def move(self) -> None:
-        """Clients go to the copy. There is no way back."""
-        self._to_phase(MOVED)
+        """Clients go to the copy. There is no way back: the answer may be lost, and the clients be there."""
+        try:
+            self._to_phase(MOVED)
+        except BaseException as error:
+            self._say_stopped(error)
+            raise
 
     def undo(self) -> None:
         """The source is in use again, unless its clients have moved or it is terminated."""
         self._to_phase(IN_USE)
+
+    def undo_after(self, error: BaseException) -> None:
+        """The same, for an error that is reported: it says so if the topic stays stopped."""
+        try:
+            self.undo()
+        except CliError:
+            self._say_stopped(error)
+
+    def _say_stopped(self, error: BaseException) -> None:
+        if not self._has_begun:
+            return
+        stopped = f"{self._topic} is still stopped: run the same command again"
+        if isinstance(error, CliError):
+            error.hint = f"{error.hint}; {stopped}" if error.hint else stopped
+        else:
+            error.add_note(stopped)
 
     def _to_phase(self, phase: str) -> None:
         if not self._has_phases:
@@ -104,11 +142,3 @@ def has_phases(admin: AdminClient, topic: str) -> bool:
 def has_moved(admin: AdminClient, topic: str) -> bool:
     """Whether the clients of the topic have gone to its copy."""
     return has_phases(admin, topic) and phase_of(admin, topic) == MOVED
-
-
-def undo_quietly(switch: Switch) -> None:
-    """After an error, which is the one to report."""
-    try:
-        switch.undo()
-    except CliError:
-        return

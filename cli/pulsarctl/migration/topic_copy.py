@@ -11,7 +11,7 @@ from pulsarctl.migration.cursor_copy import CursorCopy, subscriptions
 from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.entry_copy import Copied, EntryCopy, Step
 from pulsarctl.migration.holds import hold, release
-from pulsarctl.migration.switch import Destination, Switch, undo_quietly
+from pulsarctl.migration.switch import Destination, Switch
 from pulsarctl.raw.entry_reader import EntryReader
 
 
@@ -77,8 +77,8 @@ class PartitionCopy:
             found = self._copy_subscriptions(entries.copied)
             if comparison is not None:
                 comparison.follow(entries.copied)
-        except BaseException:
-            undo_quietly(switch)
+        except BaseException as error:
+            switch.undo_after(error)
             raise
         switch.move()
         return found
