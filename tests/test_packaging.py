@@ -17,7 +17,7 @@ PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["tool"]["hatch"]
 VERSION = r"^(__version__|version) *= *[\"']"
 TARGETS = ["demo", "test", "test-clients", "lint", "bench", "soak", "soak-messaging", "powercut", "damage", "abuse"]
 TARGETS += ["ready", "coverage", "lowest", "newest", "release", "wheel", "fuzz", "proto", "completions", "docs", "help"]
-TARGETS += ["crowd", "authorization"]
+TARGETS += ["crowd", "authorization", "migration-kills", "replication-kills", "replication-volume", "stream-kills"]
 PAGES = [
     Path("README.md"),
     Path("CONTRIBUTING.md"),
