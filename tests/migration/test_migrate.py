@@ -1,6 +1,7 @@
 """`pulsarctl migrate`: the target has the same state, messages, and backlogs, whatever happened on the way."""
 
 import contextlib
+import json
 import random
 import subprocess
 import sys
@@ -99,6 +100,32 @@ def test_one_topic_is_migrated_alone(clusters: tuple[Cluster, Cluster]) -> None:
     assert len(messages(target.service_url, TOPICS[0])) == 3000
     assert "3600" in target.run(f"namespaces get-message-ttl {NAMESPACE} -o json")
     assert "pulsarctl-migration" not in target.run(f"namespaces get-properties {NAMESPACE}")
+
+
+def test_a_created_namespace_lets_clients_in_before_the_switch(clusters: tuple[Cluster, Cluster]) -> None:
+    source, target = clusters
+    source.run(f"namespaces set-property {NAMESPACE} -k team -v blue")
+    source.run(f"namespaces set-compaction-threshold {NAMESPACE} -t 10M")
+    source.run(f"migrate old new --topic {NAMESPACE}/plain --yes")
+    (actions,) = json.loads(target.run(f"namespaces permissions {NAMESPACE} -o json")).values()
+    assert sorted(actions) == ["consume", "produce"]
+    assert "blue" in target.run(f"namespaces get-properties {NAMESPACE}")
+    assert "10485760" in target.run(f"namespaces get-compaction-threshold {NAMESPACE} -o json")
+    assert "3600" not in target.run(f"namespaces get-message-ttl {NAMESPACE} -o json")
+
+
+def test_clients_are_let_into_their_topics_also_if_another_topic_fails(clusters: tuple[Cluster, Cluster]) -> None:
+    source, target = clusters
+    source.run(f"topics grant-permission {NAMESPACE}/plain --role guest --actions produce")
+    source.run("migrate old new --tenant shop --yes")
+    target.run(f"namespaces revoke-permission {NAMESPACE} --role app")
+    client = connect(target.service_url)
+    client.subscribe(f"{NAMESPACE}/parted", "all")  # which stops the copy of these positions
+    assert source.cli("migrate", "old", "new", "--tenant", "shop", "--switch", "--yes").exit_code != 0
+    client.close()
+    assert "guest" in target.run(f"topics permissions {NAMESPACE}/plain -o json")
+    assert "app" in target.run(f"namespaces permissions {NAMESPACE} -o json")
+    assert "7" not in target.run(f"topics get-max-producers {NAMESPACE}/plain -o json")
 
 
 def test_a_cluster_is_not_migrated_to_itself(clusters: tuple[Cluster, Cluster]) -> None:

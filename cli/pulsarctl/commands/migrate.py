@@ -100,6 +100,8 @@ def migrate(
     with orderly_end(), progress(call):
         copy.make_namespaces()
         parts = list(copy.parts())
+        if switch:
+            copy.let_in()
         results = list(
             copy_all(
                 parts,

@@ -1,10 +1,11 @@
 """Tenants, namespaces, and topics of one cluster -> another one, in an order that may be interrupted anywhere.
 
-    1. tenants and namespaces, without the policies that could remove or refuse messages
-    2. each topic with its schemas, entries, and subscriptions (`topic_copy`)
-    3. all settings of namespaces and topics, as the source has them
+    1. tenants and namespaces, with permissions, without the policies that could remove, refuse, or delay messages
+    2. the topics, and before a switch also what clients need to be let in there
+    3. for each topic its schemas, entries, and subscriptions (`topic_copy`)
+    4. all settings of namespaces and topics, as the source has them
 
-A namespace that this command creates keeps everything and accepts every schema until the third step. It carries a
+A namespace that this command creates keeps everything and accepts every schema until the last step. It carries a
 property meanwhile, so that a later run knows what to take back.
 """
 
@@ -34,6 +35,22 @@ PROTECTING: Objects = {
     "retention": {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1},
     "schema-compatibility-strategy": "ALWAYS_COMPATIBLE",
 }
+# They could remove, refuse, or delay what is copied, or count the subscription that holds it.
+DEFERRED = frozenset(
+    {
+        *PROTECTING,
+        *("message-ttl", "backlog-quota", "subscription-expiration-time", "inactive-topic-policies"),
+        *("publish-rate", "dispatch-rate", "subscription-dispatch-rate", "replicator-dispatch-rate", "subscribe-rate"),
+        *("max-producers-per-topic", "max-consumers-per-topic", "max-subscriptions-per-topic"),
+        *("max-producers", "max-consumers", "max-subscriptions", "max-consumers-per-subscription"),
+        *("max-topics-per-namespace", "max-message-size"),
+        *("max-unacked-messages-per-consumer", "max-unacked-messages-per-subscription"),
+        *("deduplication", "deduplication-snapshot-interval", "delayed-delivery", "encryption-required"),
+        *("entry-filters", "entry-filters-per-topic", "subscription-types-enabled", "subscription-auth-mode"),
+        *("auto-subscription-creation", "schema-autoupdate-strategy", "is-allow-auto-update-schema"),
+        "schema-validation-enforce",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,10 @@ def _without(values: Objects, *names: str) -> Objects:
     return {key: value for key, value in values.items() if key not in names}
 
 
+def _at_once(objects: Objects) -> Objects:
+    return {name: _without_policies(one, *DEFERRED) for name, one in objects.items()}
+
+
 def _without_policies(values: Objects, *names: str) -> Objects:
     return values | {"policies": _without(values.get("policies") or {}, *names)}
 
@@ -105,7 +126,9 @@ class ClusterCopy:
         return self._plan(self._settings())
 
     def make_namespaces(self) -> None:
-        """Creates what is missing. Raises `PartialFailure`, or `Conflict` for what cannot be."""
+        """Creates what is missing, marks it, and lets clients in. Raises `PartialFailure`, or `Conflict` for what
+        cannot be.
+        """
         missing = self._missing_namespaces()
         namespaces = {
             name: {"bundles": one.get("bundles"), "policies": PROTECTING, "properties": {MARK: "true"}}
@@ -113,11 +136,21 @@ class ClusterCopy:
             if name in missing
         }
         self._apply({"tenants": self._objects["tenants"], "namespaces": namespaces, "topics": {}})
+        created = {name: self._objects["namespaces"][name] for name in self._marked()}
+        self._apply({"tenants": {}, "namespaces": _at_once(created), "topics": {}})
 
     def parts(self) -> Iterator[PartitionCopy]:
         """Every partition to copy; its topic exists when it is returned."""
         for topic in self.topics:
             yield from prepare(self._source, topic, self._target, topic)
+
+    def let_in(self) -> None:
+        """Permissions, and the policies that do no harm to a copy, of all namespaces and of the topics, which exist.
+        Raises `PartialFailure`.
+        """
+        wanted = self._settings()
+        topics = {name: wanted["topics"][name] for name in self.topics}
+        self._apply({"tenants": {}, "namespaces": _at_once(wanted["namespaces"]), "topics": _at_once(topics)})
 
     def make_settings(self) -> None:
         """Everything else, and takes back what protected the namespaces. Raises `PartialFailure`."""
@@ -138,6 +171,14 @@ class ClusterCopy:
         admin = self._target.admin()
         try:
             return [name for name in self._objects["namespaces"] if not _exists(admin, name)]
+        finally:
+            admin.close()
+
+    def _marked(self) -> Sequence[str]:
+        """The namespaces that this run or an interrupted one has created."""
+        admin = self._target.admin()
+        try:
+            return [name for name in self._objects["namespaces"] if MARK in admin.namespaces.properties(name)]
         finally:
             admin.close()
 
