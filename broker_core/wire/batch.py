@@ -49,10 +49,20 @@ def plain_payload(metadata: MessageMetadata, payload: bytes, limit: int = UNCOMP
     return decompress(metadata.compression, payload, metadata.uncompressed_size, limit)
 
 
+def check_count(metadata: MessageMetadata, payload: bytes) -> None:
+    """Raises `MalformedEntry` for more messages than the payload has bytes for, which need not be decompressed."""
+    announced = min(metadata.uncompressed_size, UNCOMPRESSED_SIZE_MAX)
+    _check_count(metadata.num_messages_in_batch, announced if metadata.compression else len(payload))
+
+
+def _check_count(count: int, size: int) -> None:
+    if not 0 <= count <= size // SIZE.size:
+        raise MalformedEntry(f"a batch of {count} messages in {size} bytes")
+
+
 def split_batch(payload: bytes, count: int) -> list[BatchMessage]:
     """The `count` messages of a decompressed batch payload. Raises `MalformedEntry`."""
-    if not 0 <= count <= len(payload) // 4:
-        raise MalformedEntry(f"a batch of {count} messages in {len(payload)} bytes")
+    _check_count(count, len(payload))
     messages = []
     position = 0
     for index in range(count):

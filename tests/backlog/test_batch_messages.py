@@ -14,6 +14,7 @@ from broker_core.wire.batch import split_batch
 from pulsarctl.backlog.batch_messages import MessageColumns, message_columns
 from pulsarctl.backlog.counting import COLUMNS
 from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.protobuf_columns import Words
 from pulsarctl.tables.unfolding import Unfolding
 from tests.tables.made_entries import FIRST, LEDGER, SCHEMA, TOPIC, Chance, run_of
 
@@ -65,3 +66,18 @@ def test_a_damaged_batch_has_no_messages() -> None:
     damaged = batch.set_column(batch.schema.get_field_index("value"), "value", pa.array(values, pa.binary()))
     left = [message for message in messages(message_columns(batch)) if message[0] != 3]
     assert messages(message_columns(damaged)) == left
+
+
+def test_a_slice_is_searched_for_its_own_messages_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = stored([entry for seed in range(3) for entry in Chance(seed, 0.0).entries("batch")])
+    part = batch.slice(20, 15)
+    searched: list[int] = []
+
+    class Counted(Words):
+        def __init__(self, data: bytes | memoryview) -> None:
+            super().__init__(data)
+            searched.append(self.size)
+
+    monkeypatch.setattr("pulsarctl.backlog.batch_messages.Words", Counted)
+    assert messages(message_columns(part)) == list(by_protobuf(part))
+    assert searched == [sum(map(len, part.column("value").to_pylist()))]

@@ -69,10 +69,14 @@ def _integers(batch: pa.RecordBatch, name: str) -> "np.ndarray[Any, Any]":
 def _payloads(
     values: pa.Array, rows: "np.ndarray[Any, Any]"
 ) -> "tuple[Words, np.ndarray[Any, Any], np.ndarray[Any, Any]]":
-    """The bytes of a column, and where those of some rows are."""
+    """The bytes of a column, and where those of some rows are. The column may be a slice of a longer one."""
+    if not len(rows):
+        return Words(b""), rows, rows
     _, offsets, data = values.buffers()
     places = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
-    return Words(memoryview(data) if data is not None else b""), places[rows], places[rows + 1]
+    own = memoryview(b"" if data is None else data)[places[0] : places[-1]]
+    places -= places[0]
+    return Words(own), places[rows], places[rows + 1]
 
 
 def _keys(own: Parsed) -> pa.Array:

@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 import pyarrow as pa
 
-from broker_core.wire.compression import decompress
+from broker_core.wire.compression import UNCOMPRESSED_SIZE_MAX, decompress
 from broker_core.wire.errors import EntryError
 from pulsarctl.tables.entry_run import EntryRun, Headers
 from pulsarctl.tables.protobuf_columns import Array, Field, Parsed, Unusual, Words, parse
@@ -28,6 +28,12 @@ MESSAGE_FIELDS = (
     Field("null_partition_key", 10),
 )
 """Of SingleMessageMetadata."""
+
+PLAIN_MAX = 64 << 20
+"""Bytes of the decompressed payloads of one run; those of a larger one are decompressed one by one."""
+
+MESSAGES_MAX = 1_000_000
+"""Of the batches of one run. Each announces its number in a few bytes, and all of them may not fit in memory."""
 
 _SIZE = 4  # bytes of the size in front of the metadata of a message
 _LOOKED_AT = 64 << 10
@@ -77,8 +83,9 @@ def rows_of_entries(run: EntryRun, headers: Headers, *, whole: bool, wants_value
 def rows_of_batches(run: EntryRun, headers: Headers, *, wants_messages: bool) -> ColumnRows:
     metadata = headers.metadata
     counts = metadata.numbers("num_messages_in_batch").astype(np.int64)
-    announced = metadata.numbers("uncompressed_size").astype(np.int64)
-    _check_counts(counts, np.maximum(announced, headers.end - headers.payload))
+    _check_counts(counts, _plain_sizes(headers))
+    if counts.sum() > MESSAGES_MAX:
+        raise Unusual
     of_entry = np.repeat(np.arange(len(run)), counts)
     indexes = np.arange(len(of_entry)) - np.repeat(np.cumsum(counts) - counts, counts)
     own, values, sizes = metadata, None, np.zeros(len(of_entry), np.int64)
@@ -105,11 +112,20 @@ def _payloads(headers: Headers) -> pa.Array:
     return words.cut(first, stop)
 
 
+def _plain_sizes(headers: Headers) -> Array:
+    """The bytes of each payload: its own, or what the producer announces up to the limit of decompression."""
+    metadata, payload, end = headers
+    announced = np.minimum(metadata.numbers("uncompressed_size").astype(np.int64), UNCOMPRESSED_SIZE_MAX)
+    return np.where(metadata.is_set("compression"), announced, end - payload)
+
+
 def _plain(headers: Headers) -> tuple[Words, Array, Array]:
     """The decompressed payloads, one after the other, in some bytes."""
     metadata, payload, end = headers
     if not metadata.numbers("compression").any():
         return metadata.words, payload, end
+    if _plain_sizes(headers).sum() > PLAIN_MAX:
+        raise Unusual
     data = metadata.words.bytes
     columns = (metadata.numbers("compression"), metadata.numbers("uncompressed_size"), payload, end)
     try:

@@ -14,7 +14,8 @@ import pyarrow as pa
 Array = np.ndarray[Any, Any]
 
 WORD = 8
-FAR = 1 << 60  # behind the end of any data
+FAR = 1 << 60  # after the end of any data
+CUT_MAX = (1 << 31) - 1  # bytes; Arrow's offsets have 32 bits
 
 _CONTINUED = np.uint64(0x8080808080808080)
 _SEVEN_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -71,7 +72,12 @@ class Words:
         return (self.at(at) & np.uint64(0xFFFFFFFF)).astype("<u4").byteswap().astype(np.int64)
 
     def cut(self, first: Array, stop: Array) -> pa.Array:
-        """The bytes between each two places, which ascend. The gaps between them are left out by Arrow."""
+        """The bytes between each two places, which ascend. The gaps between them are left out by Arrow.
+
+        Raises `Unusual` if the offsets do not fit.
+        """
+        if self.size > CUT_MAX:
+            raise Unusual
         places = np.empty(2 * len(first), np.int32)
         places[0::2], places[1::2] = first, stop
         if not len(first):

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from broker_core.wire.batch import is_batch, is_encrypted, plain_payload, split_batch_columns
+from broker_core.wire.batch import check_count, is_batch, is_encrypted, plain_payload, split_batch_columns
 from broker_core.wire.errors import EntryError
 from broker_core.wire.message import Entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from pulsarctl.tables.chunks import ChunkJoiner
 from pulsarctl.tables.column_arrays import array_of
-from pulsarctl.tables.column_rows import ColumnRows, rows_of_batches, rows_of_entries
+from pulsarctl.tables.column_rows import PLAIN_MAX, ColumnRows, rows_of_batches, rows_of_entries
 from pulsarctl.tables.columns import Column, columns_named
 from pulsarctl.tables.entry_run import COLUMNS_ENTRIES_MIN, EntryRun, Headers, damaged
 from pulsarctl.tables.ledger_ranges import LedgerRange
@@ -50,6 +50,7 @@ class Unfolding:
         self._chunks = chunks
         self._splits = typed is not None or any(column.splits for column in self._columns)
         self._wants_values = "value" in schema.names
+        self._wants_payloads = self._wants_values if chunks is None else self._splits
         self._is_filtered = part.subscriptions is not None or part.since_ms is not None or part.until_ms is not None
         self._is_selective = self._is_filtered or bool(part.before) or part.through >= 0
         self._rows = self._no_rows()
@@ -92,7 +93,7 @@ class Unfolding:
         for pieces, array in zip(self._gathered, arrays, strict=True):
             pieces.append(array)
         self._count += len(rows)
-        self._bytes += int(run.sizes.sum())
+        self._bytes += max(int(run.sizes.sum()), sum(array.nbytes for array in arrays))
         return True
 
     def _column_rows(self, run: EntryRun, headers: Headers) -> ColumnRows:
@@ -110,24 +111,30 @@ class Unfolding:
         for few in run.cut(range(GATHER_ROWS, len(run), GATHER_ROWS)):
             if self._is_plain(few):
                 self._rows.add_singles(few, self._values_of_singles(few))
-                self._bytes += int(few.sizes.sum())
+                self._bytes += max(int(few.sizes.sum()), self._decompressed(few.entries))
                 yield from self._gather_and_flush()
                 continue
             for entry_id, entry, size in zip(few.entry_ids.tolist(), few.entries, few.sizes.tolist(), strict=True):
                 self._take(entry_id, entry, size)
-                self._bytes += size
+                self._bytes += max(size, self._decompressed([entry]))
                 yield from self._gather_and_flush()
 
     def _is_plain(self, run: EntryRun) -> bool:
         """Whether each entry is one message and one row, the usual run of a topic without batches."""
         if self._is_selective or self._chunks is None:
             return False
-        return not any(
+        return self._decompressed(run.entries) <= PLAIN_MAX and not any(
             entry.metadata.HasField("num_messages_in_batch")
             or entry.metadata.num_chunks_from_msg > 1
             or entry.metadata.encryption_keys
             for entry in run.entries
         )
+
+    def _decompressed(self, entries: Sequence[Entry]) -> int:
+        """The bytes that come out of the payloads, as far as columns need them."""
+        if not self._wants_payloads:
+            return 0
+        return sum([metadata.uncompressed_size for metadata, _, _ in entries if metadata.compression])
 
     def _values_of_singles(self, run: EntryRun) -> Sequence[bytes | None]:
         if not self._splits:
@@ -240,6 +247,7 @@ class Unfolding:
             return [metadata], [None if metadata.null_value else plain_payload(metadata, entry.payload)], [-1]
         count = metadata.num_messages_in_batch
         if not self._splits:
+            check_count(metadata, entry.payload)
             return [metadata] * count, (), range(count)
         singles, payloads = split_batch_columns(plain_payload(metadata, entry.payload), count)
         if not all(payloads):  # one is empty, null, or compacted away
