@@ -198,11 +198,14 @@ def test_an_error_says_what_is_wrong(cli: Cli, words: tuple[str, ...], code: int
     assert (outcome.exit_code, error in outcome.stderr) == (code, True), outcome.stderr
 
 
-def test_without_duckdb_one_line_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "duckdb", None)
+@pytest.mark.parametrize("library", ["duckdb", "numpy"])
+def test_without_a_library_one_line_says_what_to_install(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
     outcome = failed(cli, "SELECT 1")
     assert outcome.stderr.splitlines() == [
-        "error: cannot run SQL: duckdb is not installed",
+        f"error: cannot run SQL: {library} is not installed",
         "hint: run pip install 'pulsarctl[sql]'",
     ]
 

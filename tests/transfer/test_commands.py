@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pulsar
@@ -11,9 +12,11 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.admin.client import AdminClient
+from pulsarctl.errors import CliError
 from pulsarctl.settings.settings import Settings
 from pulsarctl.transfer import manifest
 from pulsarctl.transfer.places import Directory
+from pulsarctl.verbs.export_plan import require_arrow
 from tests.condition import wait_until
 from tests.transfer.moved_topics import by_key, command, failed, ops
 
@@ -179,3 +182,11 @@ def test_spark_writes_the_files_that_the_local_engine_writes(
     assert (spark.pop("engine"), local.pop("engine")) == ("spark", "local")
     assert {**spark, "directory": ""} == {**local, "directory": ""}
     assert exported(tmp_path / "spark") == exported(tmp_path / "local")
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "numpy"])
+def test_without_a_library_the_hint_names_all_that_is_needed(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(CliError, match=f"{library} is not installed") as caught:
+        require_arrow()
+    assert caught.value.hint == "run pip install pyarrow numpy, or pip install 'pulsarctl[spark]'"

@@ -301,6 +301,6 @@ def _keep_lines(help: str) -> str:
 
 
 def _install_hint(module: str | None) -> str | None:
-    if module in ("pyspark", "pyarrow", "pandas"):
+    if module in ("pyspark", "pyarrow", "numpy", "pandas"):
         return "pip install 'pulsarctl[spark]'"
     return None

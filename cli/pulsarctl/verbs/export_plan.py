@@ -82,10 +82,12 @@ def by_named(text: str) -> "By":
 
 
 def require_arrow() -> None:
-    if find_spec("pyarrow") is None:
+    missing = [name for name in ("pyarrow", "numpy") if find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise CliError(
-            "cannot read and write files: pyarrow is not installed",
-            hint="run pip install pyarrow, or pip install 'pulsarctl[spark]'",
+            f"cannot read and write files: {' and '.join(missing)} {verb} not installed",
+            hint="run pip install pyarrow numpy, or pip install 'pulsarctl[spark]'",
         )
 
 

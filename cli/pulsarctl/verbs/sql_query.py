@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.sql.statement import Statement
 
-_LIBRARIES = ("pyarrow", "duckdb", "sqlglot")
+_LIBRARIES = ("pyarrow", "numpy", "duckdb", "sqlglot")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from pulsarctl.errors import CliError
+from pulsarctl.shell.grammar import Modules
 from pulsarctl.shell.nouns import ALIASES, COMMANDS
 from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
@@ -122,3 +125,12 @@ def test_answering_no_changes_nothing(cli: Cli) -> None:
     assert "asked" in cli("tenants", "list").stdout
     assert "error" not in on_a_terminal(command, answer="y\n")
     assert "asked" not in cli("tenants", "list").stdout
+
+
+def test_a_command_that_needs_numpy_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "needs_numpy.py").write_text("import numpy\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(CliError, match="the Python module numpy is not installed") as caught:
+        Modules({"numbers": "needs_numpy"}, ["numbers"], {}).make("numbers")
+    assert caught.value.hint == "pip install 'pulsarctl[spark]'"
