@@ -1,32 +1,51 @@
 """Where reading starts for `index:N`: the admin API knows the message with an index (PIP-415)."""
 
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.raw.partition_consumer import Start
 from pulsarctl.settings.settings import Settings
-from pulsarctl.values.message_ids import LATEST, MessageId
+from pulsarctl.values.message_ids import EARLIEST, MessageId
 from pulsarctl.values.names import partition_index
 
 YET_TO_COME = "Message not found for index"
+CANNOT_TELL = (400, 404, 405, 412)  # no such request, or no index is kept
 
 
-def starts_at_index(settings: Settings, topic: str, index: int) -> dict[int, Start] | None:
-    """The message with the index in each partition; None from a broker that cannot tell, such as Pulsar before 4.1."""
+@dataclass(frozen=True, slots=True)
+class IndexStart:
+    """Where to start in each partition. In those of `yet_to_come`, later messages may still be before the index."""
+
+    starts: Mapping[int, Start]
+    yet_to_come: frozenset[int]
+
+
+def start_at_index(settings: Settings, topic: str, index: int, after: Mapping[int, Start]) -> IndexStart | None:
+    """None from a broker that cannot tell, such as Pulsar before 4.1. Raises what other requests raise.
+
+    `after`: the end of each partition at an earlier time, where to start if the index is yet to come.
+    """
     with closing(AdminClient(settings)) as admin:
         try:
-            return dict(_start(admin, name, index) for name in admin.topics.parts(topic))
-        except CliError:
-            return None
+            found = {partition_index(name): _found(admin, name, index) for name in admin.topics.parts(topic)}
+        except CliError as error:
+            if error.status in CANNOT_TELL:
+                return None
+            raise
+    starts = {partition: start or after.get(partition, EARLIEST) for partition, start in found.items()}
+    return IndexStart(starts, frozenset(partition for partition, start in found.items() if start is None))
 
 
-def _start(admin: AdminClient, topic: str, index: int) -> tuple[int, Start]:
+def _found(admin: AdminClient, topic: str, index: int) -> MessageId | None:
+    """None if no message has the index yet."""
     try:
         found = admin.topics.message_id_of_index(topic, index)
     except NotFound as error:
         if YET_TO_COME not in (error.reason or ""):
             raise
-        return partition_index(topic), LATEST
+        return None
     partition = int(found["partitionIndex"])
-    return partition, MessageId(found["ledgerId"], found["entryId"], partition, int(found.get("batchIndex", -1)))
+    return MessageId(found["ledgerId"], found["entryId"], partition, int(found.get("batchIndex", -1)))

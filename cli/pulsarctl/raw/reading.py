@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.errors import CliError, NotFound, UsageProblem
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_reader import EntryReader, PublishedSince, Start
 from pulsarctl.raw.entry_record import Chunks, EntryRecord, records_of
@@ -95,17 +95,21 @@ class Reading:
         patience = Patience()
         if isinstance(self.start, LastMessages):
             return self._last_messages(self.start.count, patience)
-        known = self._starts_at_index() if isinstance(self.start, AtIndex) else None
-        reader = self._reader(known or _start(self.start), inclusive=self.inclusive)
+        start, wanted = self._at_index(self.start) if isinstance(self.start, AtIndex) else _start(self.start)
+        reader = self._reader(start, inclusive=self.inclusive)
         entries = _live(reader, patience) if self.end is None else self._to_end(reader)
-        wanted = None if known else _filter(self.start)
         return EntrySource([reader], self._records(entries, wanted), patience)
 
-    def _starts_at_index(self) -> Mapping[int, Start] | None:
-        """None if the broker cannot tell: then each message must say its index."""
-        from pulsarctl.raw.index_start import starts_at_index  # which needs the HTTP client
+    def _at_index(self, position: AtIndex) -> tuple[Start | Mapping[int, Start], Filter]:
+        """If the broker cannot tell where the index is, each message must say its own."""
+        from pulsarctl.raw.index_start import start_at_index  # which needs the HTTP client
 
-        return starts_at_index(self.settings, self.topic, self.start.index) if isinstance(self.start, AtIndex) else None
+        with self._reader(LATEST) as probe:  # before the broker is asked, so that no later message is missed
+            after = {partition: _after(end) for partition, end in probe.last_ids().items()}
+        found = start_at_index(self.settings, self.topic, position.index, after)
+        if found is None:
+            return EARLIEST, lambda record: _index(record) >= position.index
+        return found.starts, _has_reached(position.index, found.yet_to_come)
 
     def _last_messages(self, count: int, patience: Patience) -> EntrySource:
         """The last `count` messages of each partition, from `count` entries before the end, then later messages."""
@@ -185,31 +189,42 @@ def _tails(records: Iterator[EntryRecord | None], count: int) -> Iterator[EntryR
         yield from tails[partition]
 
 
-def _start(position: Position) -> Start:
+def _start(position: Position) -> tuple[Start, Filter | None]:
     match position:
         case Latest():
-            return LATEST
+            return LATEST, None
         case AtTime(publish_time_ms):
-            return PublishedSince(publish_time_ms)
+            return PublishedSince(publish_time_ms), None
         case MessageId():
-            return position
-        case Earliest() | AfterMessages() | AtIndex() | LastMessages():
-            return EARLIEST
-
-
-def _filter(position: Position) -> Filter | None:
-    match position:
+            return position, None
         case AfterMessages(count):
-            seen: defaultdict[int, int] = defaultdict(int)
+            return EARLIEST, _is_after(count)
+        case Earliest() | AtIndex() | LastMessages():
+            return EARLIEST, None
 
-            def is_after(record: EntryRecord) -> bool:
-                seen[record.partition] += 1
-                return seen[record.partition] > count
 
-            return is_after
-        case AtIndex(index):
-            return lambda record: _index(record) >= index
-    return None
+def _is_after(count: int) -> Filter:
+    seen: defaultdict[int, int] = defaultdict(int)
+
+    def is_after(record: EntryRecord) -> bool:
+        seen[record.partition] += 1
+        return seen[record.partition] > count
+
+    return is_after
+
+
+def _has_reached(index: int, yet_to_come: frozenset[int]) -> Filter:
+    """In the partitions of `yet_to_come`, only its own index tells whether a message is wanted."""
+
+    def has_reached(record: EntryRecord) -> bool:
+        if record.index is None and record.partition in yet_to_come:
+            raise NotFound(
+                f"index {index} does not exist yet in {record.topic}, and the broker does not send indexes to clients",
+                hint="start at a message ID, or set exposingBrokerEntryMetadataToClientEnabled=true in the broker",
+            )
+        return record.index is None or record.index >= index
+
+    return has_reached
 
 
 def _index(record: EntryRecord) -> int:
