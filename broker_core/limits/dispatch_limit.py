@@ -86,4 +86,4 @@ class NothingAllowed:
         return 0
 
     def dispatched(self, messages: int, size: int, entries: int) -> None:
-        """Nothing is."""
+        """Never called, because nothing is allowed."""

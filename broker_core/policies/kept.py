@@ -1,7 +1,7 @@
-"""Fields of a namespace that this broker stores and shows as they were sent, without effect. Pure.
+"""Fields of a namespace that this broker stores and shows as they were sent. Pure.
 
-They belong to features that the broker does not have. `migrated` is the exception: it has an effect
-(`topic.migration`). Most are fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are not, and so not shown in it. A
+All but `migrated` (`topic.migration`) have no effect: they belong to features that the broker does not have. Most are
+fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are not, and so not shown in it. A
 field of `PolicySet` must not be listed here: after a restart the stored value would replace the one that was set.
 """
 

@@ -39,7 +39,7 @@ class LongText:
         return self._bytes
 
     def __bytes__(self) -> bytes:
-        """The whole text, for one that is not long."""
+        """For short texts only, because this copies."""
         return b"".join((*self._pieces, self._last))
 
     def taken(self) -> Iterator[bytes | bytearray]:

@@ -27,15 +27,14 @@ class Turnstile:
     interpreter back before the thread wakes up, and the switch interval of 5 ms begins again each time.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._urgent: list[Callable[[], bool]] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._rests = 0  # before the next turn
         self._opens = 0.0  # when the next turn may begin without a wait
 
     def gives_way_to(self, urgent: Callable[[], bool]) -> Callable[[], None]:
-        """`urgent` says whether messages are under way. Returns what ends this."""
+        """`urgent` says whether messages are under way. Returns a function that ends this."""
         self._urgent.append(urgent)
         return lambda: self._urgent.remove(urgent)
 
@@ -49,27 +48,28 @@ class Turnstile:
 
     async def wait(self) -> None:
         """Until the next turn, first come, first served."""
-        turn = self._loop.create_future()
+        turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         if len(self._waiting) == 1:
-            self._loop.call_soon(self._open)
+            asyncio.get_running_loop().call_soon(self._open)
         await turn
         self._opens = time.perf_counter() + REST_SECONDS
 
     def _open(self) -> None:
         """After what has arrived, and after a rest if that was a message."""
+        loop = asyncio.get_running_loop()
         while self._waiting and self._waiting[0].done():  # its work was canceled
             self._waiting.popleft()
         if not self._waiting:
             return
         if self._rests < RESTS and any(urgent() for urgent in self._urgent):
             self._rests += 1
-            self._loop.call_later(REST_SECONDS, self._open)
+            loop.call_later(REST_SECONDS, self._open)
             return
         self._rests = 0
         self._waiting.popleft().set_result(None)
         if self._waiting:  # not before the loop has looked around, after that turn
-            self._loop.call_soon(self._loop.call_soon, self._open)
+            loop.call_soon(loop.call_soon, self._open)
 
 
 _turnstiles: WeakKeyDictionary[asyncio.AbstractEventLoop, Turnstile] = WeakKeyDictionary()
@@ -80,7 +80,7 @@ def turnstile() -> Turnstile:
     loop = asyncio.get_running_loop()
     found = _turnstiles.get(loop)
     if found is None:
-        found = _turnstiles[loop] = Turnstile(loop)
+        found = _turnstiles[loop] = Turnstile()
     return found
 
 

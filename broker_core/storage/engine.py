@@ -142,7 +142,7 @@ class StorageEngine:
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
         self._groups = SyncedGroups(services, answers, self._spawn, self._run)
         self.journal.start(recovery.journals, self._groups.synced)
-        self._insist_no_more = turnstile().gives_way_to(lambda: self.journal.carries_messages)
+        self._end_urgency = turnstile().gives_way_to(lambda: self.journal.carries_messages)
         self._watch_directory()
         self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
 
@@ -351,7 +351,7 @@ class StorageEngine:
         await self.space.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        self._insist_no_more()
+        self._end_urgency()
         await self._run(self._close_files)
         self._readers.shutdown()
         self._metadata_thread.shutdown()

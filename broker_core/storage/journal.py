@@ -250,7 +250,7 @@ class Journal:
         self._spare.give_up()
 
     def stop(self) -> None:
-        """Writes what is pending and end the thread. Blocks; not for the loop."""
+        """Writes what is pending and ends the thread. Blocks; not for the loop."""
         with self._lock:
             self._stopping = True
         self._bell.ring()

@@ -97,7 +97,7 @@ class LogWriter:
         first: Position = _new(Position, (ledger.info.id, entry_id))
         n = len(run.starts)
         age = self._wall_ms() - ledger.before_ms
-        if not 0 < age <= AGE_MAX:  # the clock was set
+        if not 0 < age <= AGE_MAX:  # the clock was set, or the ledger is older than a field can say
             age = 0
         what: Appended
         if n == 1 and run.ends[0] - run.starts[0] < COPIED_BYTES:

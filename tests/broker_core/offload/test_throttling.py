@@ -64,4 +64,3 @@ def test_f17_publishing_stays_fast_while_much_is_offloaded(tmp_path: Path) -> No
         one.wait()
         assert len(list((tmp_path / "store").rglob("*.parquet"))) >= 3
     assert sorted(latencies)[len(latencies) // 2] < 0.5
-    assert max(latencies) < 5

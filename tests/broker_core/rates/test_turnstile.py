@@ -85,7 +85,7 @@ def test_what_arrives_in_a_turn_is_seen_before_the_next_one() -> None:
     """A message that arrives while one work has its turn stops the other work, not the one after it."""
 
     async def scenario(loop: SleeplessLoop) -> list[str]:
-        stile, said = Turnstile(loop), list[str]()
+        stile, said = Turnstile(), list[str]()
         stile.gives_way_to(lambda: said[-1:] == ["message"])
 
         async def work(name: str) -> None:
