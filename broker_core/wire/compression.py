@@ -29,6 +29,8 @@ def decompress(compression: int, payload: bytes, uncompressed_size: int, limit: 
     """The original payload. Raises `DecompressionFailed` if it is damaged, too large, or not of the announced size."""
     if compression == CompressionType.NONE:
         return payload
+    if compression not in _CODECS:
+        raise DecompressionFailed(f"compression type {compression} is unknown")
     if uncompressed_size > limit:
         raise DecompressionFailed(f"{uncompressed_size} bytes uncompressed; the limit is {limit}")
     try:

@@ -70,3 +70,8 @@ def test_a_decompression_bomb_is_refused(codec: str, bomb: bytes) -> None:
 def test_an_unknown_codec_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="9"):
         compress(9, b"")
+
+
+def test_an_unknown_compression_type_is_refused() -> None:
+    with pytest.raises(DecompressionFailed, match="compression type 99 is unknown"):
+        decompress(99, b"payload", 7)
