@@ -27,14 +27,13 @@ from broker_core.server.handlers.seek import position_of
 from broker_core.server.redirect import redirect_consumer
 from broker_core.server.session import SUBSCRIBE, Attachment, Session, creation
 from broker_core.stats.subscription_stats import ConsumerStats
+from broker_core.storage.position import LATEST
 from broker_core.topic.migration import TopicMigration
 from broker_core.topic.subscription import Subscription
 from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
 from broker_core.topic.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-
-MAX_POSITION = (1 << 63) - 1  # of the ID of the latest message
 
 
 async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
@@ -99,8 +98,9 @@ def _check_reader(session: Session, migration: TopicMigration) -> None:
 
 def _knows_position(command: pb.CommandSubscribe) -> bool:
     """Whether it starts at a message, not at the earliest or the latest one: positions are those of this cluster."""
-    start = command.start_message_id.ledgerId if command.HasField("start_message_id") else MAX_POSITION
-    return start < MAX_POSITION
+    if not command.HasField("start_message_id"):
+        return False
+    return 0 <= position_of(command.start_message_id).ledger_id < LATEST.ledger_id
 
 
 def _check_request(command: pb.CommandSubscribe) -> None:
