@@ -215,7 +215,7 @@ class Broker:
         accepted = await self.storage.accept_loss()
         for topic in list(self.topics.loaded.values()):
             for subscription in topic.subscriptions.values():
-                subscription.dispatcher.reader.retry()
+                subscription.delivery.dispatcher.reader.retry()
         return accepted
 
     def request_shutdown(self) -> None:

@@ -33,7 +33,7 @@ class NonPersistentSubscription(Subscription):
         last = self._log.last_confirmed
         if self.cursor.mark_delete >= last:
             return
-        self.dropped.add(messages_from(self.cursor.read_position) + self.dispatcher.waiting, 0)
+        self.dropped.add(messages_from(self.cursor.read_position) + self.delivery.dispatcher.waiting, 0)
         self.cursor.expire_to(last)
         self._moved()
 

@@ -37,11 +37,11 @@ class NonPersistentTopic(Topic):
         if self.replicators.by_cursor:
             self.replicators.offer(self._log.newest)
         for subscription in self.subscriptions.by_name.values():
-            subscription.dispatcher.wake()
+            subscription.delivery.dispatcher.wake()
 
     def _dealt(self) -> bool:
         """Whether all dispatchers have finished with the passing messages; what they have not sent is then dropped."""
-        if any(subscription.dispatcher.is_due for subscription in self.subscriptions.by_name.values()):
+        if any(subscription.delivery.dispatcher.is_due for subscription in self.subscriptions.by_name.values()):
             return False
         for subscription in list(self.subscriptions.by_name.values()):
             subscription.drop_unsent(self._log.messages_from)

@@ -113,16 +113,17 @@ class SubscriptionStats:
 
     @classmethod
     def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
-        cursor, facts = subscription.cursor, subscription.dispatcher.facts()
+        cursor, delivery = subscription.cursor, subscription.delivery
+        facts = delivery.dispatcher.facts()
         hashes = facts.hashes or {}
         consumers = tuple(ConsumerStats.of(one, hashes.get(one)) for one in subscription.consumers)
-        active = subscription.dispatcher.active_consumer
+        active = delivery.dispatcher.active_consumer
         return cls(
             name=subscription.name,
-            type=subscription.type_name if subscription.was_used else "",
+            type=delivery.type_name if delivery.was_used else "",
             active_consumer=active.name if active is not None else "",
             durable=subscription.durable,
-            traffic=sum((one.traffic for one in consumers), Traffic.of([subscription.deliveries])),
+            traffic=sum((one.traffic for one in consumers), Traffic.of([delivery.to_former])),
             ack_rate=sum((one.ack_rate for one in consumers), 0.0),
             redelivery_rate=sum((one.redelivery_rate for one in consumers), 0.0),
             expired=Traffic.of([subscription.expired]),
@@ -132,10 +133,10 @@ class SubscriptionStats:
             unacked_messages=sum(consumer.unacked_messages for consumer in consumers),
             last_expired_ms=subscription.last_expired_ms,
             last_acked_ms=subscription.last_acked_ms,
-            last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
-            last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
+            last_consumed_ms=max([delivery.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
+            last_flow_ms=max([delivery.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
             last_advanced_ms=subscription.last_advanced_ms,
-            read_failure=subscription.dispatcher.reader.failure,
+            read_failure=delivery.dispatcher.reader.failure,
             ack_ranges=sum(1 for _range in cursor.ack_ranges()),
             replicated=subscription.is_replicated,
             properties=subscription.properties,

@@ -154,12 +154,13 @@ class TopicMigration:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
         for subscription in list(self._subscriptions.values()):
-            subscription.limit_dispatch()
+            subscription.delivery.limit()
             subscription.wake()
 
     def waits_for(self) -> list[str]:
         """The subscriptions whose consumers have messages that they have not acknowledged."""
-        return sorted(one.name for one in self._subscriptions.values() if one.durable and one.has_unacknowledged)
+        durable = (one for one in self._subscriptions.values() if one.durable)
+        return sorted(one.name for one in durable if one.delivery.has_unacknowledged)
 
     # -- Pulsar's flags
 
@@ -183,7 +184,7 @@ class TopicMigration:
     async def _send_consumers(self, to: Destination, subscriptions: list[Subscription]) -> None:
         for subscription in subscriptions:
             if subscription.durable or self._context.log.on_disk is None:
-                await subscription.redirect(to)
+                await subscription.delivery.redirect(to)
 
 
 def _urls(to: Destination) -> tuple[str, str]:

@@ -1,8 +1,7 @@
-"""A subscription: a cursor, a dispatcher, and the consumers that share them.
+"""A subscription: a cursor that acknowledgments move, and the delivery of messages to the consumers that share it.
 
-The type of a subscription is that of its connected consumers. Without consumers, the next one may have any type and
-gets a new dispatcher. During a seek or an unsubscribe the subscription is fenced: consumers that connect in the
-meantime are told to retry. A non-durable subscription lives as long as its consumers.
+During a seek or an unsubscribe the subscription is fenced: consumers that connect in the meantime are told to retry. A
+non-durable subscription lives as long as its consumers.
 """
 
 from __future__ import annotations
@@ -12,21 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.client_log import ClientLog
-from broker_core.dispatch.dispatcher import Dispatcher
-from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
-from broker_core.dispatch.stamped_source import stamped
-from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
-from broker_core.limits.dispatch_limit import NothingAllowed
+from broker_core.errors import MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
 from broker_core.storage.position import Position
+from broker_core.topic.delivery import Delivery
 from broker_core.topic.replicated_property import is_replicated, with_replicated, without_replicated
 from broker_core.topic.subscription_context import SubscriptionContext
-from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
+from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.names import TopicName
-    from broker_core.policies.migration import Destination
     from broker_core.replication.passed_snapshots import PassedSnapshots
     from broker_core.storage.cursor import ManagedCursor
 
@@ -57,21 +52,15 @@ class Subscription:
         self.name = name
         self.cursor = cursor
         self.clock = context.topic.clock
-        self.sub_type: int = EXCLUSIVE
         self.fenced = False  # by a running seek or unsubscribe
         self.closed = False  # the topic was unloaded or the subscription deleted: consumers must retry
-        self.deliveries = Rate(self.clock)  # of consumers that have left; connected ones have their own
         self.expired = Rate(self.clock)
         self._moves = 0
-        self.was_used = False  # before its first consumer a subscription has no type
-        self.last_flow_ms = 0
-        self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.last_expired_ms = 0
         self.last_advanced_ms = 0  # when the mark-delete position last moved
         self._mark_delete = cursor.mark_delete
-        self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
-        self.limit_dispatch()
+        self.delivery = Delivery(context, name, cursor)
         self._snapshots: PassedSnapshots | None = None
         self._renew_snapshots()
 
@@ -88,12 +77,12 @@ class Subscription:
         return self._context.lifecycle.served_at
 
     def wake(self) -> None:
-        self.dispatcher.wake()
+        self.delivery.dispatcher.wake()
 
     def flowed(self, consumer: Consumer, *, first: bool) -> None:
         if first:
-            self.dispatcher.first_flow(consumer)
-        self.dispatcher.wake()
+            self.delivery.dispatcher.first_flow(consumer)
+        self.delivery.dispatcher.wake()
         self._context.flowed()
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
@@ -102,17 +91,10 @@ class Subscription:
 
     @property
     def consumers(self) -> list[Consumer]:
-        return self.dispatcher.consumers
-
-    @property
-    def type_name(self) -> str:
-        return type_name(self.sub_type)
+        return self.delivery.dispatcher.consumers
 
     def rates(self) -> list[Rate]:
-        found = [self.deliveries, self.expired]
-        for consumer in self.consumers:
-            found += consumer.rate, consumer.acks, consumer.redeliveries
-        return found
+        return [self.expired, *self.delivery.rates()]
 
     @property
     def durable(self) -> bool:
@@ -120,12 +102,10 @@ class Subscription:
 
     async def add_consumer(self, consumer: Consumer, sub_type: int) -> None:
         """Attaches the consumer, or raises `ConsumerBusy`, `ConsumerAssignFailed` or `TopicFenced`."""
-        await self._make_room(sub_type, consumer.key_shared)
+        await self.delivery.make_room(sub_type, consumer.key_shared)
         self.check_free()
         self._context.limits.check_consumers_of_subscription(len(self.consumers))
-        if not self.consumers:
-            self._become(sub_type, consumer)
-        self.dispatcher.add(consumer)
+        self.delivery.add(consumer, sub_type)
 
     def check_free(self) -> None:
         """Raises `TopicFenced` while no consumer may join or move it. Call it again after every await."""
@@ -136,7 +116,7 @@ class Subscription:
         """What it has pending becomes available to others; False if it is no consumer here. `settle` follows."""
         if consumer not in self.consumers:
             return False
-        self._detach(consumer)
+        self.delivery.remove(consumer)
         return True
 
     async def settle(self) -> None:
@@ -146,12 +126,6 @@ class Subscription:
         else:
             await self.forget_unless_used()
 
-    def _detach(self, consumer: Consumer) -> None:
-        self.dispatcher.remove(consumer)
-        self.deliveries.absorb(consumer.rate)
-        self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
-        self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
-
     async def forget_unless_used(self) -> None:
         """Deletes a non-durable subscription after its last consumer, but not while a seek disconnects that one."""
         if not self.durable and not self.consumers and not self.fenced:
@@ -160,7 +134,7 @@ class Subscription:
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Acknowledges any entries of one ledger, in any order. Repeated ones change nothing."""
         self.cursor.acknowledge(ledger_id, entry_ids)
-        self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
+        self.delivery.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
         self._acknowledged(consumer, len(entry_ids))
 
     def acknowledge_indexes(self, consumer: Consumer, position: Position, open_bits: int, messages: int) -> None:
@@ -169,23 +143,23 @@ class Subscription:
             return  # the whole batch is redelivered
         newly, done = self.cursor.acknowledge_indexes(position, open_bits, messages)
         if done:
-            self.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
+            self.delivery.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
         elif newly:
             for holder in self.consumers:  # not always the consumer that acknowledges
                 if holder.pending.reduce(*position, newly):
                     break
-            self.dispatcher.acknowledged(consumer, position.ledger_id, [])
+            self.delivery.dispatcher.acknowledged(consumer, position.ledger_id, [])
         self._acknowledged(consumer, newly)
 
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> bool:
         """Acknowledges everything up to the position. Ignored (False) where acks are individual, as in Pulsar."""
-        if self.sub_type in INDIVIDUAL_ACK_TYPES:
+        if self.delivery.sub_type in INDIVIDUAL_ACK_TYPES:
             log.warning(
                 consumer.client.host,
                 self.topic_name,
                 "a cumulative acknowledgment of consumer %s on %s is ignored",
                 consumer.name,
-                self.type_name,
+                self.delivery.type_name,
             )
             return False
         self.cursor.acknowledge_up_to(position)
@@ -202,7 +176,7 @@ class Subscription:
         self._context.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
-        self.dispatcher.redeliver(consumer, positions)
+        self.delivery.dispatcher.redeliver(consumer, positions)
 
     async def unsubscribe(self, consumer: Consumer, *, force: bool) -> None:
         """Deletes the subscription for its only consumer. `force` closes others first."""
@@ -213,7 +187,7 @@ class Subscription:
         self.fenced = True
         try:
             consumer.closed = True
-            self._detach(consumer)  # without CLOSE_CONSUMER: its client expects SUCCESS
+            self.delivery.remove(consumer)  # without CLOSE_CONSUMER: its client expects SUCCESS
             for other in others:
                 await other.disconnect()
             await self._owner.delete(self.name, force=True)
@@ -230,11 +204,11 @@ class Subscription:
         self.check_free()
         self.fenced = True
         try:
-            await self._disconnect_served()
+            await self.delivery.disconnect_served()
             if self.closed:
                 raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
             bits = open_bits if self._context.batch_index_acks else 0
-            await self.cursor.reset(position, bits, self.dispatcher.rewind)
+            await self.cursor.reset(position, bits, self.delivery.dispatcher.rewind)
         finally:
             self.fenced = False
             if not self.durable:
@@ -293,7 +267,7 @@ class Subscription:
         """Compares positions with other clusters if it is replicated."""
         wanted = self.is_replicated and self.durable
         self._snapshots = self._context.replicated.snapshots_of(self.name, self.cursor) if wanted else None
-        self.dispatcher.read_markers = None if self._snapshots is None else self._snapshots.read
+        self.delivery.pass_markers_to(None if self._snapshots is None else self._snapshots.read)
 
     async def follow(self, position: Position) -> None:
         """Consumers in another cluster are past the position: acknowledges everything up to it; durable on return.
@@ -328,11 +302,11 @@ class Subscription:
     def _moved(self) -> None:
         """The cursor moved forward over entries that consumers have or were about to get."""
         mark_delete = self.cursor.mark_delete
-        self.dispatcher.forget_up_to(mark_delete)
+        self.delivery.dispatcher.forget_up_to(mark_delete)
         if self.cursor.read_position <= mark_delete:
             self.cursor.rewind()
-            self.dispatcher.jump()
-        self.dispatcher.wake()
+            self.delivery.dispatcher.jump()
+        self.delivery.dispatcher.wake()
         if self._snapshots is not None:
             self._snapshots.moved()
         self._context.acknowledged()
@@ -343,63 +317,5 @@ class Subscription:
     async def close(self) -> None:
         """Closes the consumers with CLOSE_CONSUMER, and keeps the cursor."""
         self.closed = True
-        await self._disconnect_all()
-        self.dispatcher.close()
-
-    async def redirect(self, to: Destination) -> None:
-        """Sends the consumers to another cluster."""
-        urls = to.service_url, to.service_url_tls
-        await asyncio.gather(*(consumer.redirect(*urls) for consumer in list(self.consumers)))
-
-    async def _disconnect_served(self) -> None:
-        active = self.dispatcher.active_consumer
-        await (self._disconnect_all() if active is None else active.disconnect())
-
-    async def _disconnect_all(self) -> None:
-        await asyncio.gather(*(consumer.disconnect() for consumer in list(self.consumers)))
-
-    async def _make_room(self, sub_type: int, mode: KeySharedMode) -> None:
-        """Raises `ConsumerBusy` unless a consumer of that type can join. Checks first whether the others are alive."""
-        for occupant in self._in_the_way(sub_type, mode):
-            if await occupant.client.outbound.is_alive() and not occupant.closed:
-                break
-        if self._in_the_way(sub_type, mode) and not self._agrees(sub_type, mode):  # one is alive, or has just joined
-            same = sub_type == self.sub_type == EXCLUSIVE
-            raise ConsumerBusy(
-                "Exclusive consumer is already connected" if same else "Subscription is of different type"
-            )
-
-    def _agrees(self, sub_type: int, mode: KeySharedMode) -> bool:
-        """Key_Shared in the same mode: the dispatcher says whether hashes are left for another consumer."""
-        return sub_type == self.sub_type and self.dispatcher.divides_keys_like(mode)
-
-    def _in_the_way(self, sub_type: int, mode: KeySharedMode) -> list[Consumer]:
-        """The consumers that must leave before one of that type can join."""
-        return list(self.consumers) if sub_type != self.sub_type else self.dispatcher.in_the_way(mode)
-
-    def _become(self, sub_type: int, consumer: Consumer) -> None:
-        """Takes the type of its first consumer."""
-        dispatch = self._context.dispatch
-        plain = self._context.compaction.view() if consumer.read_compacted else self._log
-        source = stamped(plain, self._log, dispatch.entry_metadata)
-        self.dispatcher.close()
-        self.sub_type = sub_type
-        self.was_used = True
-        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, dispatch, consumer.key_shared)
-        self.dispatcher.read_markers = None if self._snapshots is None else self._snapshots.read
-        self.limit_dispatch()
-
-    def limit_dispatch(self) -> None:
-        """Applies the dispatch rates in force, or none while the topic is on its way to another cluster."""
-        if self.durable and not self._context.delivers():
-            self.dispatcher.budget.rates = NothingAllowed()
-        else:
-            self._context.throttles.limit(self.name, self.dispatcher)
-
-    @property
-    def has_unacknowledged(self) -> bool:
-        """Whether a consumer has messages that it did not acknowledge."""
-        if self.sub_type in INDIVIDUAL_ACK_TYPES:
-            return any(consumer.unacked_messages for consumer in self.consumers)
-        oldest = self.cursor.oldest_unacknowledged() if self.consumers else None
-        return oldest is not None and oldest < self.cursor.read_position
+        await self.delivery.disconnect_all()
+        self.delivery.dispatcher.close()

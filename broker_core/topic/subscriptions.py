@@ -121,13 +121,13 @@ class Subscriptions(Mapping[str, "Subscription"]):
             del self.by_name[subscription.name]
             self._remember_deliveries(subscription)
             subscription.closed = True
-            subscription.dispatcher.close()
+            subscription.delivery.dispatcher.close()
             await self._log.delete_cursor(subscription.name)
 
     async def policies_changed(self) -> None:
         async for one in in_short_turns(list(self.by_name.values())):
             if self.by_name.get(one.name) is one:
-                one.limit_dispatch()
+                one.delivery.limit()
                 one.wake()
 
     def _new(self, name: str, cursor: ManagedCursor) -> Subscription:
@@ -135,4 +135,4 @@ class Subscriptions(Mapping[str, "Subscription"]):
 
     def _remember_deliveries(self, gone: Subscription) -> None:
         """Keeps the counters, which must only grow."""
-        self.delivered.absorb(gone.deliveries)
+        self.delivered.absorb(gone.delivery.to_former)

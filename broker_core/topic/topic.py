@@ -285,7 +285,7 @@ class Topic:
     def _on_confirmed(self) -> None:
         """In the same loop turn as the receipts, so that a connection gets both in one write."""
         for subscription in tuple(self.subscriptions.by_name.values()):
-            dispatcher = subscription.dispatcher
+            dispatcher = subscription.delivery.dispatcher
             if dispatcher.consumers:  # of many thousands of subscriptions, few have some
                 dispatcher.work()
         if self.replicators.by_cursor:

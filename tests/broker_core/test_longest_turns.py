@@ -129,7 +129,7 @@ def test_changing_a_rate_of_many_subscriptions(many: MeasuredBroker) -> None:
     changing = many.broker.tenancy.topic_policies.set(MANY, subscription_dispatch_rate=rate)
     assert many.longest_turn(changing) < LIMIT
     topic = many.run(many.topic())
-    assert all(one.dispatcher.budget.rates is not None for one in topic.subscriptions.values())
+    assert all(one.delivery.dispatcher.budget.rates is not None for one in topic.subscriptions.values())
 
 
 def test_writing_the_acknowledgments_of_many_subscriptions(many: MeasuredBroker) -> None:

@@ -101,7 +101,7 @@ def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMes
     if attached is None:
         return
     consumer, subscription = attached.consumer, attached.subscription
-    if command.HasField("consumer_epoch") and subscription.sub_type not in INDIVIDUAL_ACK_TYPES:
+    if command.HasField("consumer_epoch") and subscription.delivery.sub_type not in INDIVIDUAL_ACK_TYPES:
         consumer.use_epoch(command.consumer_epoch)
     ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
     subscription.redeliver(consumer, ids or None)

@@ -203,7 +203,7 @@ def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> byt
         blockedConsumerOnUnackedMsgs=stats.blocked,
         address=stats.address,
         connectedSince=iso(stats.connected_since_ms),
-        type=subscription.type_name,
+        type=subscription.delivery.type_name,
         msgRateExpired=subscription.expired.per_second()[0],
         msgBacklog=subscription.cursor.backlog_entries,
         messageAckRate=stats.ack_rate,

@@ -182,7 +182,7 @@ def test_a_reader_of_trimmed_ledgers_continues_after_them(broker: EmbeddedBroker
 
 def count_steps(topic: Topic) -> list[bool]:
     """A list that receives the result of each further step of the dispatcher."""
-    watched = topic.subscriptions["s"].dispatcher
+    watched = topic.subscriptions["s"].delivery.dispatcher
     step, steps = watched.step, list[bool]()
 
     def counted() -> bool:

@@ -82,7 +82,7 @@ def test_a_seek_by_the_standby_of_a_failover_subscription_closes_the_active_cons
         for client, name in ((a, "a"), (b, "b")):
             subscribe(client, sub_type=FAILOVER, consumer_name=name)
         topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
-        active = topic.subscriptions["s"].dispatcher.active_consumer
+        active = topic.subscriptions["s"].delivery.dispatcher.active_consumer
         assert active is not None
         served, standby = (a, b) if active.name == "a" else (b, a)
         passing_over(standby, BaseCommand.ACTIVE_CONSUMER_CHANGE)
