@@ -19,7 +19,8 @@ from broker_core.admin.shapes import of, of_policy
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidValue, NamespaceNotFound
 from broker_core.policies.json_values import whole_number
-from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
+from broker_core.policies.policy_set import PolicySet, as_json
+from broker_core.policies.topic_policies import POLICIES
 from broker_core.policies.values import DispatchRate
 from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, Operation, namespace_policy, topic_policy
 

@@ -10,7 +10,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import of
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidRequest, TopicNotFound
-from broker_core.policies.topic_policies import as_json
+from broker_core.policies.policy_set import as_json
 from broker_core.policies.values import BacklogQuota
 from broker_core.security.operations import namespace_policy, topic_policy
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.errors import IncompatiblePolicies
-from broker_core.policies.topic_policies import PolicySet
+from broker_core.policies.policy_set import PolicySet
 
 
 def check_fit(before: PolicySet, changes: Mapping[str, Any]) -> None:

@@ -15,8 +15,9 @@ from broker_core.config.topic import MOST_PARTITIONS
 from broker_core.errors import BrokerError, InvalidRequest
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.json_values import Fields, OnBad, int32, names, properties, refuse, whole_number
+from broker_core.policies.policy_set import PolicySet
 from broker_core.policies.topic_policies import CLUSTER as ANY_CLUSTER
-from broker_core.policies.topic_policies import POLICIES, PolicySet
+from broker_core.policies.topic_policies import POLICIES
 from broker_core.tenancy.namespace import Namespace
 
 CLUSTER = "cluster"

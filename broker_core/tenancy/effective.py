@@ -2,7 +2,8 @@
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.names import NamespaceName, TopicName
-from broker_core.policies.topic_policies import PolicySet, TopicPolicies, resolve
+from broker_core.policies.policy_set import PolicySet, resolve
+from broker_core.policies.topic_policies import TopicPolicies
 from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.records import Records
 from broker_core.tenancy.system_topics import is_system_topic

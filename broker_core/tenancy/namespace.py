@@ -12,7 +12,7 @@ from typing import Any
 from broker_core.names import NamespaceName
 from broker_core.policies.json_values import Fields, OnBad, names, properties, refuse
 from broker_core.policies.kept import LOCAL_FIELDS, read_kept
-from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
+from broker_core.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.tenancy.bundles import Bundles
 
 # What Pulsar 4.0 shows for a new namespace, in addition to the fields of the class below.

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import NamespaceNotFound
 from broker_core.names import NamespaceName, TopicName
-from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
+from broker_core.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.tenancy.documents import (
     GLOBAL_TOPIC_POLICIES,
     NAMESPACE,

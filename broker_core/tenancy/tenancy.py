@@ -22,8 +22,8 @@ from broker_core.errors import (
 )
 from broker_core.names import NamespaceName, TopicName, check_new_entity
 from broker_core.policies.kept import KEPT, MIGRATED
+from broker_core.policies.policy_set import PolicySet
 from broker_core.policies.retention_and_quotas import check_fit
-from broker_core.policies.topic_policies import PolicySet
 from broker_core.tenancy.bundles import Bundles
 from broker_core.tenancy.changes import Changes
 from broker_core.tenancy.documents import CLUSTER, PropertyChange, Tenant

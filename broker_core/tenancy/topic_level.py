@@ -7,8 +7,8 @@ from typing import Any
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import NotAllowed, WholeTopicOnly
 from broker_core.names import TopicName
+from broker_core.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.policies.retention_and_quotas import check_fit
-from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.policies.values import DispatchRate
 from broker_core.tenancy.changes import Changes
 from broker_core.tenancy.records import Records

@@ -7,7 +7,8 @@ from broker_core.config.policies import PolicyConfig
 from broker_core.config.topic import TopicConfig
 from broker_core.errors import BrokerError, InvalidRequest, InvalidValue
 from broker_core.policies.json_values import properties
-from broker_core.policies.topic_policies import POLICIES, PolicySet, configured, resolve
+from broker_core.policies.policy_set import PolicySet, configured, resolve
+from broker_core.policies.topic_policies import POLICIES
 from broker_core.policies.values import (
     EVICT,
     AutoTopicCreation,

@@ -30,7 +30,8 @@ from broker_core.errors import (
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.kept import KEPT
-from broker_core.policies.topic_policies import POLICIES, PolicySet
+from broker_core.policies.policy_set import PolicySet
+from broker_core.policies.topic_policies import POLICIES
 from broker_core.policies.values import HOLD, BacklogQuota, DispatchRate, PublishRate, RetentionPolicy
 from broker_core.tenancy.documents import Tenant
 from broker_core.tenancy.tenancy import Tenancy
