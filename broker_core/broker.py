@@ -153,7 +153,7 @@ class Broker:
         if self.security.authorization is not None:
             self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
-        self.spawn(self.topics.load_aging())
+        self.spawn(self.topics.aging.load_all())
         self.spawn(self.tier.remove_unwanted())
         self.spawn(sample_forever(self.topics.sampled))
         self.spawn(self.inactivity.watch_topics())

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import (
-    BrokerError,
     InUse,
     NotAllowed,
     PersistenceFailed,
@@ -33,6 +32,7 @@ from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.documents import CLUSTER
+from broker_core.topics.aging import AgingTopics
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.deleted import DeletedTopics
 from broker_core.topics.documents import TopicDocuments
@@ -103,6 +103,7 @@ class TopicRegistry:
             config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency
         )
         self.auto_creation = AutoCreation(tenancy)
+        self.aging = AgingTopics(tenancy, self._documents, self.loaded, self.get)
         self.room = TopicRoom(tenancy, self.of_namespace)
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
 
@@ -172,13 +173,10 @@ class TopicRegistry:
                 await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
                 await self._deleted.forget(name)
             self._tell(name, exists=True)
-            if self._is_replicated(name):
-                self._spawn(self._load_if_aging(name))  # its replicators create the topic in the other clusters
+            if self.aging.is_replicated(name):
+                self._spawn(self.aging.load_if_aging(name))  # its replicators create the topic in the other clusters
         finally:
             del self._creating[str(name)]
-
-    def _is_replicated(self, name: TopicName) -> bool:
-        return len(self._tenancy.effective.of(name).replication_clusters) > 1
 
     def _tell(self, name: TopicName, *, exists: bool) -> None:
         for listener in list(self.listeners):
@@ -243,7 +241,7 @@ class TopicRegistry:
             await self._unload(str(name), served_at=self._service_url())
             if not name.is_persistent:  # nothing is left of it; the next client creates it again
                 await self._documents.delete(name)
-        self._spawn(self._load_if_aging(name))
+        self._spawn(self.aging.load_if_aging(name))
 
     async def _unload(self, key: str, *, served_at: str = "") -> None:
         topic = self.loaded.pop(key)
@@ -289,7 +287,7 @@ class TopicRegistry:
 
     async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
         await self._unload(str(name))
-        if forever and name.is_persistent and self._is_replicated(name):
+        if forever and name.is_persistent and self.aging.is_replicated(name):
             await self._deleted.remember(name)
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))
@@ -319,24 +317,6 @@ class TopicRegistry:
             yield topic.writes
             yield from topic.rates()
 
-    async def load_aging(self) -> None:
-        """Loads topics that have work to do whether used or not: with a TTL, retention by time, or replication."""
-        await self._load_aging(self._documents.all_persistent())
-
-    async def _load_aging(self, keys: list[str]) -> None:
-        async for key in in_short_turns(keys):
-            if key not in self.loaded:
-                await self._load_if_aging(parse_topic(key))
-
-    async def _load_if_aging(self, name: TopicName) -> None:
-        policies = self._tenancy.effective.of(name)
-        ages = policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0
-        if (ages or len(policies.replication_clusters) > 1) and self.exists(name):
-            try:
-                await self.get(name)
-            except BrokerError as error:  # one failure must not stop the others
-                log.warning("topic %s: cannot load it for housekeeping and replication: %s", name, error)
-
     async def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         """Applies a policy change to the loaded topics. A caller that stops waiting does not stop it."""
         await asyncio.shield(self._spawn(self._renew_policies(namespace, topic)))
@@ -351,20 +331,12 @@ class TopicRegistry:
 
     async def _renew_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         await self._renew(self.loaded.affected_by(namespace, topic))
-        self._spawn(self._load_aging(self._persistent(namespace, topic)))
+        self._spawn(self.aging.load_affected(namespace, topic))
 
     async def _renew(self, topics: list[Topic]) -> None:
         async for topic in in_short_turns(topics):
             if self.loaded.get(str(topic.name)) is topic:  # topics loaded in the meantime read the new policies
                 await topic.policies_changed()
-
-    def _persistent(self, namespace: NamespaceName, topic: TopicName | None) -> list[str]:
-        """Full names of the persistent topics that `LoadedTopics.affected_by` means, loaded or not."""
-        if topic is None:
-            return self._documents.of_namespace(namespace, PERSISTENT)
-        base = topic.base
-        names = [base, *(base.partition_name(index) for index in range(self._tenancy.partitioned.count(base)))]
-        return [str(name) for name in names if name.is_persistent]
 
     async def stop(self) -> None:
         """Unloads every topic and loads none from now on."""
