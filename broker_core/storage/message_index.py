@@ -52,13 +52,21 @@ class MessageIndex:
 
         Raises Damaged.
         """
+        while (holding := self._holding(max(index, self.first))) is not None:
+            ledger, before = holding
+            found = await self._find_in(ledger, max(index, before), before)
+            if ledger.info.id in self._ledgers:  # else it was trimmed during the read
+                return found
+        return None
+
+    def _holding(self, index: int) -> tuple[Ledger, int] | None:
+        """The ledger with the message of this index, and the messages before the ledger."""
         before = self.first
-        index = max(index, before)
-        for ledger_id in list(self._order.ids):
+        for ledger_id in self._order.ids:
             ledger = self._ledgers.get(ledger_id)
             messages = ledger.info.messages if ledger is not None else 0
             if ledger is not None and index < before + messages:
-                return await self._find_in(ledger, index, before)
+                return ledger, before
             before += messages
         return None
 
