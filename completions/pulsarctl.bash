@@ -611,7 +611,7 @@ _pulsarctl() {
     "ops sql") commands="" options="--file -o --output --explain --decode --full-scan --tier-store --engine --local-max --master --conf --dry-run --spark-submit" ;;
     "ops profile") commands="" options="--columns --start --end --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
     "ops shell") commands="" options="--master --conf --spark-submit" ;;
-    "ops verify") commands="" options="--export --orphans --sweep --to --data-directory --tier-store --engine --local-max --master --conf --dry-run --spark-submit" ;;
+    "ops verify") commands="" options="--export --orphans --sweep --to --data-directory --tier-store --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
     "ops backlog") commands="" options="--engine --local-max --master -s --subscription --conf --ttl --quota --details --html --save --dry-run --spark-submit" ;;
     "storage") commands="dump check accept-loss rebuild" options="" ;;
     "storage dump") commands="" options="" ;;

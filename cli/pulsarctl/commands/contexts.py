@@ -19,6 +19,7 @@ from pulsarctl.shell.grammar import Noun
 app = Noun("context", "Manage contexts: named sets of addresses and credentials.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context.")]
+NewName = Annotated[str, typer.Argument(metavar="NEW-NAME", help="New name of the context.")]
 OptionalName = Annotated[
     str | None, typer.Argument(metavar="NAME", help="Name of the context. Default: the current one.")
 ]
@@ -115,7 +116,7 @@ def create(call: Call, name: Name) -> None:
 
 
 @app.verb("copy")
-def copy(call: Call, old: Name, new: Name) -> None:
+def copy(call: Call, old: Name, new: NewName) -> None:
     """Copy a context.
 
     Example: pulsarctl context copy prod staging
@@ -126,7 +127,7 @@ def copy(call: Call, old: Name, new: Name) -> None:
 
 
 @app.verb("rename")
-def rename(call: Call, old: Name, new: Name) -> None:
+def rename(call: Call, old: Name, new: NewName) -> None:
     """Rename a context.
 
     Example: pulsarctl context rename prod production

@@ -32,7 +32,7 @@ app = Noun("tail", "Follow several topics.")
 def tail(
     call: Call,
     topics: Annotated[
-        list[str], typer.Argument(metavar="TOPIC...", help="Topics to follow, or regular expressions with --regex.")
+        list[str], typer.Argument(metavar="TOPIC", help="Topics to follow, or regular expressions with --regex.")
     ],
     regex: Annotated[
         bool, typer.Option("--regex", help="Treat the names as regular expressions, and follow new topics, too.")

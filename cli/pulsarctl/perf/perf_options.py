@@ -11,7 +11,7 @@ from pulsarctl.values.quantities import parse_duration
 OUTSTANDING = 1000
 TYPES = ("exclusive", "shared", "failover", "key_shared")
 
-Topics = Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Topics to measure.")]
+Topics = Annotated[list[str], typer.Argument(metavar="TOPIC", help="Topics to measure.")]
 NumTopics = Annotated[
     int, typer.Option("-t", "--num-topics", min=1, help="Number of topics; one name gets the suffixes -0, -1, ...")
 ]

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command_from_info
 
@@ -24,6 +24,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.coercion import without_pydantic
 from pulsarctl.shell.headings import Heading
 from pulsarctl.shell.listing import POLICIES, Listing
+from pulsarctl.shell.metavars import say_plainly, usage
 from pulsarctl.shell.nouns import ALIASES, WITH_DRY_RUN
 
 Body = TypeVar("Body", bound=Callable[..., None])
@@ -40,6 +41,12 @@ class Verb(TyperCommand):
         self.shared = options.shared(self)
         self.params.extend(self.shared)
         self.help = _keep_lines(self.help or "")
+        for parameter in self.params:
+            say_plainly(parameter)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [each for each in self.params if isinstance(each, TyperArgument) and not each.hidden]
+        return [self.options_metavar or "", *map(usage, arguments)]
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_pydantic(super().get_params(ctx))

@@ -15,6 +15,7 @@ from typer.core import TyperArgument, TyperGroup, TyperOption
 from pulsarctl.settings.client_conf import KEYS
 from pulsarctl.settings.settings import Settings
 from pulsarctl.shell.grammar import NounGroup
+from pulsarctl.shell.metavars import takes_value
 from pulsarctl.shell.root import application
 
 
@@ -78,10 +79,9 @@ def _argument(argument: TyperArgument) -> tuple[str, str]:
 
 
 def _option(option: TyperOption) -> Option:
-    takes_value = not option.is_flag and not option.count
-    kind = getattr(option.type_descriptor.annotation, "__name__", "text").upper()
-    metavar = (option.metavar or {"INT": "N", "FLOAT": "N"}.get(kind, "TEXT")) if takes_value else ""
-    shown = option.default if takes_value and option.default not in (None, "", [], ()) else ""
+    metavar = option.metavar or "" if takes_value(option) else ""
+    is_said = not metavar or not option.show_default
+    shown = "" if is_said or option.default in (None, "", [], ()) else option.default
     spellings = (*option.opts, *option.secondary_opts)
     return Option(spellings, metavar, option.help or "", str(getattr(shown, "value", shown)))
 

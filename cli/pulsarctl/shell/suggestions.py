@@ -65,6 +65,6 @@ def _kind(command: Any, position: int) -> str:
     arguments = [each for each in command.params if isinstance(each, TyperArgument)]
     if not arguments:
         return ""
-    metavar = (arguments[min(position, len(arguments) - 1)].metavar or "").rstrip(".")
+    metavar = arguments[min(position, len(arguments) - 1)].metavar or ""
     is_there = position < len(arguments) or arguments[-1].nargs == -1
     return metavar if is_there and metavar in KINDS else ""

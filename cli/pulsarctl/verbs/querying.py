@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.verbs.sql_query import SqlPlan
 
-Query = Annotated[str | None, typer.Argument(metavar="[QUERY]", help="A SELECT in Spark SQL; topics are its tables.")]
+Query = Annotated[str | None, typer.Argument(metavar="QUERY", help="A SELECT in Spark SQL; topics are its tables.")]
 File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="File with the query; - is stdin.")]
 Format = Annotated[
     str | None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[TARGET]...",
+        metavar="TARGET",
         help="Topics, namespaces as TENANT/NAMESPACE, or patterns such as 'shop/*'. Default: public/default.",
     ),
 ]

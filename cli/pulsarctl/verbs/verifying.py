@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pulsarctl.integrity.findings import Findings
     from pulsarctl.tables.topic_table import TopicTable
 
-OfTopic = Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Name of the topic to read and check.")]
+OfTopic = Annotated[str | None, typer.Argument(metavar="TOPIC", help="Name of the topic to read and check.")]
 Export = Annotated[
     str | None, typer.Option("--export", metavar="DIRECTORY|URI", help="Check the files of an export instead.")
 ]
