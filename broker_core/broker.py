@@ -42,6 +42,7 @@ from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.opening import topic_of_ledger
 from broker_core.topics.partitioned import PartitionedTopics
+from broker_core.topics.policy_announcer import PolicyAnnouncer
 from broker_core.topics.registry import TopicRegistry
 from broker_core.wire.bounds import CommandBounds
 
@@ -154,6 +155,7 @@ class Broker:
             self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.aging.load_all())
+        self.spawn(PolicyAnnouncer(self.topics, self.tenancy, self.schemas, self.clock).run())
         self.spawn(self.tier.remove_unwanted())
         self.spawn(sample_forever(self.topics.sampled))
         self.spawn(self.inactivity.watch_topics())

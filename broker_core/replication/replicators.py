@@ -16,7 +16,7 @@ from broker_core.publishing.replication import REPLICATOR_PREFIX
 from broker_core.replication.replicator import Replicator
 from broker_core.replication.volatile_replicator import VolatileReplicator
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import stays_in_its_cluster
 
 if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
@@ -70,7 +70,7 @@ class Replicators(Mapping[str, Replicator]):
     def wanted(self) -> set[str]:
         """The other clusters in the policy; none if the topic is never replicated."""
         clusters, own = self._context.policies.replication_clusters, self._services.cluster
-        if is_system_topic(self._context.name) or own not in clusters:
+        if stays_in_its_cluster(self._context.name) or own not in clusters:
             return set()
         return set(clusters) - {own}
 

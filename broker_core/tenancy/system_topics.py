@@ -15,9 +15,10 @@ TRANSACTION_COORDINATOR_ASSIGN = "transaction_coordinator_assign"
 TRANSACTION_LOG_PREFIX = "__transaction_log_"
 PENDING_ACK_SUFFIX = "__transaction_pending_ack"
 
+CHANGE_EVENTS = "__change_events"
 EVENT_TOPICS = frozenset(
     {
-        "__change_events",
+        CHANGE_EVENTS,
         "__transaction_buffer_snapshot",
         "__transaction_buffer_snapshot_segments",
         "__transaction_buffer_snapshot_indexes",
@@ -31,6 +32,11 @@ def is_system_topic(name: TopicName) -> bool:
     if name.tenant == SYSTEM_NAMESPACE.tenant and name.namespace_local == SYSTEM_NAMESPACE.local:
         return True
     return _MARK in name.local and _is_system_name(name.base.local)
+
+
+def stays_in_its_cluster(name: TopicName) -> bool:
+    """Whether a topic is never replicated: a system topic other than the one that carries policies between clusters."""
+    return is_system_topic(name) and name.local != CHANGE_EVENTS
 
 
 def users_topics(namespace: NamespaceName, topics: Iterable[str]) -> list[str]:

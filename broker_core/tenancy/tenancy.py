@@ -35,12 +35,15 @@ from broker_core.tenancy.records import Documents, Records
 from broker_core.tenancy.replication import ReplicationRules
 from broker_core.tenancy.tool_records import ToolRecords
 from broker_core.tenancy.topic_level import TopicLevelPolicies
+from broker_core.tenancy.unsent_policies import UnsentPolicies
 
 
 class Tenancy:
     """Created by `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
 
-    def __init__(self, records: Records, tool_records: ToolRecords, config: BrokerConfig) -> None:
+    def __init__(
+        self, records: Records, tool_records: ToolRecords, unsent: UnsentPolicies, config: BrokerConfig
+    ) -> None:
         self._records = records
         self.tool_records = tool_records
         self._config = config
@@ -49,7 +52,7 @@ class Tenancy:
         self.replication = ReplicationRules(records.cluster, tool_records)
         self._changes = Changes()
         self.on_change, self.on_permissions = self._changes.on_change, self._changes.on_permissions
-        self.topic_policies = TopicLevelPolicies(records, self._changes, config)
+        self.topic_policies = TopicLevelPolicies(records, self._changes, config, unsent)
         self.partitioned = PartitionedMetadata(records, self._changes, config)
 
     @classmethod
@@ -62,7 +65,7 @@ class Tenancy:
         security = config.security
         if records.is_new and (not security.authorization or security.internal_plugin):
             await records.create_defaults(tuple(sorted(names(security.super_users))))
-        return cls(records, ToolRecords(documents), config)
+        return cls(records, ToolRecords(documents), UnsentPolicies(documents), config)
 
     # Clusters and tenants
 

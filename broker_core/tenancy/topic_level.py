@@ -12,10 +12,14 @@ from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.values import DispatchRate
 from broker_core.tenancy.changes import Changes
 from broker_core.tenancy.records import Records
+from broker_core.tenancy.unsent_policies import UnsentPolicies
 
 
 class TopicLevelPolicies:
-    def __init__(self, records: Records, changes: Changes, config: BrokerConfig) -> None:
+    """`unsent`: topics whose policies for all clusters have to be sent to the other ones."""
+
+    def __init__(self, records: Records, changes: Changes, config: BrokerConfig, unsent: UnsentPolicies) -> None:
+        self.unsent = unsent
         self._records = records
         self._changes = changes
         self._config = config
@@ -51,18 +55,48 @@ class TopicLevelPolicies:
             before = self.of(topic, is_global=is_global)
             changes = change(before)
             check_fit(before, changes)
-            await self._records.put_topic_policies(topic, before.changed(**changes), is_global=is_global)
+            await self._put(topic, before.changed(**changes), is_global=is_global)
+        await self._changes.tell(topic.namespace, topic)
+
+    async def _put(self, topic: TopicName, policies: PolicySet, *, is_global: bool) -> None:
+        """What is sent to other clusters is noted first: after a crash, one that did not change is sent in vain."""
+        if is_global and self._has_other_clusters(topic):
+            await self.unsent.add(topic)
+        await self._records.put_topic_policies(topic, policies, is_global=is_global)
+        self.unsent.changed.set()
+
+    def _has_other_clusters(self, topic: TopicName) -> bool:
+        namespace = self._records.namespaces.get(topic.namespace)
+        return namespace is not None and not {*namespace.replication_clusters} <= {self._records.cluster}
+
+    async def was_sent(self, topic: TopicName, policies: PolicySet) -> None:
+        """The other clusters will get these, which may have changed again meanwhile."""
+        async with self._changes.alone:
+            if self.of(topic, is_global=True) == policies:
+                await self.unsent.discard(topic)
+
+    async def accept(self, topic: TopicName, policies: PolicySet) -> None:
+        """Stores the policies for all clusters that another cluster sent, which may name a topic that comes later."""
+        async with self._changes.alone:
+            if self.of(topic, is_global=True) == policies or not self._records.has_namespace(topic.namespace):
+                return
+            await self._records.put_topic_policies(topic, policies, is_global=True)
         await self._changes.tell(topic.namespace, topic)
 
     async def remove(self, topic: TopicName) -> None:
-        """Removes all policies of a topic, local and global."""
-        await self.forget(topic)
+        """Removes all policies of a topic: local ones here, and global ones in all clusters."""
+        async with self._changes.alone:
+            await self._forget_grants(topic)
+            for is_global in (False, True):
+                if not self.of(topic, is_global=is_global).is_empty:
+                    await self._put(topic, NOTHING_SET, is_global=is_global)
         await self._changes.tell(topic.namespace, topic)
 
     async def forget(self, topic: TopicName) -> None:
-        """Removes the policies of a deleted topic."""
+        """Removes the policies of a topic that was deleted in this cluster; other clusters keep topic and policies."""
         async with self._changes.alone:
             await self._forget_grants(topic)
+            await self.unsent.discard(topic)
             for is_global in (False, True):
                 if not self.of(topic, is_global=is_global).is_empty:
                     await self._records.put_topic_policies(topic, NOTHING_SET, is_global=is_global)

@@ -174,13 +174,17 @@ class Topic:
         async for name, cursor in in_short_turns(list(self.ledger.cursors.items())):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
-            elif name != deduplication_snapshot.CURSOR and not self.replicators.is_cursor(name):
+            elif self.is_subscription(name):
                 self.subscriptions.restore(name, cursor)
         await self.deduplication.load()
         await self.replicators.follow_policies()
         self.replicated_subscriptions.changed()
         self.offloading.renew()
         self._housekeeping.rearm()
+
+    def is_subscription(self, cursor_name: str) -> bool:
+        """Whether a durable cursor is that of a subscription, and not one of the broker's own."""
+        return cursor_name != deduplication_snapshot.CURSOR and not self.replicators.is_cursor(cursor_name)
 
     # -- in ----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
+from broker_core.change_events.topic import ChangeEventsTopic, is_change_events
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.limits.topic_throttles import BrokerRates
@@ -19,6 +20,7 @@ from broker_core.topic.services import TopicServices
 from broker_core.topic.topic import Topic
 
 if TYPE_CHECKING:
+    from broker_core.change_events.policy_event import PolicyChange
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
     from broker_core.offload.tiered_storage import TieredStorage
@@ -81,7 +83,13 @@ class TopicOpener:
         """The topic over its log, without its subscriptions, which `Topic.load` restores."""
         if not name.is_persistent:
             return NonPersistentTopic(name, self._services)
-        return Topic(name, await self._storage.open_ledger(ledger_name(name)), self._services)
+        ledger = await self._storage.open_ledger(ledger_name(name))
+        if is_change_events(name):
+            return ChangeEventsTopic(name, ledger, self._services, self._accept_policies)
+        return Topic(name, ledger, self._services)
+
+    async def _accept_policies(self, change: PolicyChange) -> None:
+        await self._tenancy.topic_policies.accept(change.topic, change.policies)
 
     def policies_of(self, name: TopicName) -> TopicPolicies:
         policies = self._tenancy.effective.of(name)

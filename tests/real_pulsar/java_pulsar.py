@@ -18,7 +18,7 @@ from tests.condition import holds_within
 HERE = Path(__file__).parent
 VERSION = "4.0.7"
 FETCH_SECONDS = 1200
-START_SECONDS = 120
+START_SECONDS = 300
 STOP_SECONDS = 30
 JAVA_OLDEST = 17
 

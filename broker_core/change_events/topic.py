@@ -1,0 +1,64 @@
+"""The system topic `__change_events`: a topic that the broker itself follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.change_events.follower import Follower
+from broker_core.change_events.policy_event import PolicyChange
+from broker_core.storage.position import EARLIEST
+from broker_core.tenancy.system_topics import CHANGE_EVENTS
+from broker_core.topic.topic import Topic
+from broker_core.wire.schema_commands import version_number
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from broker_core.names import TopicName
+    from broker_core.topic.services import TopicServices
+    from broker_core.topic_log import TopicLog
+
+CURSOR = "pulsarctl.global-policies"
+
+
+def is_change_events(name: TopicName) -> bool:
+    return name.is_persistent and name.local == CHANGE_EVENTS
+
+
+class ChangeEventsTopic(Topic):
+    """`accept` stores the policies that another cluster sent."""
+
+    def __init__(
+        self,
+        name: TopicName,
+        ledger: TopicLog,
+        services: TopicServices,
+        accept: Callable[[PolicyChange], Awaitable[None]],
+    ) -> None:
+        self._accept = accept
+        self._schemas = services.replication.schemas
+        self._follower: Follower | None = None
+        super().__init__(name, ledger, services)
+
+    def is_subscription(self, cursor_name: str) -> bool:
+        return cursor_name != CURSOR and super().is_subscription(cursor_name)
+
+    async def load(self) -> None:
+        await super().load()
+        cursor = await self.ledger.open_cursor(CURSOR, initial=EARLIEST, durable=True)
+        self._follower = Follower(self._context, cursor, self._accept, self._schema_of, self.acknowledged)
+
+    def _schema_of(self, version: bytes) -> bytes | None:
+        number = version_number(version)
+        found = None if number is None else self._schemas.stored(self.name, number)
+        return None if found is None else found.schema.data
+
+    def _on_confirmed(self) -> None:
+        super()._on_confirmed()
+        if self._follower is not None:
+            self._follower.wake()
+
+    async def close(self, *, served_at: str = "") -> None:
+        if self._follower is not None:
+            await self._follower.close()
+        await super().close(served_at=served_at)

@@ -1,0 +1,32 @@
+"""The topics whose policies for all clusters changed here and have not been published to the other clusters yet."""
+
+import asyncio
+from collections.abc import Iterator
+
+from broker_core.names import TopicName, parse_topic
+from broker_core.tenancy.records import Documents
+
+UNSENT = "unsent-global-topic-policies"
+
+
+class UnsentPolicies:
+    """On disk. `changed` is set when there is another one."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.changed = asyncio.Event()
+        self._documents = documents
+        self._topics = {parse_topic(key): None for key in documents.list(UNSENT)}
+
+    def __iter__(self) -> Iterator[TopicName]:
+        """Those that have waited longest first."""
+        return iter(self._topics)
+
+    async def add(self, topic: TopicName) -> None:
+        """Durable on return; call `changed.set()` after the change itself."""
+        await self._documents.put(UNSENT, str(topic), {})
+        self._topics[topic] = None
+
+    async def discard(self, topic: TopicName) -> None:
+        if topic in self._topics:
+            await self._documents.delete(UNSENT, str(topic))
+            del self._topics[topic]
