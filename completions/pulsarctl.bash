@@ -605,7 +605,7 @@ _pulsarctl() {
     "ops lake") commands="" options="--to --catalog --follow --interval" names="TOPIC" ;;
     "ops lake-maintain") commands="" options="--to --catalog --file-size --keep" names="TOPIC" ;;
     "ops export") commands="" options="-f --format --start --end --by --key-groups --typed --incremental --overwrite --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
-    "ops import") commands="" options="-f --format -r --rate --no-schema --record-schema --again --dry-run" ;;
+    "ops import") commands="" options="-f --format -r --rate --no-schema --record-schema --again --engine --local-max --master --conf --dry-run --spark-submit" ;;
     "ops replay") commands="" options="--start --end -s --subscription -k --key -r --rate --again --dry-run" names="TOPIC" ;;
     "ops compact") commands="" options="--timeout --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
     "ops sql") commands="" options="--file -o --output --explain --decode --full-scan --tier-store --engine --local-max --master --conf --dry-run --spark-submit" ;;

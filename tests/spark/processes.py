@@ -37,3 +37,30 @@ def kill(processes: Iterable[int]) -> bool:
             os.kill(process, signal.SIGKILL)
             found = True
     return found
+
+
+def python_workers(ancestor: int) -> list[int]:
+    """Those of a local master's tasks, in the sessions that `ancestor` started. Spark forks them from a daemon."""
+    parents = dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
+    daemons = {process for process in parents if "pyspark.daemon" in _command_line(process)}
+    return [process for process in daemons if parents[process] in daemons and _descends(process, ancestor, parents)]
+
+
+def _parent(directory: Path) -> tuple[int, int] | None:
+    try:
+        return int(directory.name), int((directory / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def _command_line(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def _descends(process: int, ancestor: int, parents: dict[int, int]) -> bool:
+    while process in parents and process != ancestor:
+        process = parents[process]
+    return process == ancestor

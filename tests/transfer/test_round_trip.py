@@ -22,6 +22,7 @@ from pulsarctl.transfer.part_files import By, Layout
 from pulsarctl.transfer.places import Directory
 from pulsarctl.transfer.portable import TYPES
 from pulsarctl.transfer.row_sender import RowSender
+from pulsarctl.transfer.target import Target, partitions_of
 from tests.transfer.moved_topics import by_key
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
@@ -63,11 +64,11 @@ def move(broker: EmbeddedBroker, source: str, target: str, layout: Layout) -> No
         ),
     )
     found = import_source(layout.place.describe())
-    with RowSender(where, target, f"import-{target}", schemas={}) as sender:
+    with RowSender(Target(where, target, partitions_of(where, target), f"import-{target}")) as sender:
         for path in found.files:
             for batch in found.read(path, None):
                 sender.send(batch)
-            sender.flush()
+            sender.end_file()
 
 
 @settings(

@@ -24,8 +24,13 @@ class Choice:
     notice: str | None = None
 
 
-def choose(wanted: Engine, *, entries: int, size: int, bytes_max: int, require_spark: Callable[[], object]) -> Choice:
-    """`require_spark` raises `CliError` without Spark; only a plan that is too large for the local engine needs it."""
+def choose(
+    wanted: Engine, *, entries: int, size: int, bytes_max: int, require_spark: Callable[[], object], work: str = ""
+) -> Choice:
+    """`require_spark` raises `CliError` without Spark; only a plan that is too large for the local engine needs it.
+
+    `work` is what one process does, if it is not reading entries.
+    """
     if wanted is Engine.AUTO and size <= bytes_max and entries <= LOCAL_ENTRIES_MAX:
         return Choice(Engine.LOCAL)
     if wanted is Engine.LOCAL:
@@ -35,5 +40,5 @@ def choose(wanted: Engine, *, entries: int, size: int, bytes_max: int, require_s
     except CliError as error:
         if wanted is Engine.SPARK:
             raise
-        return Choice(Engine.LOCAL, f"notice: {error.message}, so one process reads {entries:,} entries")
+        return Choice(Engine.LOCAL, f"notice: {error.message}, so one process {work or f'reads {entries:,} entries'}")
     return Choice(Engine.SPARK)

@@ -7,7 +7,13 @@ part_files     the files of one part of a plan: one, or one for each day or grou
 exporting      a plan of `tables` -> files, the same in this process and in a Spark task
 manifest       the state file of a directory, written last
 imported_rows  files -> rows in the order of the export
-row_sender     rows -> messages, in order for each key, continuing where an earlier run ended
+target         the topic that gets rows, and the partition of a row
+message_rows   Arrow batches -> the arguments of sends
+partition_sender  rows of one partition -> messages, in order, continuing where an earlier run ended
+row_sender     the same for all partitions, in this process
+routed_rows    the same in two stages: rows to the task of their partition, and from there to the topic
+pace           a maximum of rows per second
+import_progress  how far an import has come
 replay_state   what a replay that was interrupted still has to send
 
 It may import `tables` and what is below. It imports neither pyspark nor a command.

@@ -3,20 +3,50 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
-from pulsarctl.errors import CliError
+from pulsarctl.errors import CliError, Conflict
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """`attempt` counts imports of the same data into the same topic."""
+    """`files` are complete and have `messages`; of the next file, `row` rows are stored.
 
-    rows: int = 0
+    `done`: there was no other file. `attempt` counts imports of the same data into the same topic. `partitions` are
+    those of the topic when the first row was sent.
+    """
+
+    files: int = 0
+    messages: int = 0
+    row: int = 0
     done: bool = False
     attempt: int = 0
+    partitions: int = 0
+
+    @property
+    def stored(self) -> int:
+        return self.messages + self.row
+
+    def begun(self, topic: str, partitions: int) -> Self:
+        """With rows that may be stored beyond it. Raises `Conflict` if they may be in other partitions."""
+        if not self.done and self.partitions not in (0, partitions):
+            raise Conflict(
+                f"cannot continue the import into {topic}: it has {partitions} partitions, and had {self.partitions}",
+                hint="delete the topic and use --again, or use --again to send everything once more",
+            )
+        return replace(self, done=False, partitions=partitions)
+
+    def in_file(self, row: int) -> Self:
+        return replace(self, row=row)
+
+    def after(self, files: int, messages: int) -> Self:
+        return replace(self, files=files, messages=messages, row=0)
+
+    def ended(self) -> Self:
+        return replace(self, done=True)
 
 
 def file_for(environ: Mapping[str, str], cluster: str, topic: str, source_id: str) -> Path:
@@ -32,6 +62,14 @@ def load(file: Path) -> ImportProgress:
         return ImportProgress()
     except (OSError, ValueError, TypeError) as error:
         raise CliError(f"cannot read {file}: {error}", hint="use --again to start over") from error
+
+
+def restarted(file: Path, now: int) -> ImportProgress:
+    """For another attempt. `now` is a number that no attempt before can have had, if the file is unreadable."""
+    try:
+        return ImportProgress(attempt=load(file).attempt + 1)
+    except CliError:
+        return ImportProgress(attempt=now)
 
 
 def save(file: Path, progress: ImportProgress) -> None:

@@ -18,7 +18,7 @@ from pulsarctl.transfer.places import Place, Sum, divided, place_at, reason_of, 
 class ImportSource:
     """`id` stays the same as long as the data does. `schemas` is by the version that rows name.
 
-    `sums` has the checksums of an export's files.
+    `sums` has the checksums of an export's files, and `sizes` are the bytes of each file.
     """
 
     id: str
@@ -27,6 +27,7 @@ class ImportSource:
     schemas: dict[str, dict[str, Any]] = field(default_factory=dict)
     rows: int | None = None
     sums: Mapping[str, Sum] = field(default_factory=dict)
+    sizes: Sequence[int] = ()
 
     def read(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
         """One of the files. Raises `CliError` if it cannot be read, is not what was exported, or has no values."""
@@ -66,7 +67,7 @@ def check_sum(path: Path, wanted: Sum, shown: str) -> None:
 def _single(text: str) -> ImportSource:
     place, name = divided(text)
     try:
-        return ImportSource(_id_of(place, [name]), place, [name])
+        return _identified(place, [name])
     except FileNotFoundError as error:
         raise NotFound(f"cannot import {place.describe(name)}: there is no such file or directory") from error
 
@@ -79,7 +80,8 @@ def _exported(place: Place, names: Sequence[str], exported: manifest.Manifest) -
             f"cannot import {place.describe()}: {place.describe(missing[0])} is missing", hint="export the topic again"
         )
     sums = {each.path: Sum(each.bytes, each.crc32c) for each in exported.files if each.crc32c is not None}
-    return ImportSource(exported.id, place, files, exported.schemas, exported.rows, sums)
+    sizes = [each.bytes for each in exported.files]
+    return ImportSource(exported.id, place, files, exported.schemas, exported.rows, sums, sizes)
 
 
 def _others(place: Place, names: Sequence[str]) -> ImportSource:
@@ -87,8 +89,11 @@ def _others(place: Place, names: Sequence[str]) -> ImportSource:
     files = [each for each in names if each.endswith(endings) and not each.rpartition("/")[2].startswith(".")]
     if not files:
         raise UsageProblem(f"cannot import {place.describe()}: it has no file that ends with {', '.join(endings)}")
-    return ImportSource(_id_of(place, files), place, files)
+    return _identified(place, files)
 
 
-def _id_of(place: Place, names: Sequence[str]) -> str:
-    return sha256(repr([place.identity(each) for each in names]).encode()).hexdigest()[:16]
+def _identified(place: Place, names: Sequence[str]) -> ImportSource:
+    """Files of others: they are the same as long as none of them changes."""
+    found = [place.identity(each) for each in names]
+    own_id = sha256(repr(found).encode()).hexdigest()[:16]
+    return ImportSource(own_id, place, names, sizes=[each.bytes for each in found])

@@ -36,6 +36,14 @@ class Sum(NamedTuple):
     crc32c: int
 
 
+class Identity(NamedTuple):
+    """It changes when the file does."""
+
+    name: str
+    bytes: int
+    mtime_ns: int | None
+
+
 class Place(Protocol):
     """Names are relative and separated by slashes. Every method raises OSError if the place does not answer."""
 
@@ -59,8 +67,8 @@ class Place(Protocol):
     def fetch(self, name: str) -> contextlib.AbstractContextManager[Path]:
         """The file on this machine, as long as the context lasts. Raises FileNotFoundError."""
 
-    def identity(self, name: str) -> tuple[object, ...]:
-        """It changes when the file does. Raises FileNotFoundError."""
+    def identity(self, name: str) -> Identity:
+        """Raises FileNotFoundError."""
 
     def remove(self, name: str) -> None: ...
 
@@ -103,10 +111,10 @@ class Directory:
         path.stat()
         yield path
 
-    def identity(self, name: str) -> tuple[object, ...]:
+    def identity(self, name: str) -> Identity:
         path = (self.path / name).resolve()
         facts = path.stat()
-        return str(path), facts.st_size, facts.st_mtime_ns
+        return Identity(str(path), facts.st_size, facts.st_mtime_ns)
 
     def remove(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
@@ -164,12 +172,12 @@ class Prefix:
         finally:
             self.drop(copy)
 
-    def identity(self, name: str) -> tuple[object, ...]:
+    def identity(self, name: str) -> Identity:
         filesystem, root = _open(self.uri)
         found = filesystem.get_file_info(f"{root}/{name}")
         if not found.is_file:
             raise FileNotFoundError(self.describe(name))
-        return self.describe(name), found.size, found.mtime_ns
+        return Identity(self.describe(name), found.size, found.mtime_ns)
 
     def remove(self, name: str) -> None:
         filesystem, root = _open(self.uri)

@@ -11,7 +11,6 @@ from pulsarctl.output.render import Progress, Table
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.names import full_topic
 from pulsarctl.verbs.range_options import End, Start
 
@@ -99,29 +98,30 @@ def _replay(
     call: Call, table: "TopicTable", target: str, key: str | None, rate: float, files: "ReplayFiles"
 ) -> "RowSender":
     """Sends what is not stored yet, and keeps the progress until all is."""
+    from pulsarctl.transfer.pace import Pace
     from pulsarctl.transfer.row_sender import RowSender
+    from pulsarctl.transfer.target import Target, partitions_of
     from pulsarctl.verbs.export_plan import schemas_of
 
     state, stored, parts = _begun(call, table, rate, files)
     progress = Progress(quiet=call.settings.quiet)
     call.call_on_close(progress.clear)
-    sender = RowSender(
-        table.options.access,
-        target,
-        state.name,
+    to = Target(
+        access=table.options.access,
+        topic=target,
+        partitions=partitions_of(table.options.access, target),
+        producer=state.name,
         schemas=schemas_of(call, table.options.topics[0]),
-        after=stored,
         checkpoint_rows=state.checkpoint_rows,
     )
-    started = monotonic()
-    with sender:
+    pace = Pace(rate)
+    with RowSender(to, after=stored) as sender:
         for rows in _rows(table, parts, key, step=state.checkpoint_rows):
             sender.send(rows)
             if sender.stored > stored:
                 stored = sender.stored
                 files.stored(stored)
-            if rate and (early := started + sender.sent / rate - monotonic()) > 0:
-                pause(early)
+            pace.keep(sender.sent)
             progress.show(f"{sender.sent:,} messages")
         sender.flush()
     files.end()
@@ -135,7 +135,7 @@ def _begun(
     """A new replay, or the one that was interrupted: its state, the rows that are stored, and its plan."""
     from pulsarctl.tables.plan import Snapshot
     from pulsarctl.transfer.replay_state import ReplayState
-    from pulsarctl.transfer.row_sender import CHECKPOINT_ROWS
+    from pulsarctl.transfer.target import CHECKPOINT_ROWS
 
     found = files.load()
     if found is not None:

@@ -1,0 +1,81 @@
+"""Arrow batches of messages -> the arguments of sends."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from pulsarctl.tables.writing.payloads import Payloads, payloads
+
+
+class MessageRow(NamedTuple):
+    """`source` is the partition that the message was in, -1 for none. `fields` has no null."""
+
+    value: bytes | None
+    schema_version: int | None
+    source: int
+    fields: dict[str, Any]
+
+    @property
+    def key(self) -> str | None:
+        return self.fields.get("partition_key")
+
+
+def encoding(batch: pa.RecordBatch, record_schema: str) -> Payloads:
+    """How values become payloads. Raises `UsageProblem` for a type that has no encoding."""
+    kind = batch.schema.field("value").type
+    return payloads(kind, record_schema if pa.types.is_struct(kind) else "")
+
+
+def sources(batch: pa.RecordBatch) -> list[int]:
+    """The partition of each row where it came from, -1 for none."""
+    if "partition" not in batch.schema.names:
+        return [-1] * batch.num_rows
+    return [-1 if each is None else each for each in batch.column("partition").to_pylist()]
+
+
+def message_rows(batch: pa.RecordBatch, encoded: Payloads) -> Iterator[MessageRow]:
+    names = batch.schema.names
+    columns = {_ARGUMENTS[name]: _READERS.get(name, _as_is)(batch.column(name)) for name in _ARGUMENTS if name in names}
+    versions = batch.column("schema_version").to_pylist() if "schema_version" in names else [None] * len(batch)
+    values = encoded.encode(batch.column("value"))
+    for row, (value, version, source) in enumerate(zip(values, versions, sources(batch), strict=True)):
+        fields = {name: found[row] for name, found in columns.items() if found[row] is not None}
+        yield MessageRow(value, version, source, fields)
+
+
+def _as_is(column: pa.Array) -> Sequence[Any]:
+    return column.to_pylist()  # type: ignore[no-any-return]  # pyarrow ships no types
+
+
+def _texts(column: pa.Array) -> Sequence[str | None]:
+    return [None if key is None else _text(key) for key in column.to_pylist()]
+
+
+def _text(key: bytes | str) -> str:
+    return key if isinstance(key, str) else key.decode("utf-8", "surrogateescape")
+
+
+def _properties(column: pa.Array) -> Sequence[dict[str, str] | None]:
+    return [None if found is None else {key: value or "" for key, value in found} for found in column.to_pylist()]
+
+
+def _milliseconds(column: pa.Array) -> Sequence[int | None]:
+    return _as_is(column.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()))
+
+
+_ARGUMENTS = {
+    "key": "partition_key",
+    "properties": "properties",
+    "ordering_key": "ordering_key",
+    "event_time": "event_timestamp",
+    "deliver_at": "deliver_at",
+}
+_READERS: dict[str, Callable[[pa.Array], Sequence[Any]]] = {
+    "properties": _properties,
+    "ordering_key": _texts,
+    "event_time": _milliseconds,
+    "deliver_at": _milliseconds,
+}
+COLUMNS = ("value", "schema_version", "partition", *_ARGUMENTS)
+"""What is read of a batch."""

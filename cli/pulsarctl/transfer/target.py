@@ -1,0 +1,56 @@
+"""The topic that gets rows: its partitions, and which of them a row goes to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulsar
+
+from pulsarctl.client.routing import java_string_hash
+from pulsarctl.errors import CliError
+from pulsarctl.tables.access import Access
+
+CHECKPOINT_ROWS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """It travels to tasks. `producer` is what the names of the producers start with.
+
+    `schemas` is by the version that rows name, and `record_schema`, json or avro, is how structs are encoded.
+    Everything is stored after each `checkpoint_rows` of a file. Runs must agree on it: it is a part of how batches end.
+    """
+
+    access: Access
+    topic: str
+    partitions: Sequence[str]
+    producer: str
+    schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    record_schema: str = ""
+    checkpoint_rows: int = CHECKPOINT_ROWS
+
+    def partition_of(self, key: str | None, source: int, row: int) -> int:
+        """Keys by their hash, as in Java producers. Other rows stay in their partition if there is one like it."""
+        if key:
+            return java_string_hash(key) % len(self.partitions)
+        return (source if source >= 0 else row) % len(self.partitions)
+
+
+def partitions_of(access: Access, topic: str) -> list[str]:
+    """The names of the partitions, or of the topic if it has none. Raises `CliError`."""
+    with closing(access.client()) as client, explained(topic):
+        return list(client.get_topic_partitions(topic))
+
+
+@contextmanager
+def explained(topic: str) -> Iterator[None]:
+    """Failures of the client as `CliError`."""
+    try:
+        yield
+    except pulsar.PulsarException as error:
+        raise problem(topic, error) from error
+
+
+def problem(topic: str, error: Exception) -> CliError:
+    return CliError(f"cannot write to {topic}: {error or type(error).__name__}")

@@ -1,0 +1,199 @@
+"""Plans and runs `ops import`: what is sent, how far it has come, and which engine does it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pulsarctl.backlog.engine import Choice, Engine, choose
+from pulsarctl.errors import Conflict, NotFound
+from pulsarctl.output.render import Progress
+from pulsarctl.shell.call import Call
+from pulsarctl.values.clock import now_ms
+from pulsarctl.values.quantities import human_size
+from pulsarctl.verbs.on_spark import access, explained, start_spark
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from pulsarctl.tables.access import Access
+    from pulsarctl.transfer.file_formats import FileFormat
+    from pulsarctl.transfer.import_progress import ImportProgress
+    from pulsarctl.transfer.imported_rows import ImportSource
+    from pulsarctl.transfer.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What the command line asks for."""
+
+    source: "ImportSource"
+    topic: str
+    format: "FileFormat | None"
+    rate: float
+    record_schema: str
+    again: bool
+    engine: Engine
+    local_bytes_max: int
+    master: str
+    spark_settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """`file` keeps the progress, `before` is what it says, and `size` the bytes of the files that are left."""
+
+    request: ImportRequest
+    file: Path
+    before: "ImportProgress"
+    size: int
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`messages` are those of all runs, and `sent` those of this run."""
+
+    messages: int
+    sent: int
+
+
+def plan(call: Call, request: ImportRequest) -> ImportPlan:
+    """Raises `Conflict` for data that was imported before, and `CliError` without Spark where it is asked for."""
+    from pulsarctl.transfer import import_progress
+
+    source = request.source
+    file = import_progress.file_for(os.environ, call.settings.service_url, request.topic, source.id)
+    before = _before(file, request)
+    size = sum(source.sizes[before.files :])
+    rows = max((source.rows or 0) - before.stored, 0)
+    return ImportPlan(request, file, before, size, _choice(call, request, rows, size))
+
+
+def partitions(call: Call, topic: str) -> int:
+    """The number of senders. A topic that does not exist is what the broker makes of it, most often one partition."""
+    try:
+        return len(call.admin.topics.parts(topic))
+    except NotFound:
+        return 1
+
+
+def run(call: Call, of: ImportPlan) -> Imported:
+    """Sends everything that is not stored yet, and keeps the progress. Raises `CliError`."""
+    from pulsarctl.transfer import import_progress
+
+    target = target_of(access(call), of)
+    begun = replace(of, before=of.before.begun(of.request.topic, len(target.partitions)))
+    import_progress.save(begun.file, begun.before)
+    progress = Progress(quiet=call.settings.quiet)
+    call.call_on_close(progress.clear)
+    if of.choice.engine is Engine.LOCAL:
+        found = send_locally(begun, target, progress)
+    else:
+        found = send_on_spark(_context(call, of, progress), begun, target, progress)
+    progress.clear()
+    return found
+
+
+def _before(file: Path, request: ImportRequest) -> "ImportProgress":
+    from pulsarctl.transfer import import_progress
+
+    if request.again:
+        return import_progress.restarted(file, now_ms())
+    before = import_progress.load(file)
+    if before.done and len(request.source.files) <= before.files:  # an incremental export may have more by now
+        raise Conflict(
+            f"{request.source.place.describe()} is already imported into {request.topic}",
+            hint="send it once more with --again",
+        )
+    return before
+
+
+def _choice(call: Call, request: ImportRequest, rows: int, size: int) -> Choice:
+    """A partition has one sender, so Spark gains nothing if there is only one."""
+    from pulsarctl.spark.session import require_spark
+
+    found = choose(
+        request.engine,
+        entries=rows,
+        size=size,
+        bytes_max=request.local_bytes_max,
+        require_spark=require_spark,
+        work=f"sends {human_size(size)}",
+    )
+    local = Choice(Engine.LOCAL)
+    if request.engine is Engine.AUTO and found != local and partitions(call, request.topic) == 1:
+        return local
+    return found
+
+
+def target_of(where: "Access", of: ImportPlan) -> "Target":
+    """Creates the topic if the broker does so for clients."""
+    from pulsarctl.transfer.target import CHECKPOINT_ROWS, Target, partitions_of
+
+    request = of.request
+    names = partitions_of(where, request.topic)
+    return Target(
+        access=where,
+        topic=request.topic,
+        partitions=names,
+        producer=f"import-{request.source.id}-{of.before.attempt}",
+        schemas=request.source.schemas,
+        record_schema=request.record_schema,
+        checkpoint_rows=CHECKPOINT_ROWS * len(names),
+    )
+
+
+def send_locally(of: ImportPlan, target: "Target", progress: Progress) -> Imported:
+    from pulsarctl.transfer import import_progress
+    from pulsarctl.transfer.pace import Pace, slices
+    from pulsarctl.transfer.row_sender import RowSender
+
+    request, come = of.request, of.before
+    pace = Pace(request.rate)
+    with RowSender(target, file=come.files, after=come.row) as sender:
+        for name in request.source.files[come.files :]:
+            for rows in slices(request.source.read(name, request.format), request.rate):
+                sender.send(rows)
+                pace.keep(sender.sent)
+                progress.show(f"{come.messages + sender.row:,} messages")
+                if sender.stored > come.row:
+                    come = come.in_file(sender.stored)
+                    import_progress.save(of.file, come)
+            come = come.after(come.files + 1, come.messages + sender.row)
+            sender.end_file()
+            import_progress.save(of.file, come)
+    import_progress.save(of.file, come.ended())
+    return Imported(come.messages, sender.sent)
+
+
+def send_on_spark(context: "SparkContext", of: ImportPlan, target: "Target", progress: Progress) -> Imported:
+    """The progress is that of whole waves of files."""
+    from pulsarctl.spark.jobs.imports import run_spark
+    from pulsarctl.transfer import import_progress
+    from pulsarctl.transfer.routed_rows import RouteFile, SendBlocks, waves
+
+    request, come, sent = of.request, of.before, 0
+    route = RouteFile(request.source, request.format, target, come.files, come.row)
+    send = SendBlocks(target, request.rate / len(target.partitions))
+    for wave in waves(request.source.sizes, come.files):
+        what = f"{come.stored:,} messages, files {wave.start + 1} to {wave.stop} of {len(request.source.files)}"
+        found = explained(partial(run_spark, context, route, send, wave, partial(_tell, progress, what)))
+        come = come.after(wave.stop, come.stored + found.rows)
+        sent += found.sent
+        import_progress.save(of.file, come)
+    import_progress.save(of.file, come.ended())
+    return Imported(come.messages, sent)
+
+
+def _context(call: Call, of: ImportPlan, progress: Progress) -> "SparkContext":
+    from pulsarctl.spark.jobs.imports import SETTINGS
+
+    request = of.request
+    return start_spark(call, "import", request.master, {**request.spark_settings, **SETTINGS}, progress, of.size)
+
+
+def _tell(progress: Progress, what: str, done: int) -> None:
+    progress.show(f"{what}: {done} tasks done")

@@ -1,0 +1,183 @@
+"""Imports by Spark tasks, beside those of one process: the same messages, also after one of them was killed."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pulsar
+import pytest
+
+pytest.importorskip("pyspark")
+
+from broker_core.testing import EmbeddedBroker
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.backlog.engine import Choice, Engine
+from pulsarctl.errors import CliError
+from pulsarctl.output.render import Progress
+from pulsarctl.settings.settings import Settings
+from pulsarctl.tables.access import Access
+from pulsarctl.tables.options import TableOptions
+from pulsarctl.tables.topic_table import TopicTable
+from pulsarctl.transfer import import_progress
+from pulsarctl.transfer.import_progress import ImportProgress
+from pulsarctl.transfer.imported_rows import import_source
+from pulsarctl.transfer.row_sender import RowSender
+from pulsarctl.verbs.import_plan import Imported, ImportPlan, ImportRequest, send_locally, send_on_spark, target_of
+from tests.cli.runner import Cli
+from tests.condition import wait_until
+from tests.official_client import connect
+from tests.spark.processes import kill, needs_proc, python_workers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PARTITIONS = 3
+MESSAGES = 2400
+SOURCE = "persistent://public/default/imported-from"
+COMPARED = "partition,producer,sequence_id,batch_index,batch_size,key,ordering_key,properties,event_time,schema_version"
+
+
+class Counted(pulsar.schema.Record):  # type: ignore[misc]  # the client ships no types
+    number = pulsar.schema.Integer()
+
+
+@pytest.fixture(scope="module")
+def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    with closing(connect(pulsar_broker.service_url)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def admin(pulsar_broker: EmbeddedBroker) -> Iterator[AdminClient]:
+    with closing(AdminClient(Settings(web_url=pulsar_broker.http_url))) as admin:
+        yield admin
+
+
+@pytest.fixture(scope="module")
+def exported(pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Several files of a partitioned topic whose schema begins in the middle; some messages have no key."""
+    folder = tmp_path_factory.mktemp("exported")
+    pulsar_broker.create_partitioned_topic(SOURCE, 2)
+    for schema in (pulsar.schema.BytesSchema(), pulsar.schema.JsonSchema(Counted)):
+        producer = client.create_producer(SOURCE, schema=schema, block_if_queue_full=True)
+        for number in range(MESSAGES // 2):
+            value = b"%d" % number if isinstance(schema, pulsar.schema.BytesSchema) else Counted(number=number)
+            fields: dict[str, Any] = {"partition_key": f"k{number % 11}"} if number % 5 else {}
+            producer.send_async(value, None, {"n": str(number)}, event_timestamp=1 + number, **fields)
+        producer.flush()
+        producer.close()
+    cli = Cli(folder, pulsar_broker.http_url, pulsar_broker.service_url)
+    outcome = cli("ops", "export", SOURCE, str(folder / "out"), "--by", "key", "--key-groups", "3")
+    assert outcome.exit_code == 0, outcome.stderr
+    return folder / "out"
+
+
+class Import:
+    """One import, whose progress is in a file; each run continues the one before."""
+
+    def __init__(self, broker: EmbeddedBroker, source: Path, topic: str, file: Path, rate: float = 0) -> None:
+        broker.create_partitioned_topic(topic, PARTITIONS)
+        self.topic = topic
+        self.file = file
+        self._access = Access(broker.service_url, broker.http_url)
+        self._request = ImportRequest(
+            import_source(str(source)), topic, None, rate, "json", False, Engine.SPARK, 0, "local[2]", {}
+        )
+
+    @property
+    def plan(self) -> ImportPlan:
+        progress = import_progress.load(self.file).begun(self.topic, PARTITIONS)
+        return ImportPlan(self._request, self.file, progress, 0, Choice(Engine.SPARK))
+
+    def locally(self) -> Imported:
+        return send_locally(self.plan, target_of(self._access, self.plan), Progress(quiet=True))
+
+    def on_spark(self, spark: "SparkSession") -> Imported:
+        return send_on_spark(spark.sparkContext, self.plan, target_of(self._access, self.plan), Progress(quiet=True))
+
+    def partly(self, rows: int) -> None:
+        """What a process has sent that is killed after this number of rows of the first file: nothing is flushed."""
+        source = self._request.source
+        with RowSender(target_of(self._access, self.plan)) as sender:
+            for batch in source.read(source.files[0], None):
+                sender.send(batch.slice(0, rows))
+                return
+
+    def messages(self) -> list[dict[str, Any]]:
+        """As stored: with producers, sequence IDs, and batches."""
+        options = {"topic": self.topic, "columns": f"{COMPARED},value", "decode": "raw", "tasks_min": "1"}
+        where = {"service_url": self._access.service_url, "admin_url": self._access.admin_url}
+        table = TopicTable.open(TableOptions.parse(options | where))
+        return [row for part in table.plan() for batch in table.read(part) for row in batch.to_pylist()]
+
+
+def deduplicate(admin: AdminClient, topic: str) -> None:
+    admin.topics.set_policy(topic, "deduplicationEnabled", True)
+
+
+def test_spark_sends_what_one_process_sends(
+    spark: "SparkSession", pulsar_broker: EmbeddedBroker, exported: Path, tmp_path: Path
+) -> None:
+    local = Import(pulsar_broker, exported, "persistent://public/default/by-one", tmp_path / "one")
+    tasks = Import(pulsar_broker, exported, "persistent://public/default/by-tasks", tmp_path / "tasks")
+    assert local.locally() == tasks.on_spark(spark) == Imported(MESSAGES, MESSAGES)
+    assert tasks.messages() == local.messages()
+    assert len(tasks.messages()) == MESSAGES
+    assert import_progress.load(tasks.file) == import_progress.load(local.file)
+    assert import_progress.load(local.file) == ImportProgress(6, MESSAGES, 0, True, 0, PARTITIONS)
+
+
+def test_spark_finishes_what_a_killed_process_began(
+    spark: "SparkSession", pulsar_broker: EmbeddedBroker, admin: AdminClient, exported: Path, tmp_path: Path
+) -> None:
+    wanted = Import(pulsar_broker, exported, "persistent://public/default/at-once", tmp_path / "once")
+    wanted.locally()
+    begun = Import(pulsar_broker, exported, "persistent://public/default/begun", tmp_path / "begun")
+    deduplicate(admin, begun.topic)
+    begun.partly(700)
+    assert begun.messages()
+    assert begun.on_spark(spark).messages == MESSAGES
+    assert begun.messages() == wanted.messages()
+
+
+@needs_proc
+@pytest.mark.parametrize("engine", ["spark", "local"])
+def test_an_import_whose_workers_were_killed_continues_without_duplicates(
+    spark: "SparkSession",
+    pulsar_broker: EmbeddedBroker,
+    admin: AdminClient,
+    exported: Path,
+    tmp_path: Path,
+    engine: str,
+) -> None:
+    topic = f"persistent://public/default/killed-{engine}"
+    killed = Import(pulsar_broker, exported, topic, tmp_path / "killed", rate=1200)
+    deduplicate(admin, topic)
+    failure: list[Exception] = []
+
+    def run() -> None:
+        try:
+            killed.on_spark(spark)
+        except CliError as error:
+            failure.append(error)
+
+    running = threading.Thread(target=run)
+    running.start()
+    try:
+        wait_until(lambda: len(killed.messages()) >= 300, 60)
+        assert kill(python_workers(os.getpid()))
+    finally:
+        running.join(60)
+    assert failure
+    assert import_progress.load(killed.file).files == 0
+    before = len(killed.messages())
+    assert 300 <= before < MESSAGES
+    (killed.on_spark(spark) if engine == "spark" else killed.locally())
+    wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
+    wanted.locally()
+    assert killed.messages() == wanted.messages()

@@ -1,0 +1,70 @@
+"""Which engine imports what, in which waves, and where an import continues."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from pulsarctl.errors import Conflict
+from pulsarctl.transfer.import_progress import ImportProgress, restarted, save
+from pulsarctl.transfer.routed_rows import WAVE_BYTES_MAX, WAVE_FILES_MAX, waves
+from tests.cli.runner import Cli
+
+MANY = WAVE_FILES_MAX + 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "first", "found"),
+    [
+        ([], 0, []),
+        ([1, 1, 1], 0, [range(3)]),
+        ([1, 1, 1], 2, [range(2, 3)]),
+        ([1] * MANY, 0, [range(MANY - 1), range(MANY - 1, MANY)]),
+        ([WAVE_BYTES_MAX, 1, WAVE_BYTES_MAX + 1, 1], 0, [range(1), range(1, 2), range(2, 3), range(3, 4)]),
+    ],
+)
+def test_a_wave_has_files_up_to_a_number_and_a_size(sizes: list[int], first: int, found: list[range]) -> None:
+    assert waves(sizes, first) == found
+
+
+def test_an_interrupted_import_does_not_continue_with_other_partitions() -> None:
+    before = ImportProgress(files=1, messages=10).begun("t", 3)
+    assert before.begun("t", 3) == before
+    with pytest.raises(Conflict, match="it has 4 partitions, and had 3"):
+        before.begun("t", 4)
+    assert before.ended().begun("t", 4).partitions == 4  # more data, all of it with the new partitions
+
+
+def test_again_starts_over_after_progress_that_is_unreadable(tmp_path: Path) -> None:
+    save(tmp_path / "good", ImportProgress(files=3, attempt=4))
+    (tmp_path / "bad").write_text("{")
+    assert restarted(tmp_path / "good", 77) == ImportProgress(attempt=5)
+    assert restarted(tmp_path / "bad", 77) == ImportProgress(attempt=77)
+
+
+def dry_run(broker: EmbeddedBroker, folder: Path, topic: str, *options: str) -> dict[str, Any]:
+    (folder / "rows.csv").write_text("key,value\na,1\nb,2\n")
+    cli = Cli(folder, broker.http_url, broker.service_url)
+    outcome = cli("ops", "import", str(folder / "rows.csv"), topic, "--dry-run", "-o", "json", *options)
+    assert outcome.exit_code == 0, outcome.stderr
+    found: dict[str, Any] = json.loads(outcome.stdout)
+    return found
+
+
+def test_large_files_go_to_spark_if_the_topic_has_partitions(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    pulsar_broker.create_partitioned_topic("persistent://public/default/parted", 3)
+    plans = [
+        dry_run(pulsar_broker, tmp_path, topic, "--local-max", size)
+        for topic, size in (("parted", "1"), ("parted", "64M"), ("unknown", "1"))
+    ]
+    assert [(each["engine"], each["partitions"]) for each in plans] == [("spark", 3), ("local", 3), ("local", 1)]
+    assert (plans[0]["files"], plans[0]["bytes"], plans[0]["continuesAfter"]) == (1, 18, 0)
+
+
+def test_the_command_for_spark_submit_sends_on_spark(tmp_path: Path) -> None:
+    outcome = Cli(tmp_path)("ops", "import", "./orders", "t", "--master", "yarn", "--spark-submit")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("spark-submit --master yarn ")
