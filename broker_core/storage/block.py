@@ -136,9 +136,10 @@ class Block:
 class WrittenRun(Block):
     """A run as it was written. `age` is that of its record."""
 
-    __slots__ = ("age",)
+    __slots__ = ("age", "size")
 
     age: int
+    size: int
 
 
 EMPTY = Block(-1, 0, b"", (), (), (), ())
@@ -179,7 +180,7 @@ def encode_run(run: EntryRun, ledger_id: int, first: int, age: int = 0) -> Encod
         array("Q", run.publish_times),
         array("Q", run.delivery_times) if run.delivery_times else (),
     )
-    block.age = age
+    block.age, block.size = age, size
     flags = 0
     if run.delivery_times:
         flags = DELAYED

@@ -140,7 +140,7 @@ class StorageEngine:
         )
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
-        self._groups = SyncedGroups(services, answers, self._spawn, self._run)
+        self._groups = SyncedGroups(services, answers, self._spawn, self._metadata_thread.submit)
         self.journal.start(recovery.journals, self._groups.synced)
         self._end_urgency = turnstile().gives_way_to(lambda: self.journal.carries_messages)
         self._watch_directory()

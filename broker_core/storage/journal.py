@@ -35,8 +35,10 @@ FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end
 GROUP_MAGIC = b"PCGR"
 GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
 GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
+_AROUND = GROUP_HEADER.size + GROUP_TRAILER.size
 PREALLOCATION = 16 << 20
 _PIECE = 4 << 20
+_WHOLE = 8 << 20  # a smaller group is one piece
 _LARGE_PARTS = 8 << 10  # bytes on average: parts of that size are not copied
 _MOST_PARTS = 1000  # of one call: IOV_MAX is 1024
 
@@ -73,6 +75,12 @@ def _few(parts: Buffers, size: int) -> Buffers:
     """The same bytes: large parts as they are, since each copy of a batch costs as much as its checksum."""
     large = size >= _LARGE_PARTS * len(parts) and len(parts) <= _MOST_PARTS
     return parts if large else [b"".join(parts)]
+
+
+def _checksum(piece: Buffers, crc: int = 0) -> int:
+    for part in piece:
+        crc = crc32c(part, crc)
+    return crc
 
 
 class Appender(Protocol):
@@ -275,7 +283,8 @@ class Journal:
         while True:
             work = self._take_work()
             # Last before this thread works or waits without the GIL: the loop, which a report wakes, needs it at once.
-            self._report()
+            if self._unreported is not None:
+                self._report(*self._unreported)
             if work is not None:
                 return work
             self._bell.wait()
@@ -287,13 +296,15 @@ class Journal:
             if self._rotations:
                 rotations, self._rotations = self._rotations, []
                 return rotations, None
-            pending = bool(self._group.parts) and not self._failed
-            if pending and (self.live_bytes < self._max_bytes or self._stopping):
-                group, self._group = self._group, Group()
-                return [], group
-            if self._stopping and (self._failed or not self._group.parts):
+            group = self._group
+            if group.parts and not self._failed:
+                if self.live_bytes < self._max_bytes or self._stopping:
+                    self._group = Group()
+                    return [], group
+            elif self._stopping:
                 return [], None
-            self._idle = not pending
+            else:
+                self._idle = True
             return None
 
     def _write_group(self, group: Group) -> None:
@@ -311,43 +322,49 @@ class Journal:
         waiting = bool(self._group.parts)  # before the report: its receipts are what a lone producer waits for
         pause = self._pace.pause(group.entries, group.size, time.monotonic(), waiting=waiting)
         if pause and not self._stopping:
-            self._report()
+            self._report(group, error)
             time.sleep(pause)
 
     def _put(self, group: Group) -> None:
         if self._fd is None or self._should_change_file():
             self._open_next()
         assert self._fd is not None
-        header = group_header(self._number, self._offset, group.size, len(group.waiting))
-        end = self._offset + len(header) + group.size + GROUP_TRAILER.size
+        end = self._offset + _AROUND + group.size
         if end > self._allocated and end > self._written_before:
-            self._allocated = max(end, self._allocated + PREALLOCATION)
-            # On a full disk the group may still fit where nothing can be reserved.
-            with contextlib.suppress(OSError):
-                self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
-        self._write(self._fd, header, group.parts, end)
+            self._preallocate(self._fd, end)
+        self._write(self._fd, group)
         self._watch.check_written(self._fd)
-        self._offset = end
-        self._live[self._number] = end
-        if self._offset + self._spare_ahead > self._written_before and self._offset > self._spare_ahead:
+        self._offset = self._live[self._number] = end
+        if end + self._spare_ahead > self._written_before and end > self._spare_ahead:
             self._spare.make()
 
-    def _write(self, fd: int, header: bytes, parts: Buffers, end: int) -> None:
+    def _preallocate(self, fd: int, end: int) -> None:
+        self._allocated = max(end, self._allocated + PREALLOCATION)
+        # On a full disk the group may still fit where nothing can be reserved.
+        with contextlib.suppress(OSError):
+            self._disk.preallocate(fd, self._offset, self._allocated - self._offset)
+
+    def _write(self, fd: int, group: Group) -> None:
         """Durable on return; a group of one piece, the usual case, by a single call."""
-        crc, offset = 0, self._offset
-        before = [header]
+        header = group_header(self._number, self._offset, group.size, len(group.waiting))
+        if group.size >= _WHOLE:
+            self._write_pieces(fd, header, group.parts)
+            return
+        piece = _few(group.parts, group.size)
+        piece = [header, *piece, GROUP_TRAILER.pack(_checksum(piece))]
+        if self._sync:
+            self._disk.write_synced(fd, piece, self._offset)
+        else:
+            self._disk.pwrite(fd, b"".join(piece), self._offset)
+
+    def _write_pieces(self, fd: int, header: bytes, parts: Buffers) -> None:
+        self._disk.pwrite(fd, header, self._offset)
+        crc, offset = 0, self._offset + len(header)
         for piece in _pieces(parts):
-            for part in piece:
-                crc = crc32c(part, crc)
-            piece, before = [*before, *piece], []
-            stop = offset + sum(map(len, piece))
-            if stop + GROUP_TRAILER.size == end:
-                piece.append(GROUP_TRAILER.pack(crc))
-                if self._sync and offset == self._offset:
-                    self._disk.write_synced(fd, piece, offset)
-                    return
+            crc = _checksum(piece, crc)
             self._disk.pwrite(fd, b"".join(piece), offset)
-            offset = stop
+            offset += sum(map(len, piece))
+        self._disk.pwrite(fd, GROUP_TRAILER.pack(crc), offset)
         if self._sync:
             self._disk.sync(fd)
 
@@ -355,14 +372,12 @@ class Journal:
         """The blocks of this file are used up, or never were written before, and a file that is ready waits."""
         return self._offset > max(self._written_before, self._spare_ahead) and not self._spare.is_empty
 
-    def _report(self) -> None:
-        if self._unreported is None:
-            return
-        group, error = self._unreported
+    def _report(self, group: Group, error: Exception | None) -> None:
         self._unreported = None
-        # A closed loop has no one to notify.
-        with contextlib.suppress(RuntimeError):
+        try:
             self._loop.call_soon_threadsafe(self._on_synced, group, error)
+        except RuntimeError:
+            return  # a closed loop has no one to notify
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()

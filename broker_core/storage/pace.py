@@ -30,7 +30,7 @@ class Pace:
     def pause(self, entries: int, size: int, now: float, *, waiting: bool) -> float:
         """The pause after a group that was just synced; `waiting`: more arrived during its sync."""
         elapsed, self._last = now - self._last, now
-        if size < max(STREAM_BYTES_PER_SECOND * elapsed, STREAM_BYTES_PER_ENTRY * entries):
+        if size < STREAM_BYTES_PER_ENTRY * entries or size < STREAM_BYTES_PER_SECOND * elapsed:
             self._full = self._usual
         elif waiting:
             self._full = min(self._longest, 2 * self._full)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
-from functools import partial
 
 from broker_core.storage import filenames
 from broker_core.storage.disk import NO_SPACE
@@ -28,15 +27,15 @@ class SyncedGroups:
         services: LedgerServices,
         answers: AbstractContextManager[None],
         spawn: Callable[[Coroutine[None, None, None]], None],
-        run: Callable[[Callable[[], None]], Awaitable[None]],
+        off_loop: Callable[[Callable[[], None]], object],
     ) -> None:
-        """What waited for a group is answered inside `answers`. `run` calls a function off the event loop."""
+        """What waited for a group is answered inside `answers`. `off_loop` has a thread call a function, soon."""
         self._services = services
         self._answers = answers
         self._cache = services.cache
         self._pressure = services.pressure
         self._spawn = spawn
-        self._run = run
+        self._off_loop = off_loop
         self._synced_file = filenames.synced_file(services.path)
         self._loop = asyncio.get_running_loop()
         self._mark_timer: asyncio.TimerHandle | None = None
@@ -93,13 +92,12 @@ class SyncedGroups:
     def _mark_synced(self) -> None:
         self._mark_timer = None
         if not self._closed:
-            self._spawn(self._mark())
+            self._off_loop(self._mark)
 
-    async def _mark(self) -> None:
-        """It may lag behind, so it may also be missing."""
+    def _mark(self) -> None:
+        """In a thread. The mark may lag behind, so it may also be missing."""
         with contextlib.suppress(OSError):
-            mark = Mark(*self._services.journal.synced_end)
-            await self._run(partial(write_mark, self._services.disk, self._synced_file, mark))
+            write_mark(self._services.disk, self._synced_file, Mark(*self._services.journal.synced_end))
 
     def _failed(self, group: Group, error: Exception) -> None:
         """Nothing tells what of the group is on disk: what it touched is fenced before anything else is written."""

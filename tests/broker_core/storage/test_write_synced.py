@@ -109,7 +109,7 @@ async def test_a_group_of_several_pieces_is_synced_as_a_whole(tmp_path: Path) ->
     disk.calls.clear()
     large = [bytes([number]) * (5 << 20) for number in range(2)]
     await asyncio.gather(*(append(ledger, run_of(entry)) for entry in large))
-    assert disk.calls == ["pwrite", "pwrite", "sync"]
+    assert disk.calls == ["pwrite", "pwrite", "pwrite", "pwrite", "sync"]  # header, two pieces, trailer
     assert (await contents(ledger))[1:] == large
     await engine.close()
 
