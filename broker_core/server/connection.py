@@ -11,7 +11,7 @@ Order: receipts and messages of one producer or consumer leave in the order in w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.client_log import ClientLog
@@ -23,6 +23,7 @@ from broker_core.server.disconnected import Disconnected
 from broker_core.server.handlers import publish
 from broker_core.server.liveness import Liveness
 from broker_core.server.session import Session, SessionState
+from broker_core.server.shares import shares
 from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -176,26 +177,27 @@ class Connection(asyncio.Protocol):
             items: Sequence[Any] = self._decoder.feed(data)
         except ProtocolError as error:
             items, broken = error.items, str(error)  # frames before the broken one are valid
-        share = 1 if self._decoder.divided else TURN_ITEMS
-        if len(items) <= share and not self._decoder.more:
+        if len(items) <= TURN_ITEMS and not self._decoder.more and not self._decoder.divisible:
             self._take(items, broken)
         else:
             self.hold_reading()
-            self._take_in_turns(items, broken, 0, share)
+            self._take_in_turns(shares(items, TURN_ITEMS), broken)
         held = 0 if self._decoder.more else self._decoder.buffered
         if held > COUNTED_FROM or self._holds_much:
             self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
-    def _take_in_turns(self, items: Sequence[Any], broken: str | None, first: int, share: int) -> None:
+    def _take_in_turns(self, waiting: Iterator[Sequence[Any]], broken: str | None) -> None:
         """Much work in one read takes a turn of the loop for each share of the items, and no read in between."""
-        rest = first + share
-        last = rest >= len(items)
         if self._transport.is_closing():
             return
-        self._take(items[first:rest], broken if last else None)
-        if not last:
-            self._loop.call_soon(self._take_in_turns, items, broken, rest, share)
-        elif self._decoder.more:
+        share = next(waiting, None)
+        if share is not None:
+            self._take(share, None)
+            self._loop.call_soon(self._take_in_turns, waiting, broken)
+            return
+        if broken is not None:
+            self._take((), broken)
+        if self._decoder.more:
             self._loop.call_soon(self._take_more)
         else:
             self.release_reading()

@@ -5,7 +5,6 @@ IDs have only a ledger and an entry is exactly as long as these fields require, 
 ack sets.
 """
 
-from collections.abc import Iterator
 from operator import attrgetter
 
 from broker_core.wire.pulsar_api_pb2 import CommandAck
@@ -13,8 +12,6 @@ from broker_core.wire.varint import varint_size
 
 FEW = 8
 """Up to this number of IDs, reading each of them is faster."""
-IDS_PER_PART = 2_000
-ID_SIZE_MIN = 6  # bytes: tag, length, and two fields
 
 _ledger_id = attrgetter("ledgerId")
 _entry_id = attrgetter("entryId")
@@ -39,17 +36,3 @@ def _size_without_ids(ack: CommandAck) -> int:
     """The size of the fields that almost every ACK has."""
     request = 1 + varint_size(ack.request_id) if ack.HasField("request_id") else 0
     return 1 + varint_size(ack.consumer_id) + 2 + request
-
-
-def parts(ack: CommandAck) -> Iterator[CommandAck]:
-    """The same acknowledgment in commands of at most `IDS_PER_PART` IDs; the last one has all other fields."""
-    ids = ack.message_id
-    if ack.ack_type != CommandAck.Individual or len(ids) <= IDS_PER_PART:
-        yield ack
-        return
-    for first in range(0, len(ids) - IDS_PER_PART, IDS_PER_PART):
-        part = CommandAck(consumer_id=ack.consumer_id, ack_type=ack.ack_type)
-        part.message_id.extend(ids[first : first + IDS_PER_PART])
-        yield part
-    del ids[: first + IDS_PER_PART]
-    yield ack

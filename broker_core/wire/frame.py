@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 
-from broker_core.wire.ack_ids import ID_SIZE_MIN, IDS_PER_PART, parts
 from broker_core.wire.bounds import CommandBounds, Flaw
 from broker_core.wire.errors import ProtocolError
+from broker_core.wire.long_commands import DIVISIBLE, LONG
 from broker_core.wire.message import check_entry
 from broker_core.wire.message_run import ForeseenMessages, MessageRun
 from broker_core.wire.plain_send import PlainSendReader
@@ -32,8 +32,6 @@ SIZE = struct.Struct(">I")
 INT32_MAX = (1 << 31) - 1
 SEND = BaseCommand.SEND
 MESSAGE = BaseCommand.MESSAGE
-ACK = BaseCommand.ACK
-LARGE_ACK = IDS_PER_PART * ID_SIZE_MIN  # bytes: an ACK of fewer has no parts
 _MESSAGE_TYPE = bytes((0x08, MESSAGE))  # the field `type`, which comes first
 
 FIELD_BY_TYPE = {
@@ -66,8 +64,8 @@ class FrameDecoder:
     """Turns chunks into items. After a `ProtocolError` every further chunk raises it again.
 
     `frame_size_max` bounds a frame without its size field (docs/protocol.md "Frames"). `bounds` are further limits for
-    clients; commands from a broker have none. Memory: at most one frame and one chunk. A large ACK becomes several
-    commands, and `divided` says that the last chunk had one. After `items_max` items, `feed` leaves the rest of the
+    clients; commands from a broker have none. Memory: at most one frame and one chunk. `divisible` says that the last
+    chunk may have had a long command (`long_commands`). After `items_max` items, `feed` leaves the rest of the
     chunk for the next call, which may get no data, and says so in `more`: a chunk may hold 20,000 commands.
     """
 
@@ -82,7 +80,7 @@ class FrameDecoder:
         "_parts",
         "_sends",
         "buffered",
-        "divided",
+        "divisible",
         "frame_size_max",
         "more",
     )
@@ -95,7 +93,7 @@ class FrameDecoder:
         self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they arrived
         self.buffered = 0  # bytes of an incomplete frame in memory
         self._needed = 0  # bytes required before anything can be read
-        self.divided = self.more = False
+        self.divisible = self.more = False
         self._items_max = items_max
         self._sends = PlainSendReader()
         self._foreseen: ForeseenMessages | None = None
@@ -109,7 +107,7 @@ class FrameDecoder:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
         if self._error is not None:
             raise ProtocolError(self._error)
-        self.divided = self.more = False
+        self.divisible = self.more = False
         if self._parts:
             self._parts.append(chunk)
             self.buffered += len(chunk)
@@ -199,10 +197,8 @@ class FrameDecoder:
             items.append(SingleSend(command.message, entry, *check_entry(entry), command.flaw))
         elif command.type == MESSAGE:
             items.append(MessageFrame(command.message, data[command_end:end]))
-        elif command.type == ACK and command_end - position > LARGE_ACK and command.flaw is None:
-            items.extend(Command(ACK, part) for part in parts(command.message))
-            self.divided = True
         else:
+            self.divisible |= command_end - position > LONG and command.type in DIVISIBLE
             items.append(command)
 
 

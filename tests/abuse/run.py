@@ -52,12 +52,12 @@ class Report:
     def __str__(self) -> str:
         before, after, most = self.memory
         inputs = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.tally.inputs.items()))
-        wrong = sum(count for status, count in self.tally.statuses.items() if status == 500)
+        wrong = self.tally.statuses[500] - self.tally.expected_500
         return (
             f"{sum(self.tally.inputs.values()):,} hostile inputs ({inputs}) in {self.seconds:.0f} s, "
             f"{self.tally.left_out:,} known ones left out\n"
-            f"answers 500: {wrong}, tracebacks: {self.log.tracebacks}, lines in the log: {self.log.lines:,} "
-            f"(longest {self.log.longest})\n"
+            f"answers 500: {wrong}, and {self.tally.expected_500} that Pulsar gives too; "
+            f"tracebacks: {self.log.tracebacks}, lines in the log: {self.log.lines:,} (longest {self.log.longest})\n"
             f"longest stall of the loop: {self.stalls.longest * 1000:.0f} ms, "
             f"too long: {self.stalls.count}\n"
             f"memory: {before:.0f} MB before, {after:.0f} MB after, {most:.0f} MB at most\n"

@@ -21,6 +21,7 @@ class Tally:
     statuses: Counter[int] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
+    expected_500: int = 0
     _recent: deque[tuple[float, float, str]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -45,7 +46,10 @@ class Tally:
         with self._lock:
             self.statuses[status] += 1
         reason = _reason(body)
-        if status == 500 and not any(expected in (reason or "") for expected in EXPECTED_500):
+        if status == 500 and any(expected in (reason or "") for expected in EXPECTED_500):
+            with self._lock:
+                self.expected_500 += 1
+        elif status == 500:
             self.fail(f"500 {name}: {(reason or repr(body))[:200]}")
         elif 400 <= status < 500 and not reason:
             self.fail(f"{status} without a reason: {name}: {body[:100]!r}")

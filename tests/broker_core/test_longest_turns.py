@@ -196,6 +196,34 @@ def test_acknowledging_entries_of_many_missing_ledgers(many: MeasuredBroker) -> 
     assert many.longest_turn(acknowledged()) < LIMIT
 
 
+def _acknowledging(count: int) -> BaseCommand:
+    command = BaseCommand(type=BaseCommand.ACK)
+    command.ack.consumer_id, command.ack.ack_type = 1, pb.CommandAck.Individual
+    for number in range(count):
+        command.ack.message_id.add(ledgerId=10**9, entryId=number)
+    return command
+
+
+def _redelivering(count: int) -> BaseCommand:
+    command = BaseCommand(type=BaseCommand.REDELIVER_UNACKNOWLEDGED_MESSAGES)
+    command.redeliverUnacknowledgedMessages.consumer_id = 1
+    for number in range(count):
+        command.redeliverUnacknowledgedMessages.message_ids.add(ledgerId=10**9, entryId=number)
+    return command
+
+
+@pytest.mark.parametrize("command", [_acknowledging(150_000), _redelivering(150_000)], ids=["ack", "redeliver"])
+def test_a_command_of_very_many_ids_is_carried_out_over_turns(many: MeasuredBroker, command: BaseCommand) -> None:
+    async def carried_out() -> None:
+        reader, writer = await many.connect()
+        writer.write(client_commands.subscribe(1, str(MANY), "1", 1, sub_type=pb.CommandSubscribe.Shared))
+        await reader.read(1000)
+        writer.write(frame(command) + client_commands.get_last_message_id(1, 2))
+        await reader.read(1000)
+
+    assert many.longest_turn(carried_out()) < LIMIT
+
+
 def test_small_commands_of_one_read_are_spread_over_turns(many: MeasuredBroker) -> None:
     async def turns_to_answer(count: int) -> int:
         reader, writer = await many.connect()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.wire.ack_ids import FEW, IDS_PER_PART, parts, plain_ids
+from broker_core.wire.ack_ids import FEW, plain_ids
 from broker_core.wire.pulsar_api_pb2 import CommandAck, MessageIdData
 
 U64 = st.integers(0, (1 << 64) - 1)
@@ -57,14 +57,3 @@ def test_ids_of_two_ledgers_are_read_one_by_one() -> None:
     command = ack(range(1000, 1500))
     command.message_id[250].ledgerId = 8
     assert plain_ids(command) is None
-
-
-@pytest.mark.parametrize("count", [1, IDS_PER_PART, IDS_PER_PART + 1, 3 * IDS_PER_PART])
-def test_parts_acknowledge_the_same_ids_and_the_last_has_the_request(count: int) -> None:
-    ack = CommandAck(consumer_id=3, ack_type=CommandAck.Individual, request_id=7)
-    for number in range(count):
-        ack.message_id.add(ledgerId=1, entryId=number)
-    found = list(parts(ack))
-    assert [one.entryId for part in found for one in part.message_id] == list(range(count))
-    assert max(len(part.message_id) for part in found) <= IDS_PER_PART
-    assert [part.HasField("request_id") for part in found] == [False] * (len(found) - 1) + [True]
