@@ -28,22 +28,21 @@ class Attached:
         self._url, self._permits, self._messages, self._name = url, permits, messages, name
         self._clients: list[RawClient] = []
         self._done = threading.Event()
-        self._answering = threading.Thread(target=self._answer)
+        self._answering = threading.Thread(target=self._answer, daemon=True)
 
     def __enter__(self) -> Self:
         each = TOPICS // CONNECTIONS
+        self._answering.start()  # the first connections wait for the last ones longer than the broker waits for a PONG
         for number in range(CONNECTIONS):
             client = RawClient(self._url)
-            self._clients.append(client)
             for first in range(number * each, (number + 1) * each, AT_ONCE):
                 self._attach(client, range(first, min(first + AT_ONCE, (number + 1) * each)))
-        self._answering.start()
+            self._clients.append(client)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._done.set()
-        if self._answering.ident is not None:
-            self._answering.join()
+        self._answering.join()
         for client in self._clients:
             client.close()
 
@@ -70,9 +69,9 @@ class Attached:
 
     def _answer(self) -> None:
         with selectors.DefaultSelector() as selector:
-            for client in self._clients:
-                selector.register(client.socket, selectors.EVENT_READ, client)
             while not self._done.is_set():
+                for client in self._clients[len(selector.get_map()) :]:
+                    selector.register(client.socket, selectors.EVENT_READ, client)
                 for key, _ in selector.select(LOOK_SECONDS):
                     answer_pings(key.data)
 
