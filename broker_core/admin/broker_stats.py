@@ -48,8 +48,8 @@ async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
     found: dict[str, dict[str, float]] = {}
-    async for labels, samples in blocks_of(call.broker):
-        found.setdefault(labels, {}).update(samples)
+    async for labels, names, values in blocks_of(call.broker):
+        found.setdefault(labels, {}).update(zip(names, values, strict=True))
     return [{"metrics": values, "dimensions": dict(_labels(labels))} for labels, values in found.items()]
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.allowance import DispatchBudget
-from broker_core.dispatch.facts import DispatchFacts
+from broker_core.dispatch.facts import NOTHING_HELD, DispatchFacts, HeldBack
 from broker_core.dispatch.reader import EntryReader, Source
 
 if TYPE_CHECKING:
@@ -137,9 +137,18 @@ class Dispatcher(ABC):
         """Entries that were given back or could not be sent, and that go out before new ones."""
         return 0
 
-    def facts(self) -> DispatchFacts:
+    def held_back(self) -> HeldBack:
+        """What it does not deliver now; only where entries are sent one by one."""
+        return NOTHING_HELD
+
+    @property
+    def throttled(self) -> Mapping[str, int]:
+        """How often a dispatch rate left nothing to send, by Pulsar's name of the counter."""
         rates = self.budget.rates
-        return DispatchFacts(throttled={} if rates is None else dict(rates.events))
+        return {} if rates is None else rates.events
+
+    def facts(self) -> DispatchFacts:
+        return DispatchFacts(held=self.held_back(), throttled=dict(self.throttled))
 
     # -- for the policies
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
@@ -26,25 +26,33 @@ class OwnedHashes:
     draining: Sequence[DrainingHash]
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchFacts:
+class HeldBack(NamedTuple):
     """in_replay: entries that consumers gave back and that are not delivered again yet.
 
     blocked: whether unacknowledged messages block the subscription.
 
     delayed, delayed_index_bytes: entries held back until their delivery time, and the memory of their index.
-
-    key_shared_mode: Pulsar's name of it, "" where consumers have no keys.
-
-    throttled: how often a dispatch rate left nothing to send, by Pulsar's name of the counter.
-
-    hashes: what each Key_Shared consumer owns, None for other types.
     """
 
     in_replay: int = 0
     blocked: bool = False
     delayed: int = 0
     delayed_index_bytes: int = 0
+
+
+NOTHING_HELD = HeldBack()
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchFacts:
+    """key_shared_mode: Pulsar's name of it, "" where consumers have no keys.
+
+    throttled: how often a dispatch rate left nothing to send, by Pulsar's name of the counter.
+
+    hashes: what each Key_Shared consumer owns, None for other types.
+    """
+
+    held: HeldBack = NOTHING_HELD
     key_shared_mode: str = ""
     out_of_order: bool = False
     throttled: Mapping[str, int] = field(default_factory=dict)

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.delayed.tracker import DelayedTracker
 from broker_core.dispatch.dispatcher import Dispatcher
+from broker_core.dispatch.facts import HeldBack
 from broker_core.dispatch.redelivery import EntryId, RedeliveryCounts
 from broker_core.dispatch.unacked_limits import UnackedLimits
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.facts import DispatchFacts
     from broker_core.dispatch.reader import Source
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
@@ -156,12 +155,7 @@ class IndividualDispatcher(Dispatcher):
         if self.unacked.broker is not None:
             self.unacked.report(self.consumers)
 
-    def facts(self) -> DispatchFacts:
+    def held_back(self) -> HeldBack:
         delays = self.delays
-        return replace(
-            super().facts(),
-            in_replay=self.waiting,
-            blocked=self.unacked.blocked,
-            delayed=0 if delays is None else delays.count,
-            delayed_index_bytes=0 if delays is None else delays.memory,
-        )
+        delayed = (0, 0) if delays is None else (delays.count, delays.memory)
+        return HeldBack(self.waiting, self.unacked.blocked, *delayed)

@@ -12,6 +12,7 @@ from broker_core.rates.turns import in_turns
 JSON_LEVELS = 4  # of objects that are written piece by piece: partitions, their fields, their subscriptions
 LIST_SLICE = 200
 PIECE_BYTES = 32 * 1024
+LONG_BYTES = PIECE_BYTES // 2
 
 
 class LongText:
@@ -28,8 +29,13 @@ class LongText:
         self._bytes = 0
 
     def add(self, text: bytes) -> None:
-        self._last += text
+        """A long text is kept as it is, without a copy."""
         self._bytes += len(text)
+        if len(text) >= LONG_BYTES:
+            self._pieces += (self._last, text)
+            self._last = bytearray()
+            return
+        self._last += text
         if len(self._last) >= PIECE_BYTES:
             self._pieces.append(self._last)
             self._last = bytearray()

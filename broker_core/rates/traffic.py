@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from broker_core.rates.rate import Rate
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Messages and bytes so far, and their rates."""
+class Traffic(NamedTuple):
+    """Messages and bytes so far, and their rates. A sum of two adds each of these."""
 
     messages: int = 0
     bytes: int = 0
@@ -33,7 +31,7 @@ class Traffic:
             message_rate, byte_rate = message_rate + each_second, byte_rate + bytes_each_second
         return cls(messages, size, message_rate, byte_rate)
 
-    def __add__(self, other: Traffic) -> Traffic:
+    def __add__(self, other: Traffic) -> Traffic:  # type: ignore[override]  # a tuple's would append
         return Traffic(
             self.messages + other.messages,
             self.bytes + other.bytes,

@@ -6,11 +6,11 @@ import contextlib
 import shutil
 import time
 from collections.abc import Iterator
+from operator import add
 from typing import TYPE_CHECKING
 
 from broker_core.stats.broker_load import resident_bytes
-from broker_core.stats.topic_metrics import Block, escaped
-from broker_core.stats.topic_stats import TopicStats
+from broker_core.stats.topic_metrics import TOPIC, Block, Values, escaped
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -50,48 +50,44 @@ def summary_of(metric: str) -> str | None:
 
 
 class Totals:
-    """What all topics have together."""
+    """What all topics have together: the sums of the metrics in `TOPIC`."""
 
     def __init__(self) -> None:
-        self.topics = self.subscriptions = self.producers = self.consumers = 0
-        self.backlog = self.storage = 0
-        self.rate_in = self.rate_out = self.bytes_in = self.bytes_out = 0.0
-        self.received = {False: 0, True: 0}  # bytes, of users' and of system topics
-        self.sent = 0
+        self.topics = 0
+        self.received = {False: 0.0, True: 0.0}  # bytes, of users' and of system topics
+        self.sent = 0.0
+        self._sums: Values = (0,) * len(TOPIC)
 
-    def add(self, stats: TopicStats) -> None:
+    def add(self, values: Values, *, is_system: bool) -> None:
         self.topics += 1
-        self.received[stats.is_system] += stats.incoming.bytes
-        self.sent += stats.outgoing.bytes
-        self.subscriptions += len(stats.subscriptions)
-        self.producers += len(stats.publishers)
-        self.consumers += sum([len(one.consumers) for one in stats.subscriptions.values()])
-        self.backlog += stats.backlog_entries
-        self.storage += stats.storage_bytes
-        self.rate_in += stats.incoming.message_rate
-        self.rate_out += stats.outgoing.message_rate
-        self.bytes_in += stats.incoming.byte_rate
-        self.bytes_out += stats.outgoing.byte_rate
+        self.received[is_system] += values[_RECEIVED]
+        self._sums = list(map(add, self._sums, values))
+
+    def of(self, metric: str) -> float:
+        return self._sums[TOPIC.index(metric)]
+
+
+_RECEIVED = TOPIC.index("pulsar_in_bytes_total")
 
 
 def of_broker(broker: Broker, cluster: str, totals: Totals) -> Iterator[Block]:
     for metric, labels, value in _samples(broker, cluster, totals):
-        yield Block(labels, [(metric, value)])
+        yield Block(labels, (metric,), (value,))
 
 
 def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
     yield "pulsar_version_info", f'{cluster},version="{broker.version}"', 1
     yield "pulsar_broker_topics_count", cluster, totals.topics
-    yield "pulsar_broker_subscriptions_count", cluster, totals.subscriptions
-    yield "pulsar_broker_producers_count", cluster, totals.producers
-    yield "pulsar_broker_consumers_count", cluster, totals.consumers
-    yield "pulsar_broker_rate_in", cluster, totals.rate_in
-    yield "pulsar_broker_rate_out", cluster, totals.rate_out
-    yield "pulsar_broker_throughput_in", cluster, totals.bytes_in
-    yield "pulsar_broker_throughput_out", cluster, totals.bytes_out
-    yield "pulsar_broker_storage_size", cluster, totals.storage
-    yield "pulsar_broker_msg_backlog", cluster, totals.backlog
-    yield "pulsar_broker_storage_logical_size", cluster, totals.storage
+    yield "pulsar_broker_subscriptions_count", cluster, totals.of("pulsar_subscriptions_count")
+    yield "pulsar_broker_producers_count", cluster, totals.of("pulsar_producers_count")
+    yield "pulsar_broker_consumers_count", cluster, totals.of("pulsar_consumers_count")
+    yield "pulsar_broker_rate_in", cluster, totals.of("pulsar_rate_in")
+    yield "pulsar_broker_rate_out", cluster, totals.of("pulsar_rate_out")
+    yield "pulsar_broker_throughput_in", cluster, totals.of("pulsar_throughput_in")
+    yield "pulsar_broker_throughput_out", cluster, totals.of("pulsar_throughput_out")
+    yield "pulsar_broker_storage_size", cluster, totals.of("pulsar_storage_size")
+    yield "pulsar_broker_msg_backlog", cluster, totals.of("pulsar_msg_backlog")
+    yield "pulsar_broker_storage_logical_size", cluster, totals.of("pulsar_storage_size")
     for is_system, size in totals.received.items():
         yield "pulsar_broker_in_bytes_total", f'{cluster},system_topic="{str(is_system).lower()}"', size
     yield "pulsar_broker_out_bytes_total", f'{cluster},system_subscription="false"', totals.sent

@@ -7,95 +7,94 @@ topics does not delay messages.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.rates.long_text import LongText
-from broker_core.rates.turns import Turns, in_turns
+from broker_core.rates.turns import Turns
 from broker_core.stats.broker_metrics import COUNTERS, SUMMARIES, Totals, of_broker, summary_of
+from broker_core.stats.metric_lines import MetricLines
+from broker_core.stats.replicator_stats import replication_stats
 from broker_core.stats.topic_metrics import (
+    CONSUMER,
+    PRODUCER,
+    REPLICATION,
+    SUBSCRIPTION,
     SUMMED,
+    TOPIC,
     Block,
-    Sample,
+    TopicReading,
     escaped,
+    of_compaction,
     of_consumer,
     of_producer,
     of_replicator,
-    of_subscription,
-    of_topic,
+    of_writes,
     throttled,
 )
-from broker_core.stats.topic_stats import TopicStats, topic_stats
+from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
     from broker_core.config.metrics import MetricsConfig
-    from broker_core.names import NamespaceName
-
-
-BLOCKS_TOGETHER = 200
+    from broker_core.topic.topic import Topic
 
 
 async def prometheus_text(broker: Broker) -> LongText:
-    found, blocks = _Lines(), 0
-    async for labels, samples in blocks_of(broker):
-        tail = f"{{{labels}}} "
-        for metric, value in samples:
-            found.new[metric].append(f"{metric}{tail}{value if value.__class__ is int else _shown(value)}\n")
-        blocks += 1
-        if blocks % BLOCKS_TOGETHER == 0:
-            await found.join()
-    await found.join()
-    return await found.text()
-
-
-def _shown(value: float) -> float:
-    return int(value) if value == int(value) else round(value, 3)
+    lines = MetricLines(_head)
+    async for block in blocks_of(broker):
+        if lines.add(block):
+            await lines.write(block.metrics)
+    return await lines.text()
 
 
 async def blocks_of(broker: Broker) -> AsyncIterator[Block]:
     """Every sample; the event loop has its turn in between."""
-    cluster, shows = f'cluster="{escaped(broker.config.server.cluster_name)}"', broker.config.metrics
+    cluster = f'cluster="{escaped(broker.config.server.cluster_name)}"'
     totals, turns = Totals(), Turns()
-    namespaces: dict[NamespaceName, _OfNamespace] = {}
+    namespaces: dict[tuple[str, str], _OfNamespace] = {}
     for topic in list(broker.topics.loaded.values()):
-        await turns.pause()
-        name, snapshot = topic.name.namespace, await topic_stats(topic)
-        totals.add(snapshot)
-        if name not in namespaces:
-            namespaces[name] = _OfNamespace(f'{cluster},namespace="{name}"')
-        namespace = namespaces[name]
+        place = topic.name.tenant, topic.name.namespace_local
+        namespace = namespaces.get(place)
+        if namespace is None:
+            namespace = namespaces[place] = _OfNamespace(f'{cluster},namespace="{topic.name.namespace}"')
         namespace.topics += 1
         labels = f'{namespace.labels},topic="{escaped(str(topic.name))}"'
-        if broker.config.replication.metrics:
-            for other, one in snapshot.replication.items():
-                yield Block(f'{labels},remote_cluster="{escaped(other)}"', of_replicator(one))
-        for block in of_one(labels, snapshot, shows):
+        if topic.replicators.by_cursor and broker.config.replication.metrics:
+            for other, one in (await replication_stats(topic)).items():
+                yield Block(f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(one))
+        for block in _of_topic(labels, topic, broker.config.metrics):
             await turns.pause()
-            if shows.topics:
+            if block.metrics is TOPIC:
+                totals.add(block.values, is_system=is_system_topic(topic.name))
+            if broker.config.metrics.topics:
                 yield block
             else:
-                namespace.add(block.samples)
+                namespace.add(block)
     for namespace in namespaces.values():
-        yield Block(namespace.labels, [("pulsar_topics_count", namespace.topics), *namespace.sums.items()])
+        yield namespace.block()
     for block in of_broker(broker, cluster, totals):
         yield block
 
 
-def of_one(labels: str, stats: TopicStats, shows: MetricsConfig) -> Iterator[Block]:
-    """The samples of a topic and of what belongs to it."""
-    yield Block(labels, of_topic(stats))
-    if shows.producers:
-        for publisher in stats.publishers:
-            own = f'{labels},producer_name="{escaped(publisher.name)}",producer_id="{publisher.producer_id}"'
-            yield Block(own, of_producer(publisher))
-    for one in stats.subscriptions.values():
+def _of_topic(labels: str, topic: Topic, shows: MetricsConfig) -> Iterator[Block]:
+    """The samples of a topic and of what belongs to it. Others may run in between."""
+    reading = TopicReading(topic)
+    for one in list(topic.subscriptions.values()):
         own = f'{labels},subscription="{escaped(one.name)}"'
-        yield Block(own, of_subscription(one))
-        yield from throttled(own, one.throttled)
+        yield Block(own, SUBSCRIPTION, reading.subscription(one))
+        yield from throttled(own, one.delivery.dispatcher.throttled)
         for consumer in one.consumers if shows.consumers else ():
-            yield Block(f'{own},consumer_name="{escaped(consumer.name)}"', of_consumer(consumer))
+            yield Block(f'{own},consumer_name="{escaped(consumer.name)}"', CONSUMER, of_consumer(consumer))
+    if topic.compaction.cursor is not None:
+        own = f'{labels},subscription="{escaped(topic.compaction.cursor.name)}"'
+        yield Block(own, SUBSCRIPTION, reading.compaction(topic.compaction.cursor))
+    yield Block(labels, TOPIC, reading.values())
+    yield from of_compaction(labels, topic.compaction)
+    yield from of_writes(labels, topic)
+    for producer in topic.admission.users if shows.producers else ():
+        own = f'{labels},producer_name="{escaped(producer.name)}",producer_id="{producer.producer_id}"'
+        yield Block(own, PRODUCER, of_producer(producer))
 
 
 class _OfNamespace:
@@ -104,33 +103,15 @@ class _OfNamespace:
     def __init__(self, labels: str) -> None:
         self.labels = labels
         self.topics = 0
-        self.sums: dict[str, float] = {}
+        self._sums: dict[str, float] = {}
 
-    def add(self, samples: Iterable[Sample]) -> None:
-        for metric, value in samples:
+    def add(self, block: Block) -> None:
+        for metric, value in zip(block.metrics, block.values, strict=True):
             if metric in SUMMED:
-                self.sums[metric] = self.sums.get(metric, 0) + value
+                self._sums[metric] = self._sums.get(metric, 0) + value
 
-
-class _Lines:
-    """The lines of each metric, which Prometheus requires together. In pieces: there may be hundreds of thousands."""
-
-    def __init__(self) -> None:
-        self.new: dict[str, list[str]] = defaultdict(list)
-        self._joined: dict[str, list[bytes]] = defaultdict(list)
-
-    async def join(self) -> None:
-        async for metric, lines in in_turns(self.new.items()):
-            self._joined[metric].append("".join(lines).encode())
-            lines.clear()
-
-    async def text(self) -> LongText:
-        text = LongText()
-        async for metric in in_turns(sorted(self._joined)):
-            text.add(_head(metric).encode())
-            async for piece in in_turns(self._joined.pop(metric)):
-                text.add(piece)
-        return text
+    def block(self) -> Block:
+        return Block(self.labels, ("pulsar_topics_count", *self._sums), (self.topics, *self._sums.values()))
 
 
 def _head(metric: str) -> str:

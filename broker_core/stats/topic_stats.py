@@ -22,6 +22,7 @@ from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
+    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.publishing.producer import Producer
     from broker_core.storage.position import Position
     from broker_core.topic.topic import Topic
@@ -145,7 +146,7 @@ async def topic_stats(
             backlog_bytes = max(backlog_bytes, found.backlog_bytes)
     replication = await replication_stats(topic) if topic.replicators else {}
     backlog_bytes = max([backlog_bytes, *[one.backlog_bytes for one in replication.values()]])
-    compaction = topic.compaction
+    compaction, (quota_bytes, quota_seconds) = topic.compaction, quota_limits(topic.policies)
     if compaction.cursor is not None:
         found = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
         backlog_bytes = max(backlog_bytes, found.backlog_bytes)
@@ -162,8 +163,8 @@ async def topic_stats(
         waiting_publishers=topic.admission.waiting,
         publishes_held=topic.throttles.publishes_held,
         offload=OffloadStats.of(topic.offloading),
-        quota_bytes=topic.policies.size_quota.size if topic.policies.size_quota.size > 0 else NO_QUOTA,
-        quota_seconds=topic.policies.age_quota.seconds if topic.policies.age_quota.seconds > 0 else NO_QUOTA,
+        quota_bytes=quota_bytes,
+        quota_seconds=quota_seconds,
         oldest=oldest,
         deduplicates=topic.deduplication.enabled,
         epoch=topic.admission.epoch,
@@ -173,6 +174,12 @@ async def topic_stats(
         writes=WriteStats.of(topic.writes) if topic.name.is_persistent else None,
         replication=replication,
     )
+
+
+def quota_limits(policies: TopicPolicies) -> tuple[int, int]:
+    """Bytes and seconds, -1 for none."""
+    size, seconds = policies.size_quota.size, policies.age_quota.seconds
+    return size if size > 0 else NO_QUOTA, seconds if seconds > 0 else NO_QUOTA
 
 
 async def earliest_backlog(topic: Topic) -> dict[str, int]:

@@ -50,6 +50,8 @@ class Backlog:
 
     def _acknowledged(self, front: Position) -> list[tuple[int, Acknowledged]]:
         """The ledgers in which some entries are acknowledged and others perhaps not."""
+        if not front.entry_id and not self._info.windows:  # as a subscription without a consumer
+            return []
         return [
             (
                 ledger_id,

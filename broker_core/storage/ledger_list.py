@@ -34,7 +34,7 @@ class LedgerList:
 
     @property
     def size(self) -> int:
-        return sum(info.size for info in self.infos.values())
+        return sum([info.size for info in self.infos.values()])
 
     def view(self, open_id: int | None, consumed: Position) -> LogView:
         """What retention looks at; `open_id` is the ledger that takes entries."""
@@ -99,6 +99,8 @@ class LedgerList:
         """Existing entries at or after `position`."""
         info = self.infos.get(position.ledger_id)
         total = max(0, info.entries - max(0, position.entry_id)) if info else 0
+        if self.ids and position.ledger_id >= self.ids[-1]:  # as most subscriptions
+            return total
         for ledger_id in self.ids[bisect_right(self.ids, position.ledger_id) :]:
             total += self.infos[ledger_id].entries
         return total
@@ -109,6 +111,9 @@ class LedgerList:
 
     def totals_from(self, ledger_id: int) -> tuple[int, int]:
         """Messages and bytes of the ledgers from `ledger_id` on."""
+        if self.ids and ledger_id == self.ids[-1]:  # as most subscriptions
+            info = self.infos[ledger_id]
+            return info.messages, info.size
         infos = [self.infos[i] for i in self.ids[bisect_left(self.ids, ledger_id) :]]
         return sum(info.messages for info in infos), sum(info.size for info in infos)
 

@@ -1,0 +1,77 @@
+"""The lines of a scrape, which Prometheus requires in the order of metrics, from samples in the order of topics.
+
+Written metric by metric for some hundred blocks of the same metrics at a time. Most topics are idle, so that most
+metrics have the same value in all of these blocks, and one call writes all of their lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from broker_core.rates.long_text import LongText
+from broker_core.rates.turns import in_turns
+from broker_core.stats.topic_metrics import Block, Metrics, Values
+
+BLOCKS_TOGETHER = 200
+
+
+class MetricLines:
+    """`head` returns what precedes the first line of a metric."""
+
+    def __init__(self, head: Callable[[str], str]) -> None:
+        self._head = head
+        self._tables: dict[Metrics, _Table] = {}
+        self._written: dict[str, list[bytes]] = {}
+
+    def add(self, block: Block) -> bool:
+        """Whether there are now enough blocks of these metrics to `write` them."""
+        labels, metrics, values = block
+        table = self._tables.get(metrics)
+        if table is None:
+            table = self._tables[metrics] = _Table()
+        table.tails.append(f"{{{labels}}} ")
+        table.rows.append(values)
+        return len(table.rows) == BLOCKS_TOGETHER
+
+    async def write(self, metrics: Metrics) -> None:
+        table = self._tables.pop(metrics)
+        async for metric, values in in_turns(zip(metrics, zip(*table.rows, strict=True), strict=True)):
+            self._written.setdefault(metric, []).append(_lines(metric, table.tails, values).encode())
+
+    async def text(self) -> LongText:
+        """All of it, once."""
+        for metrics in list(self._tables):
+            await self.write(metrics)
+        text = LongText()
+        async for metric in in_turns(sorted(self._written)):
+            text.add(self._head(metric).encode())
+            async for piece in in_turns(self._written.pop(metric)):
+                text.add(piece)
+        return text
+
+
+class _Table:
+    """Blocks of the same metrics: what follows the metric in each line, and the values."""
+
+    __slots__ = ("rows", "tails")
+
+    def __init__(self) -> None:
+        self.tails: list[str] = []
+        self.rows: list[Values] = []
+
+
+def _lines(metric: str, tails: Sequence[str], values: Values) -> str:
+    first = values[0]
+    if values.count(first) == len(values):
+        end = f"{_shown(first)}\n"
+        return f"{metric}{(end + metric).join(tails)}{end}"
+    return "".join(
+        [
+            f"{metric}{tail}{value if value.__class__ is int else _shown(value)}\n"
+            for tail, value in zip(tails, values, strict=True)
+        ]
+    )
+
+
+def _shown(value: float) -> float:
+    return int(value) if value == int(value) else round(value, 3)
