@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from broker_core.wire import client_commands, commands
 from broker_core.wire.frame import Command, FrameDecoder
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
+from tests.threaded_listener import ThreadedListener
 
 CONNECTED = commands.connected("fake", 21, 1 << 20, {"supports_topic_watchers": True})
 Answers = Callable[["FakeBroker", "Peer", Command], None]
@@ -27,56 +27,29 @@ class Peer:
             self.socket.sendall(data)
 
 
-class FakeBroker:
+class FakeBroker(ThreadedListener):
     """`answers` is called with each command; by default it answers CONNECT only. `seen` has all commands."""
 
     def __init__(self, answers: Answers | None = None) -> None:
+        super().__init__()
+        self.service_url = self.url
         self._answers = answers or greet
-        self._server = socket.create_server(("127.0.0.1", 0))
         self._peers: list[Peer] = []
-        self._threads: list[threading.Thread] = []
         self.seen: list[Any] = []
-        self.stopped = threading.Event()
-        self.service_url = f"pulsar://127.0.0.1:{self._server.getsockname()[1]}"
-
-    def __enter__(self) -> Self:
-        self._run(self._accept)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Like a broker that dies: no connection is left, and none is taken."""
-        self.stopped.set()
-        for one in (self._server, *(peer.socket for peer in self._peers)):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)  # wakes the thread that uses it
-        for thread in self._threads:
-            thread.join()
-        for one in (self._server, *(peer.socket for peer in self._peers)):
-            one.close()
-
-    def _run(self, work: Callable[..., None], *values: Any) -> None:
-        thread = threading.Thread(target=work, args=values, daemon=True)
-        self._threads.append(thread)
-        thread.start()
 
     @property
     def connections(self) -> int:
         return len(self._peers)
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                peer = Peer(self._server.accept()[0])
-                self._peers.append(peer)
-                self._run(self._serve, peer)
+    def accepted(self, connection: socket.socket) -> None:
+        peer = Peer(connection)
+        self._peers.append(peer)
+        self.start(self._serve, peer)
 
     def _serve(self, peer: Peer) -> None:
         decoder = FrameDecoder(1 << 20)
         with contextlib.suppress(OSError):
-            while not self.stopped.is_set() and (chunk := peer.socket.recv(65536)):
+            while not self.ended.is_set() and (chunk := peer.socket.recv(65536)):
                 for item in decoder.feed(chunk):
                     if isinstance(item, Command):
                         self.seen.append(item)

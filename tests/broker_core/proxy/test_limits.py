@@ -134,4 +134,4 @@ def test_a_broker_that_reads_nothing_holds_back_its_client() -> None:
 
 def stops_reading(broker: FakeBroker, peer: Peer, command: Command) -> None:
     greet(broker, peer, command)
-    broker.stopped.wait(30)
+    broker.ended.wait(30)

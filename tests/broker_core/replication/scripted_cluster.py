@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from broker_core.wire import commands
 from broker_core.wire.frame import Command, FrameDecoder
@@ -14,6 +13,7 @@ from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, MessageMetadata, ServerError
 from broker_core.wire.schema_commands import get_schema_failed
 from broker_core.wire.send import SendRun, SingleSend
+from tests.threaded_listener import ThreadedListener
 
 FRAME_SIZE_MAX = 6 * 1024 * 1024
 
@@ -30,55 +30,27 @@ class Sent(NamedTuple):
 Answer = Callable[[Sent], bytes]
 
 
-class ScriptedCluster:
+class ScriptedCluster(ThreadedListener):
     """`answer` makes the frames that answer a SEND. `arrived` has the payloads of all SENDs, in order."""
 
     def __init__(self, answer: Answer, flags: dict[str, bool] | None = None) -> None:
+        super().__init__()
         self.arrived: list[bytes] = []
         self.metadata: list[MessageMetadata] = []
         self.producers: list[str] = []
         self._answer = answer
         self._flags = flags or {}
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._threads: list[threading.Thread] = []
-        self._open: list[socket.socket] = []
-        self.url = f"pulsar://127.0.0.1:{self._listener.getsockname()[1]}"
 
-    def __enter__(self) -> Self:
-        self._start(self._accept)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for one in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-        for thread in self._threads:
-            thread.join(10)
-
-    def _start(self, work: Any, *arguments: Any) -> None:
-        thread = threading.Thread(target=work, args=arguments, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            self._open.append(client)
-            self._start(self._serve, client)
+    def accepted(self, connection: socket.socket) -> None:
+        self.start(self._serve, connection)
 
     def _serve(self, client: socket.socket) -> None:
         decoder = FrameDecoder(FRAME_SIZE_MAX)
-        try:
+        with contextlib.suppress(OSError):
             while data := client.recv(65536):
                 for item in decoder.feed(data):
                     for frame in self._answers(item):
                         client.sendall(frame)
-        except OSError:
-            return
 
     def _answers(self, item: Any) -> Iterator[bytes]:
         if isinstance(item, Command):

@@ -86,7 +86,7 @@ def test_the_latency_is_that_of_real_messages_and_leaves_no_subscription(
 def test_the_disk_of_the_broker_and_of_this_machine(cli: Cli, client: pulsar.Client, tmp_path: Path) -> None:
     for words in ((), ("--path", str(tmp_path))):
         line = cli("check", "disk", "-w", "101", "-c", "102", *words).stdout
-        assert re.fullmatch(r"DISK OK - \d+ % of .* are used, .* are free \| 'used'=[\d.]+%;101;102;0\n", line)
+        assert re.fullmatch(r"DISK OK - \d+% of .* is used, .* are free \| 'used'=[\d.]+%;101;102;0\n", line)
 
 
 def test_a_broker_that_does_not_report_its_disk_is_unknown(cli_alone: Cli) -> None:
