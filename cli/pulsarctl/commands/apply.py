@@ -6,14 +6,14 @@ from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Prune, StateFi
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("apply", "Make a broker have the state in files.")
+app = Noun("apply", "Apply the state in files to a broker.")
 
 
 @app.verb("apply")
 def apply(
     call: Call, files: StateFiles, prune: Prune = False, yes: Yes = False, parallel: Parallel = PARALLEL_DEFAULT
 ) -> None:
-    """Make a broker have the state in files. Only what differs is changed.
+    """Apply the state in files to a broker. Only what differs is changed.
 
     The plan is printed first; with --dry-run, nothing else happens. --prune deletes topics with their messages, so it
     asks for confirmation, and requires --yes without a terminal. If some changes fail, the others are made, the exit

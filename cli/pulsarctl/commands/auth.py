@@ -12,7 +12,7 @@ from pulsarctl.shell.grammar import Noun
 if TYPE_CHECKING:
     from pulsarctl.verbs.known_permissions import Answer
 
-app = Noun("auth", "Ask who you are, and what a role may do.")
+app = Noun("auth", "Show who you are, and what a role may do.")
 
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="Role that would act.")]
 Action = Annotated[

@@ -29,8 +29,8 @@ def export(
 ) -> None:
     """Write tenants, namespaces, topics, and their settings as a file for apply.
 
-    The file is YAML, or JSON with -o json. It has what is set, and no messages. The topics and namespaces of Pulsar
-    itself, and the broker's own cluster, are left out.
+    The file is YAML, or JSON with -o json. It contains the settings that are set, and no messages. The topics and
+    namespaces of Pulsar itself, and the broker's own cluster, are left out.
 
     Example: pulsarctl export -n shop/orders > state.yaml
     """

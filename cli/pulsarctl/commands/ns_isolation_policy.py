@@ -9,7 +9,7 @@ from pulsarctl.verbs.requests.fields import CLUSTER, names
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
-app = Noun("ns-isolation-policy", "Say which brokers serve which namespaces.")
+app = Noun("ns-isolation-policy", "Control which brokers serve which namespaces.")
 
 POLICY = Field("policy", "Name of the policy.", metavar="POLICY")
 POLICIES = "clusters/{cluster}/namespaceIsolationPolicies"

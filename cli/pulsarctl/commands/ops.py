@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pulsarctl.backlog.report import Report
     from pulsarctl.verbs.backlog_report import BacklogPlan
 
-app = Noun("ops", "Run large jobs on Spark, and move ledgers to tiered storage.")
+app = Noun("ops", "Run large jobs, in this process or on Spark, and move ledgers to tiered storage.")
 install_tiered(app)
 install_lake(app)
 install_export(app)

@@ -42,9 +42,7 @@ Bind = Annotated[
 ]
 AllowUnauthenticated = Annotated[
     bool,
-    typer.Option(
-        "--allow-unauthenticated", help="Listen on other than loopback addresses even without authentication."
-    ),
+    typer.Option("--allow-unauthenticated", help="Listen on non-loopback addresses even without authentication."),
 ]
 ConfigFile = Annotated[
     Path | None,

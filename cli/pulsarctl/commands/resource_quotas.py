@@ -5,7 +5,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
-app = Noun("resource-quotas", "Show and set the load that bundles are expected to cause.")
+app = Noun("resource-quotas", "Show and set the expected load of bundles.")
 
 QUOTAS = "resource-quotas"
 

@@ -13,12 +13,12 @@ from pulsarctl.shell.session import Session, split
 LEAVE = (["exit"], ["quit"])
 COMPLETION_SECONDS = 2.0  # a broker that is slower than this completes nothing
 
-app = Noun("shell", "Type commands at a prompt with history and completion.")
+app = Noun("shell", "Run commands at a prompt with history and completion.")
 
 
 @app.verb("shell")
 def shell(call: Call) -> None:
-    """Type commands at a prompt with history and completion.
+    """Run commands at a prompt with history and completion.
 
     Commands have no 'pulsarctl' in front, and quotes and backslashes work as in a shell. Tab completes commands,
     options, tenants, namespaces, and topics. The prompt shows the context, which 'context use NAME' changes. A command

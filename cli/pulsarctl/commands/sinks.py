@@ -5,7 +5,7 @@ from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_connectors import connector
 from pulsarctl.verbs.requests.of_functions import COMMON, RESOURCES, Option
 
-app = Noun("sinks", "Deploy and manage connectors: sinks.")
+app = Noun("sinks", "Deploy and manage sink connectors.")
 
 OPTIONS: tuple[Option, ...] = (
     *COMMON,

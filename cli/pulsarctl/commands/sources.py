@@ -5,7 +5,7 @@ from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_connectors import connector
 from pulsarctl.verbs.requests.of_functions import COMMON, RESOURCES, Option
 
-app = Noun("sources", "Deploy and manage connectors: sources.")
+app = Noun("sources", "Deploy and manage source connectors.")
 
 OPTIONS: tuple[Option, ...] = (
     *COMMON,

@@ -26,7 +26,10 @@ NO_BOOKIES = "ignored --bookkeeper-dir, --bookkeeper-port, and --num-bookies: th
 app = Noun("standalone", "Run a broker on this machine.")
 
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", metavar="DIR", help="Data directory. Default: $PULSARCTL_DATA_DIR.")
+    Path | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Data directory. Default: $PULSARCTL_DATA_DIR, or a directory of the user."
+    ),
 ]
 Port = Annotated[
     int | None,
@@ -48,14 +51,12 @@ Tls = Annotated[
     typer.Option(
         "--tls",
         metavar="auto",
-        help="Serve TLS, too, with an authority and certificates that the broker makes in its data directory.",
+        help="Serve TLS, too. The broker creates a certificate authority and certificates in its data directory.",
     ),
 ]
 AllowUnauthenticated = Annotated[
     bool,
-    typer.Option(
-        "--allow-unauthenticated", help="Listen on other than loopback addresses even without authentication."
-    ),
+    typer.Option("--allow-unauthenticated", help="Listen on non-loopback addresses even without authentication."),
 ]
 ConsoleActions = Annotated[
     bool,

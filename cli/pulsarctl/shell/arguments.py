@@ -33,11 +33,11 @@ StateFiles = Annotated[
         "-f",
         "--file",
         metavar="FILE",
-        help="File, directory of files, or - for stdin; may be repeated. Later ones merge over earlier ones.",
+        help="File, directory of files, or - for stdin; may be repeated. Later files are merged over earlier ones.",
     ),
 ]
 Prune = Annotated[
-    bool, typer.Option("--prune", help="Delete what the files leave out of the parts that they describe completely.")
+    bool, typer.Option("--prune", help="Delete what the files do not contain, within the scope that they name.")
 ]
 
 TIME = "Time, as ISO-8601 (in UTC unless it has an offset), @MILLISECONDS, or 10m for 10 minutes ago."

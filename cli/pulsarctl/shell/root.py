@@ -113,6 +113,6 @@ def _pulsarctl() -> None:
     """Administer and operate Apache Pulsar, or run the bundled broker.
 
     Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 not authorized, 5 cannot connect, 6 conflict, 7
-    timeout, 8 already running, 10 partial failure, 11 warnings and 12 problems that doctor found, 13 difference that
-    diff found, 130 interrupted.
+    timeout, 8 already running, 10 partial failure, 11 doctor found warnings, 12 doctor found problems, 13 diff
+    found a difference, 130 interrupted.
     """

@@ -72,7 +72,7 @@ def disk(call: Call, path: Path | None, limits: Limits) -> list[Reading]:
     if found is None:
         raise CliError("the broker does not report its disk; run the check on each bookie with --path DIR")
     used = round(found.used_percent, 2)
-    words = f"{used:.0f} % of {found.place} are used, {human_size(found.free)} are free"
+    words = f"{used:.0f}% of {found.place} is used, {human_size(found.free)} are free"
     return [Reading("used", used, "%", words, limits)]
 
 
