@@ -16,7 +16,7 @@ from tests.official_client import connect
 from tests.raw_client import RawClient
 
 
-def _has_more_loopback_addresses() -> bool:
+def has_more_loopback_addresses() -> bool:
     try:
         socket.create_server(("127.0.0.2", 0)).close()
     except OSError:
@@ -26,7 +26,7 @@ def _has_more_loopback_addresses() -> bool:
 
 pytestmark = [
     pytest.mark.feature("addresses"),
-    pytest.mark.skipif(not _has_more_loopback_addresses(), reason="this machine has only 127.0.0.1"),
+    pytest.mark.skipif(not has_more_loopback_addresses(), reason="this machine has only 127.0.0.1"),
 ]
 
 TOPIC = "persistent://public/default/bound"

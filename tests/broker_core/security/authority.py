@@ -37,13 +37,18 @@ class Authority:
             .not_valid_after(now + DAY)
         )
 
-    def issue(self, name: str, *common_names: str, host: str = "localhost") -> tuple[Path, Path]:
-        """The files of a certificate and its key, valid for `host`. The common name defaults to `name`."""
+    def issue(self, name: str, *common_names: str, host: str = "localhost", address: str = "") -> tuple[Path, Path]:
+        """The files of a certificate and its key, valid for `host` and an IP address.
+
+        The common name defaults to `name`.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(x509.NameOID.COMMON_NAME, one) for one in common_names or (name,)]
         names: list[x509.GeneralName] = [x509.DNSName(host)]
         if host == "localhost":
             names += [x509.IPAddress(ipaddress.ip_address(one)) for one in ("127.0.0.1", "::1")]
+        if address:
+            names.append(x509.IPAddress(ipaddress.ip_address(address)))
         builder = self._builder(x509.Name(attributes), key).add_extension(x509.SubjectAlternativeName(names), False)
         certificate, file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         certificate.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
