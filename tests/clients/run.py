@@ -3,7 +3,8 @@
 
 It starts a broker and a secured broker for the tests of security, runs each tool chain, writes every outcome to
 build/clients/results.json, and exits with 0 if every test passed. A missing tool chain is a failure, never a skip. With
---secured, all tests use the secured broker, by TLS and a token. With --through-proxy, all use `pulsarctl proxy`.
+--secured, all tests use the secured broker, by TLS and a token. With --through-proxy, all use `pulsarctl proxy`. With
+--real, Apache Pulsar takes the place of both brokers: only what needs the proxy to fail is then a defect of ours.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
+from tests.clients.real_pulsar import plain_pulsar, secured_pulsar
 from tests.clients.secured_broker import secured_broker, secured_proxy
 from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
 from tests.proxy_process import ProxyProcess
@@ -33,6 +35,7 @@ def main() -> int:
     parser.add_argument("--service-url", help="of a running broker, instead of one of our own")
     parser.add_argument("--admin-url", help="of the same broker")
     parser.add_argument("--through-proxy", action="store_true", help="put `pulsarctl proxy` in front of the brokers")
+    parser.add_argument("--real", action="store_true", help="use Apache Pulsar in place of this broker")
     parser.add_argument("--secured", action="store_true", help="run all tests with TLS and a token")
     parser.add_argument("--write-docs", action="store_true", help="write the table to docs/compatibility.md")
     options = parser.parse_args()
@@ -61,7 +64,10 @@ def brokers_under_test(options: argparse.Namespace) -> Iterator[Mapping[str, str
     """Starts what is missing; yields the variables that name it for the tests."""
     with ExitStack() as running:
         scratch = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="test-clients-")))
-        secured = running.enter_context(secured_broker(scratch / "secured", *SETTINGS))
+        started = (
+            secured_pulsar(scratch / "secured") if options.real else secured_broker(scratch / "secured", *SETTINGS)
+        )
+        secured = running.enter_context(started)
         if options.through_proxy:
             secured = running.enter_context(secured_proxy(secured, proxy_log("secured-proxy")))
         if options.secured:
@@ -75,7 +81,10 @@ def brokers_under_test(options: argparse.Namespace) -> Iterator[Mapping[str, str
 def plain_broker(options: argparse.Namespace, scratch: Path) -> Iterator[Broker]:
     with ExitStack() as running:
         broker = Broker(options.service_url, options.admin_url)
-        if not (options.service_url and options.admin_url):
+        if options.real:
+            pulsar = running.enter_context(plain_pulsar(scratch / "data"))
+            broker = Broker(pulsar.service_url, pulsar.http_url)
+        elif not (options.service_url and options.admin_url):
             own = running.enter_context(BrokerProcess(scratch / "data", *SETTINGS))
             broker = Broker(own.service_url, own.http_url)
         if options.through_proxy:

@@ -72,34 +72,43 @@ class Secured:
 @contextmanager
 def secured_broker(scratch: Path, *settings: str) -> Iterator[Secured]:
     """`scratch` gets the data directory and the folder of credentials; `settings` are more of the broker's."""
-    folder = scratch / "credentials"
-    with LocalIssuer() as issuer:
-        _create_credentials(folder, issuer.url)
-        given = [*_checks(folder, issuer.url), *_listeners(folder, "brokerServicePortTls"), *settings]
+    with credentials(scratch / "credentials") as made:
+        folder = made.folder
+        given = [*shared_settings(folder, made.issuer_url), *_listeners(folder, "brokerServicePortTls"), *settings]
+        given += _UNDELAYED
         given += [f"proxyRoles={PROXY}", f"authenticationRefreshCheckSeconds={REFRESH_SECONDS}"]
-        given += [f"brokerClientAuthenticationPlugin={_TOKEN_PLUGIN}"]
+        given += [f"brokerClientAuthenticationPlugin={TOKEN_PLUGIN}"]
         with BrokerProcess(scratch / "data", *given) as broker:
             urls = broker.service_url_tls, broker.http_url_tls
-            yield Secured(*urls, folder, issuer.url, plain_url=broker.service_url, pid=broker.pid)
+            yield Secured(*urls, folder, made.issuer_url, plain_url=broker.service_url, pid=broker.pid)
+
+
+@contextmanager
+def credentials(folder: Path) -> Iterator[Secured]:
+    """The credentials alone, with the issuer of some of them, for a broker without addresses yet."""
+    with LocalIssuer() as issuer:
+        _create_credentials(folder, issuer.url)
+        yield Secured("", "", folder, issuer.url)
 
 
 @contextmanager
 def secured_proxy(broker: Secured, log_path: Path) -> Iterator[Secured]:
     """A proxy that checks clients, with TLS on both sides. The role of the proxy is a super-user, too."""
-    given = [*_checks(broker.folder, broker.issuer_url), *_listeners(broker.folder, "servicePortTls")]
+    given = [*shared_settings(broker.folder, broker.issuer_url), *_listeners(broker.folder, "servicePortTls")]
+    given += _UNDELAYED
     given += [f"authenticationRefreshCheckSeconds={REFRESH_SECONDS}", "tlsEnabledWithBroker=true"]
     given += [f"brokerClientTrustCertsFilePath={broker.trust_file}"]
-    given += [f"brokerClientAuthenticationPlugin={_TOKEN_PLUGIN}"]
+    given += [f"brokerClientAuthenticationPlugin={TOKEN_PLUGIN}"]
     given += [f"brokerClientAuthenticationParameters=token:{token(PROXY)}"]
     with ProxyProcess(broker.service_url, broker.admin_url, log_path, *given) as proxy:
         yield Secured(proxy.service_url_tls, proxy.http_url_tls, broker.folder, broker.issuer_url)
 
 
-_TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
+TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
 
 
-def _checks(folder: Path, issuer_url: str) -> list[str]:
-    """Who clients are, under the keys that a broker and a proxy share. Failed logins are not delayed."""
+def shared_settings(folder: Path, issuer_url: str) -> list[str]:
+    """Who clients are, under the keys that brokers and proxies share, those of Apache Pulsar, too."""
     short = [name if "." in name else f"AuthenticationProvider{name}" for name in _PROVIDERS]
     return [
         "authenticationEnabled=true",
@@ -111,10 +120,14 @@ def _checks(folder: Path, issuer_url: str) -> list[str]:
         f"openIDAllowedTokenIssuers={issuer_url}",
         f"openIDAllowedAudiences={AUDIENCE}",
         "openIDRequireIssuersUseHttps=false",
-        "maxFailedAuthenticationsPerIp=1000",
-        "maxFailedAuthenticationsPerUser=1000",
-        "failedAuthenticationsBeforeRefusal=0",
     ]
+
+
+_UNDELAYED = [  # failed logins
+    "maxFailedAuthenticationsPerIp=1000",
+    "maxFailedAuthenticationsPerUser=1000",
+    "failedAuthenticationsBeforeRefusal=0",
+]
 
 
 def _listeners(folder: Path, port_key: str) -> list[str]:

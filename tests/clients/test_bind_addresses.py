@@ -1,7 +1,6 @@
 """A client gets the addresses of the listener by whose address it came (`bindAddresses`)."""
 
 import json
-import socket
 import urllib.request
 from collections.abc import Iterator
 
@@ -12,17 +11,9 @@ from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.loopback import has_more_loopback_addresses
 from tests.official_client import connect
 from tests.raw_client import RawClient
-
-
-def has_more_loopback_addresses() -> bool:
-    try:
-        socket.create_server(("127.0.0.2", 0)).close()
-    except OSError:
-        return False
-    return True
-
 
 pytestmark = [
     pytest.mark.feature("addresses"),

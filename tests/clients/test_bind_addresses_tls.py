@@ -16,7 +16,7 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
 from tests.broker_core.security.authority import Authority
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.test_bind_addresses import has_more_loopback_addresses
+from tests.clients.loopback import has_more_loopback_addresses
 from tests.official_client import connect
 from tests.raw_client import RawClient
 
