@@ -1,47 +1,11 @@
 """Official clients that stay connected while their topic moves, and what they saw."""
 
-import threading
-from types import TracebackType
-from typing import Self
-
 import pulsar
+
+from tests.worker import Worker
 
 KEYS = 5
 IDLE_MS = 200
-
-
-class Worker:
-    """A thread that ends with its context. Fails there if the thread failed."""
-
-    def __init__(self) -> None:
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work)
-        self._error: Exception | None = None
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
-
-    def end(self) -> None:
-        self._ended.set()
-        self._thread.join(120)
-        assert not self._thread.is_alive()
-        assert self._error is None, self._error
-
-    def _work(self) -> None:
-        try:
-            while not self._ended.is_set():
-                self.turn()
-        except Exception as error:  # the test reports it
-            self._error = error
-
-    def turn(self) -> None:
-        raise NotImplementedError
 
 
 class Publishing(Worker):
@@ -56,7 +20,7 @@ class Publishing(Worker):
     def turn(self) -> None:
         self._producer.send(b"live %d" % self.sent, partition_key=f"k{self.sent % KEYS}")
         self.sent += 1
-        self._ended.wait(self._pause_seconds)
+        self.ended.wait(self._pause_seconds)
 
 
 class Consuming(Worker):

@@ -1,14 +1,13 @@
 """Messages of every shape that arrive at a topic until the test has enough: single, batched, and chunked, mixed."""
 
 import hashlib
-import threading
 from contextlib import closing
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pulsar
 
 from tests.official_client import connect
+from tests.worker import Worker
 
 TICK_SECONDS = 0.5
 SINGLES, BATCHED = 4, 8  # of each tick
@@ -20,37 +19,26 @@ SHAPES: tuple[dict[str, Any], ...] = (
 )
 
 
-class SteadyPublisher:
+class SteadyPublisher(Worker):
     """`digests` has the MD5 of each message, by the number that it begins with."""
 
     def __init__(self, service_url: str, topic: str, chunked_bytes: int) -> None:
+        super().__init__()
         self.digests: dict[int, str] = {}
         self._refused: list[str] = []
         self._service_url, self._topic = service_url, topic
         self._chunked_bytes = chunked_bytes
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="steady-publisher")
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def stop(self) -> None:
+    def end(self) -> None:
         """Returns when every message is stored. Fails if one was refused."""
-        self._ended.set()
-        self._thread.join(60)
-        assert not self._thread.is_alive() and not self._refused, self._refused
+        super().end()
+        assert not self._refused, self._refused
 
-    def _run(self) -> None:
+    def work(self) -> None:
         with closing(connect(self._service_url)) as client:
             single, batched, chunked = (client.create_producer(self._topic, **shape) for shape in SHAPES)
             tick = 0
-            while not self._ended.wait(TICK_SECONDS):
+            while not self.ended.wait(TICK_SECONDS):
                 tick += 1
                 for _ in range(SINGLES):
                     self._send(single, 50)

@@ -170,7 +170,7 @@ def test_a_query_that_is_killed_again_and_again_writes_every_message_once(
                 victim = kill_something(job, cluster, chosen)
                 killed[victim] += 1
                 tell(f"{turn + 1}: killed the {victim} in batch {job.planned()}, {len(publisher.digests)} messages")
-            publisher.stop()
+            publisher.end()
             job.kill_driver()
             found = job.drain()
         finally:
