@@ -1,4 +1,4 @@
-"""A real disk whose commits wait until a test lets them go on."""
+"""Real disks whose commits, or reads, wait until a test lets them go on."""
 
 import sqlite3
 import threading
@@ -18,3 +18,25 @@ class HeldDisk(RealDisk):
         self.arrived.set()
         self.go.wait(20)
         super().commit(connection)
+
+
+class HeldReads(RealDisk):
+    """The read of a file that comes after `free` others waits while `go` is clear, and sets `arrived`."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.arrived = threading.Event()
+        self.free = 1 << 30
+        self.reads = 0
+
+    def hold_after(self, reads: int) -> None:
+        self.free, self.reads = reads, 0
+        self.go.clear()
+        self.arrived.clear()
+
+    def pread(self, fd: int, size: int, offset: int) -> bytes:
+        self.reads += 1
+        if self.reads > self.free:
+            self.arrived.set()
+            self.go.wait(20)
+        return super().pread(fd, size, offset)

@@ -13,8 +13,10 @@ from itertools import compress
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import Block
 from broker_core.storage.cache import BlockCache
+from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.errors import Damaged
 from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.spans import Spans
 
 Columns = tuple[Sequence[int], Sequence[int]]  # messages and bytes of each entry
 
@@ -68,13 +70,14 @@ class Weights:
             return 0, 0, True
         if count >= info.entries:
             return info.messages, info.size, True
-        if ledger.spans is None:
+        spans = ledger.spans
+        if spans is None:
             share = count / info.entries
             return round(info.messages * share), round(info.size * share), False
         messages = size = 0
         exact = True
-        for span, first, flags in _partial_spans(ledger, acked):
-            span_messages, span_size = _totals(ledger, span)
+        for span, first, flags in _partial_spans(spans, info, acked):
+            span_messages, span_size = _totals(spans, info, span)
             if 0 in flags:
                 columns = self._columns(ledger, first, first + len(flags))
                 if columns is None:
@@ -96,11 +99,12 @@ class Weights:
         if ledger.spans is None:
             with contextlib.suppress(Damaged):  # the index is loaded all the same
                 await self._read_span(ledger, 0)
-        if ledger.spans is None:
+        spans = ledger.spans  # the ledger may lose them during the reads below
+        if spans is None:
             return messages, size  # deleted meanwhile
         messages = size = 0
-        for span, first, flags in list(_partial_spans(ledger, acked)):
-            span_messages, span_size = _totals(ledger, span)
+        for span, first, flags in list(_partial_spans(spans, ledger.info, acked)):
+            span_messages, span_size = _totals(spans, ledger.info, span)
             if 0 in flags:
                 columns = await self._read_columns(ledger, first, first + len(flags))
                 share = flags.count(1) / len(flags)
@@ -154,24 +158,19 @@ class Weights:
         return counts, sizes
 
 
-def _partial_spans(ledger: Ledger, acked: Acknowledged) -> Iterator[tuple[int, int, bytes]]:
+def _partial_spans(spans: Spans, info: LedgerInfo, acked: Acknowledged) -> Iterator[tuple[int, int, bytes]]:
     """(span, first entry, flags) of the spans in which something is acknowledged."""
-    spans = ledger.spans
-    if spans is None:
-        return
     for span in range(len(spans)):
         first = spans.first[span]
         if first >= acked.stop:
             return
-        stop = spans.first[span + 1] if span + 1 < len(spans) else ledger.info.entries
+        stop = spans.first[span + 1] if span + 1 < len(spans) else info.entries
         flags = acked.flags(first, stop)
         if 1 in flags:
             yield span, first, flags
 
 
-def _totals(ledger: Ledger, span: int) -> tuple[int, int]:
-    spans, info = ledger.spans, ledger.info
-    assert spans is not None
+def _totals(spans: Spans, info: LedgerInfo, span: int) -> tuple[int, int]:
     if span + 1 < len(spans):
         messages, size = spans.messages_before[span + 1], spans.bytes_before[span + 1]
     else:

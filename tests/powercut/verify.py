@@ -1,5 +1,6 @@
 """Cuts the power after each recorded call and opens the result."""
 
+import logging
 import random
 import shutil
 import tempfile
@@ -7,6 +8,7 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from tests.powercut.calls import Receipt
 from tests.powercut.contents import Contents, Found, open_and_read
@@ -67,11 +69,13 @@ def cut(platter: Platter, contents: Contents, prefix: int, seed: int | None) -> 
 
 def missing(image: Image, root: Path, promised: Found) -> str:
     image.lay_out(root)
-    try:
-        found = open_and_read(root)
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        return f"does not open: {error!r} at {last.filename}:{last.lineno}"
+    with Tracebacks() as tracebacks:
+        try:
+            found = open_and_read(root)
+        except Exception as error:
+            return f"does not open: {_place(error)}"
+    if tracebacks.errors:
+        return f"a traceback in the log: {_place(tracebacks.errors[0])}"
     gone = sorted(promised.subscriptions - found.subscriptions)
     if gone:
         return f"{len(gone)} of {len(promised.subscriptions)} subscriptions are lost, first {gone[0]}"
@@ -83,3 +87,27 @@ def missing(image: Image, root: Path, promised: Found) -> str:
     if changed:
         return f"{len(changed)} receipted entries have other bytes, first {changed[0]}"
     return ""
+
+
+class Tracebacks(logging.Handler):
+    """Collects the errors that are logged with a traceback: no task of the storage may fail after a power cut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors: list[BaseException] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            self.errors.append(record.exc_info[1])
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)
+
+
+def _place(error: BaseException) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r} at {last.filename}:{last.lineno}"

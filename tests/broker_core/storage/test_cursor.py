@@ -3,9 +3,12 @@
 import asyncio
 from pathlib import Path
 
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
-from tests.broker_core.storage.storage import append, crash, opened, run_of
+from broker_core.storage.spans import SPAN_ENTRIES
+from tests.broker_core.storage.storage import append, crash, opened, run_of, until
+from tests.held_disk import HeldReads
 
 
 async def test_an_entry_below_mark_delete_is_not_acknowledged_twice(tmp_path: Path) -> None:
@@ -92,6 +95,36 @@ async def test_a_backlog_measurement_is_discarded_when_its_cursor_is_reset(tmp_p
     await cursor.measure()
     assert cursor.backlog_messages == 4
     await engine.close()
+
+
+async def deleted_at_read(directory: Path, read: int) -> bool:
+    """Deletes the topic during that read of a measurement; False if the measurement has fewer reads."""
+    disk = HeldReads()
+    engine = await opened(directory, StorageConfig(cache_mb=0, reserve_mb=0), disk=disk)
+    ledger = await engine.open_ledger("t")
+    disk.hold_after(read)
+    measuring = asyncio.ensure_future(ledger.cursors["s"].measure())
+    await until(lambda: disk.arrived.is_set() or measuring.done())
+    if held := disk.arrived.is_set():
+        await engine.delete_ledger("t")
+    disk.go.set()
+    await measuring
+    await engine.close()
+    return held
+
+
+async def test_a_topic_may_be_deleted_at_any_read_of_a_backlog_measurement(tmp_path: Path) -> None:
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    for _ in range(3):
+        place = await append(ledger, run_of(*[b"x"] * SPAN_ENTRIES))
+    cursor.acknowledge(place.ledger_id, list(range(1, 3 * SPAN_ENTRIES, 2)))
+    await engine.close()
+    reads = 0
+    while await deleted_at_read(crash(tmp_path / "d"), reads):
+        reads += 1
+    assert reads >= 3  # one for each span
 
 
 async def test_the_backlog_of_a_deleted_topic_is_nothing(tmp_path: Path) -> None:

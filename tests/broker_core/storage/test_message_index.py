@@ -1,18 +1,17 @@
 """Every message has an index: the number of messages that its topic got before it, whatever was deleted since."""
 
 import asyncio
-import threading
 from pathlib import Path
 
 import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.disk import RealDisk
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.storage.retention import Retention
 from broker_core.storage.spans import SPAN_ENTRIES
 from tests.broker_core.storage.storage import append, crash, opened, run_of
+from tests.held_disk import HeldReads
 
 NOTHING_KEPT = Retention()
 
@@ -113,20 +112,6 @@ async def test_a_ledger_that_is_gone_has_no_indexes(tmp_path: Path) -> None:
     await engine.close()
 
 
-class HeldReads(RealDisk):
-    """Reads of files wait while `go` is clear; `arrived` is set when one comes."""
-
-    def __init__(self) -> None:
-        self.go = threading.Event()
-        self.go.set()
-        self.arrived = threading.Event()
-
-    def pread(self, fd: int, size: int, offset: int) -> bytes:
-        self.arrived.set()
-        self.go.wait(20)
-        return super().pread(fd, size, offset)
-
-
 async def test_an_index_whose_ledger_is_trimmed_during_the_search_finds_the_oldest_entry(tmp_path: Path) -> None:
     config, disk = StorageConfig(max_entries_per_ledger=1, cache_mb=0, reserve_mb=0), HeldReads()
     engine = await opened(tmp_path, config, disk=disk)
@@ -138,8 +123,7 @@ async def test_an_index_whose_ledger_is_trimmed_during_the_search_finds_the_olde
     ledger = await engine.open_ledger("t")
     (_, oldest_kept, _) = [position for position, _ in await indexes(ledger)]
     await ledger.open_cursor("s", initial=oldest_kept)
-    disk.arrived.clear()
-    disk.go.clear()
+    disk.hold_after(0)
     search = asyncio.create_task(ledger.message_index.find(0))
     await asyncio.to_thread(disk.arrived.wait, 20)
     await ledger.trim(NOTHING_KEPT, 1 << 50)
