@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -21,12 +20,9 @@ from urllib.parse import urlsplit
 from crc32c import crc32c
 
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.transfer.object_stores import HINT, SCHEMES, object_store
 
-SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
 COPY_BYTES = 8 << 20
-HINT = (
-    "use a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX"
-)
 
 
 class Sum(NamedTuple):
@@ -133,7 +129,7 @@ class Prefix:
     def names(self) -> list[str]:
         from pyarrow import fs
 
-        filesystem, root = _open(self.uri)
+        filesystem, root = object_store(self.uri)
         found = filesystem.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
         return sorted(each.path.removeprefix(f"{root}/") for each in found if each.is_file)
 
@@ -141,13 +137,14 @@ class Prefix:
         return Path(tempfile.mkdtemp(prefix="pulsarctl-")) / Path(name).name
 
     def put(self, draft: Path, name: str) -> Sum:
-        filesystem, root = _open(self.uri)
+        filesystem, root = object_store(self.uri)
         first = hidden(name) if filesystem.get_file_info(f"{root}/{name}").is_file else name
         try:
             with open(draft, "rb") as built:
                 found = self._upload(built, first)
             if first != name:  # what was there stays until the new one is whole
-                filesystem.move(f"{root}/{first}", f"{root}/{name}")
+                filesystem.copy_file(f"{root}/{first}", f"{root}/{name}")  # Azure cannot move
+                self.remove(first)
             return found
         finally:
             self.drop(draft)
@@ -173,20 +170,20 @@ class Prefix:
             self.drop(copy)
 
     def identity(self, name: str) -> Identity:
-        filesystem, root = _open(self.uri)
+        filesystem, root = object_store(self.uri)
         found = filesystem.get_file_info(f"{root}/{name}")
         if not found.is_file:
             raise FileNotFoundError(self.describe(name))
         return Identity(self.describe(name), found.size, found.mtime_ns)
 
     def remove(self, name: str) -> None:
-        filesystem, root = _open(self.uri)
+        filesystem, root = object_store(self.uri)
         with contextlib.suppress(FileNotFoundError):
             filesystem.delete_file(f"{root}/{name}")
 
     def _upload(self, built: BinaryIO, name: str) -> Sum:
         """Leaves nothing if it fails."""
-        filesystem, root = _open(self.uri)
+        filesystem, root = object_store(self.uri)
         wanted = sum_of(built)
         built.seek(0)
         try:
@@ -208,7 +205,7 @@ class Prefix:
             return sum_of(stored)
 
     def _stream(self, name: str) -> Any:
-        filesystem, root = _open(self.uri)
+        filesystem, root = object_store(self.uri)
         return filesystem.open_input_stream(f"{root}/{name}")
 
 
@@ -229,7 +226,7 @@ def place_at(text: str) -> Place:
         raise UsageProblem("the URI of a store cannot hold credentials", hint="set them in the environment")
     if parts.scheme not in SCHEMES or not parts.netloc:
         raise UsageProblem(f"'{text}' is not the URI of a store", hint=HINT)
-    _open(text)
+    object_store(text)
     return Prefix(text)
 
 
@@ -251,16 +248,3 @@ def sum_of(stream: BinaryIO) -> Sum:
         size += len(data)
         found = crc32c(data, found)
     return Sum(size, found)
-
-
-@lru_cache(maxsize=8)
-def _open(uri: str) -> tuple[Any, str]:
-    """A file system, and the prefix in its spelling. Makes no request. Raises `UsageProblem`."""
-    import pyarrow as pa
-    from pyarrow import fs
-
-    try:
-        filesystem, root = fs.FileSystem.from_uri(uri)
-    except (pa.ArrowException, ValueError) as error:
-        raise UsageProblem(f"cannot use {uri.partition('?')[0]}: {str(error).splitlines()[0]}", hint=HINT) from error
-    return filesystem, root.rstrip("/")
