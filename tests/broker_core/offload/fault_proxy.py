@@ -13,7 +13,8 @@ import aiohttp
 from aiohttp import web
 
 _DEADLINE = 60.0
-_HOP = {"transfer-encoding", "connection", "content-length", "host", "content-encoding"}
+_HOP = {"transfer-encoding", "connection", "content-length"}
+_OF_REQUESTS = _HOP | {"host", "content-encoding"}
 _DENIED = b"<Error><Code>AccessDenied</Code><Message>the key was revoked</Message></Error>"
 _BUSY = b"<Error><Code>SlowDown</Code><Message>please reduce your request rate</Message></Error>"
 
@@ -102,7 +103,7 @@ class FaultProxy:
         return await self._forward(request, body, cut=fault == "cut", alter=fault == "alter")
 
     async def _forward(self, request: web.Request, body: bytes, *, cut: bool, alter: bool) -> web.StreamResponse:
-        headers = {key: value for key, value in request.headers.items() if key.lower() not in _HOP}
+        headers = {key: value for key, value in request.headers.items() if key.lower() not in _OF_REQUESTS}
         url = f"{self._target}{request.raw_path}"
         async with self._session.request(request.method, url, data=body, headers=headers) as found:
             data = await found.read()
