@@ -1,5 +1,6 @@
-"""`ops backlog` of 10,000,000 messages as seen from a shell: wall time, and the memory of all its processes."""
+"""`ops backlog` of 10,000,000 messages as seen from a shell: time, and the memory of all its processes."""
 
+import contextlib
 import os
 import subprocess
 import threading
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from tests.bench.brokers import scratch_dir
 from tests.bench.large_topic import publish
-from tests.bench.procfs import resident_mb
+from tests.bench.procfs import cpu_seconds, resident_mb
 from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
 
@@ -21,10 +22,11 @@ ENGINES = ("auto", "local")  # auto chooses Spark for this size
 
 class Run(NamedTuple):
     seconds: float
+    cpu_seconds: float
     peak_mb: float
 
     def __str__(self) -> str:
-        return f"{self.seconds:.1f} s, {self.peak_mb:,.0f} MB"
+        return f"{self.seconds:.1f} s, {self.cpu_seconds:.1f} s of processor time, {self.peak_mb:,.0f} MB"
 
 
 def large_backlog(directory: Path) -> str:
@@ -47,51 +49,64 @@ def run(engine: str, environment: dict[str, str]) -> Run:
     """Raises CalledProcessError."""
     arguments = ("ops", "backlog", TOPIC, "--engine", engine, "-o", "json")
     started = time.perf_counter()
-    command = subprocess.Popen(
-        [PULSARCTL, *arguments], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    memory = SessionMemory(command.pid)
-    memory.start()
+    command = subprocess.Popen([PULSARCTL, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+    usage = Usage(command.pid)
+    usage.start()
     output, _ = command.communicate()
     seconds = time.perf_counter() - started
-    memory.stop()
+    usage.stop()
     if command.returncode:
         raise subprocess.CalledProcessError(command.returncode, arguments)
     assert f'"messages": {BATCHES * BATCH},' in output
-    return Run(seconds, memory.peak_mb)
+    return Run(seconds, usage.cpu_seconds, usage.peak_mb)
 
 
-class SessionMemory(threading.Thread):
-    """The most that the processes of a session had resident together; pages that they share count for each."""
+class Usage(threading.Thread):
+    """Of a command and all processes that it starts: Java, and the workers that Java starts.
 
-    def __init__(self, session: int) -> None:
+    `peak_mb` is the most that they had resident together; pages that they share count for each. What a process uses
+    after the last sample is not counted.
+    """
+
+    def __init__(self, command: int) -> None:
         super().__init__(daemon=True)
         self.peak_mb = 0.0
-        self._session = session
+        self._command = command
+        self._cpu: dict[int, float] = {}
         self._done = threading.Event()
+
+    @property
+    def cpu_seconds(self) -> float:
+        return sum(self._cpu.values())
 
     def run(self) -> None:
         while not self._done.wait(SAMPLE_SECONDS):
-            self.peak_mb = max(self.peak_mb, sum(map(memory_of, processes_of(self._session))))
+            found = [facts for pid in descendants(self._command) if (facts := facts_of(pid))]
+            self.peak_mb = max(self.peak_mb, sum(megabytes for _, _, megabytes in found))
+            self._cpu |= {pid: seconds for pid, seconds, _ in found}
 
     def stop(self) -> None:
         self._done.set()
         self.join()
 
 
-def processes_of(session: int) -> list[int]:
-    found = []
+def descendants(command: int) -> set[int]:
+    """With the command itself."""
+    children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.getsid(int(path.name)) == session:
-                found.append(int(path.name))
-        except (ProcessLookupError, PermissionError):
-            continue
+        with contextlib.suppress(OSError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(path.name))
+    found, waiting = set(), [command]
+    while waiting:
+        found.add(process := waiting.pop())
+        waiting += children.get(process, ())
     return found
 
 
-def memory_of(pid: int) -> float:
+def facts_of(pid: int) -> tuple[int, float, float] | None:
+    """Its ID, processor time, and memory; None if it has ended."""
     try:
-        return resident_mb(pid)
+        return pid, cpu_seconds(pid), resident_mb(pid)
     except (FileNotFoundError, ProcessLookupError):
-        return 0.0
+        return None
