@@ -17,7 +17,7 @@ from tests.official_client import connect
 TOPIC = "persistent://public/default/large"
 BATCHES, BATCH, VALUE_BYTES = 10_000, 1000, 20
 SAMPLE_SECONDS = 0.2
-ENGINES = ("auto", "local")  # auto chooses Spark for this size
+ENGINES = ("spark", "local")
 
 
 class Run(NamedTuple):

@@ -1,7 +1,7 @@
 """Object stores by their URI, through `pyarrow.fs`, with credentials from the environment.
 
-The libraries of S3 and Google find theirs. Azure's looks for a service principal or a managed
-identity, but for neither of the other two that people have: the key of the account, and a shared access signature.
+The libraries of S3 and Google read all of them. Azure's reads those of a service principal or a managed identity. The
+key of an account and a shared access signature are read here.
 """
 
 import os
