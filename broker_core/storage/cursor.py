@@ -2,10 +2,10 @@
 
 Everything up to `mark_delete` is acknowledged; above it, acknowledged entries are kept per ledger in an `AckWindow`,
 and batches of which only some messages are acknowledged in `OpenBatches`. Entries that do not exist (trimmed, or
-behind the end of a sealed ledger) count as acknowledged. `read_position` is the dispatcher's, in memory only.
+past the end of a sealed ledger) count as acknowledged. `read_position` is the dispatcher's, in memory only.
 
-Acknowledgments change memory at once and reach the journal a moment later, with no wait of their own: a crash
-forgets at most `ack_flush_ms` of them, and the messages come again. `flush` waits for the disk.
+Acknowledgments change memory at once and reach the journal a moment later, and no caller waits for that. A crash loses
+those of the last `ack_flush_ms` at most, and their messages are redelivered. `flush` waits for the disk.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,16 +35,16 @@ class CursorOwner(Protocol):
     def owner_id(self) -> int: ...
 
     def cursor_dirty(self, cursor: "ManagedCursor") -> None:
-        """Ask for `take_acks` within `ack_flush_ms`."""
+        """Asks for `take_acks` within `ack_flush_ms`."""
 
     def cursor_write(self, cursor: "ManagedCursor") -> None:
-        """Takes the acks and journal them."""
+        """Takes the acks and journals them."""
 
     async def cursor_flush(self, cursor: "ManagedCursor") -> None:
         """Journals the acks and waits for the sync."""
 
     def cursor_inexact(self, cursor: "ManagedCursor") -> None:
-        """Its backlog had to be estimated: ask for `measure` in the background."""
+        """Its backlog had to be estimated: asks for `measure` in the background."""
 
     async def cursor_reset(self, cursor: "ManagedCursor", record: bytes) -> None: ...
 
@@ -78,7 +78,7 @@ class ManagedCursor:
     # ---- acknowledge
 
     def acknowledge(self, ledger_id: int, entry_ids: Sequence[int]) -> int:
-        """Individual acknowledgments in one ledger; returns how many entries were newly acknowledged."""
+        """Acknowledges entries of one ledger one by one; returns how many were newly acknowledged."""
         ledger = self._ledgers.infos.get(ledger_id)
         if ledger is None or not entry_ids:
             return 0
@@ -120,7 +120,7 @@ class ManagedCursor:
         newly = window.acknowledge(entry_ids, ledger.entries)
         if newly:
             self.info.dirty_windows.add(ledger_id)
-            if self.durable:  # who never writes them must not gather them
+            if self.durable:  # other cursors never write them, so the list would grow forever
                 self._unwritten.entries(ledger_id, entry_ids)
             if ledger_id == front_ledger and (stop := window.first_unacknowledged(front_entry)) > front_entry:
                 self._move(ledger_id, min(stop, ledger.entries))
@@ -129,7 +129,7 @@ class ManagedCursor:
         return newly
 
     def acknowledge_indexes(self, position: Position, open_bits: int, messages: int = 0) -> tuple[int, bool]:
-        """All messages of a batch but those in the bit set, 1 = not acknowledged; the set may say more than is known.
+        """Acknowledges the messages of a batch except those in the bit set (1 is open); none becomes open again.
 
         `messages` of the batch, if the caller knows; it need not be right. Returns how many messages were newly
         acknowledged, and whether they were the last ones of the entry, which is acknowledged then.
@@ -144,14 +144,14 @@ class ManagedCursor:
         newly, left = batches.clear_bits(ledger_id, entry_id, messages, open_bits)
         if left is None:
             self.acknowledge(ledger_id, (entry_id,))
-        elif batches.get(ledger_id, entry_id) is not before:  # of unknown size: perhaps acknowledged, but none counted
+        elif batches.get(ledger_id, entry_id) is not before:  # size unknown: acknowledges some, and counts none
             if self.durable:
                 self._unwritten.batch(ledger_id, entry_id)
             self._mark_dirty()
         return newly, left is None
 
     def acknowledge_cumulative(self, position: Position) -> int:
-        """Everything up to and including `position`; returns how many messages were newly acknowledged.
+        """Acknowledges everything up to and including `position`; returns how many messages are newly acknowledged.
 
         As exact as `backlog_messages`.
         """
@@ -162,7 +162,7 @@ class ManagedCursor:
     def acknowledge_up_to(self, position: Position) -> int:
         """As `acknowledge_cumulative`, but returns entries and never weighs them."""
         position = min(position, self._ledgers.last_confirmed)
-        if position.entry_id < 0:  # in front of a ledger: the end of the one before
+        if position.entry_id < 0:  # before the first entry of a ledger: the end of the previous one
             position = self._ledgers.previous(position)
         front = self._refresh_front()
         if position < front:
@@ -212,7 +212,7 @@ class ManagedCursor:
         Durable on return (a durable cursor); `moved` is called before that, as soon as this is so in memory."""
         messages = await self._owner.weights.read_messages_of(*position) if open_bits else 0
         if messages and not open_bits & ((1 << messages) - 1):
-            position, open_bits = position.next, 0  # behind the last message of the batch
+            position, open_bits = position.next, 0  # past the last message of the batch
         target = self._ledgers.next_valid(position)
         mark_delete = self._ledgers.previous(target)
         if mark_delete.ledger_id < target.ledger_id and target.ledger_id >= 0:
@@ -240,7 +240,7 @@ class ManagedCursor:
         return front if self._ledgers.is_valid(front) else None
 
     def skip(self, entries: int) -> int:
-        """Acknowledge the next `entries` unacknowledged entries; returns how many there were."""
+        """Acknowledges the next `entries` unacknowledged entries; returns how many there were."""
         done = 0
         while done < entries and (front := self.oldest_unacknowledged()):
             ledger = self._ledgers.infos[front.ledger_id]
@@ -255,7 +255,7 @@ class ManagedCursor:
         return done
 
     def expire_to(self, position: Position) -> tuple[int, int]:
-        """Acknowledge everything up to and including `position`; returns (entries, messages)."""
+        """Acknowledges everything up to and including `position`; returns (entries, messages)."""
         messages = self.backlog_messages
         entries = self.acknowledge_up_to(position)
         return entries, messages - self.backlog_messages
@@ -302,7 +302,7 @@ class ManagedCursor:
         await self._backlog.measure(self._refresh_front())
 
     async def _measure_batches(self) -> None:
-        """Batches of which the client said what is open, but not how many messages they have."""
+        """Measures batches of which the client named the open messages but not the total."""
         batches = self.info.batches
         for ledger_id, entry_id, batch in list(batches) if batches else ():
             if not batch.messages:

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.compaction.compaction import Compaction
 from broker_core.dispatch.context import DispatchContext
-from broker_core.errors import (
-    BrokerError,
-)
+from broker_core.errors import BrokerError
 from broker_core.limits.topic_limits import TopicLimits
 from broker_core.limits.topic_throttles import TopicThrottles
 from broker_core.policies.in_force import PoliciesInForce

@@ -1,6 +1,7 @@
 """Every command is documented, and generated files are up to date."""
 
 import json
+import re
 import runpy
 import shlex
 import subprocess
@@ -89,3 +90,13 @@ def test_bash_offers_matching_words(typed: list[str], offered: list[str]) -> Non
     )
     done = subprocess.run(["bash", "-c", program, "bash", *typed], capture_output=True, text=True, timeout=60)
     assert (done.stdout.splitlines(), done.stderr) == (offered, "")
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+)
+def test_a_session_waits_for_the_broker_that_it_starts(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    starts = [at for at, line in enumerate(lines) if re.search(r"pulsarctl (standalone|proxy) .*&$", line)]
+    hasty = [lines[at] for at in starts if not any("until " in line for line in lines[at : at + 10])]
+    assert not hasty, "the next command would meet a broker that is still starting"
