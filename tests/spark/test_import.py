@@ -1,6 +1,8 @@
 """Imports by Spark tasks, beside those of one process: the same messages, also after one of them was killed."""
 
 import os
+import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,7 +31,8 @@ from pulsarctl.verbs.import_plan import Imported, ImportPlan, ImportRequest, sen
 from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.official_client import connect
-from tests.spark.processes import kill, needs_proc, python_workers
+from tests.spark.processes import MARK, kill, marked_processes, needs_proc, python_workers
+from tests.transfer.moved_topics import command, ops
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,16 +149,10 @@ def test_spark_finishes_what_a_killed_process_began(
 
 
 @needs_proc
-@pytest.mark.parametrize("engine", ["spark", "local"])
 def test_an_import_whose_workers_were_killed_continues_without_duplicates(
-    spark: "SparkSession",
-    pulsar_broker: EmbeddedBroker,
-    admin: AdminClient,
-    exported: Path,
-    tmp_path: Path,
-    engine: str,
+    spark: "SparkSession", pulsar_broker: EmbeddedBroker, admin: AdminClient, exported: Path, tmp_path: Path
 ) -> None:
-    topic = f"persistent://public/default/killed-{engine}"
+    topic = "persistent://public/default/killed"
     killed = Import(pulsar_broker, exported, topic, tmp_path / "killed", rate=1200)
     deduplicate(admin, topic)
     failure: list[Exception] = []
@@ -177,7 +174,31 @@ def test_an_import_whose_workers_were_killed_continues_without_duplicates(
     assert import_progress.load(killed.file).files == 0
     before = len(killed.messages())
     assert 300 <= before < MESSAGES
-    (killed.on_spark(spark) if engine == "spark" else killed.locally())
+    killed.on_spark(spark)
     wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
     wanted.locally()
     assert killed.messages() == wanted.messages()
+
+
+@needs_proc
+def test_one_process_finishes_what_a_killed_command_began_on_spark(
+    pulsar_broker: EmbeddedBroker, admin: AdminClient, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    topic = "persistent://public/default/command-killed"
+    found = Import(pulsar_broker, exported, topic, tmp_path / "unused")
+    deduplicate(admin, topic)
+    words = ("import", exported, topic)
+    on_spark = command(pulsar_broker, *words, "--engine", "spark", "--master", "local[2]", "--rate", "1200")
+    with subprocess.Popen(on_spark, env=os.environ | {MARK: str(tmp_path)}) as running:
+        try:
+            wait_until(lambda: len(found.messages()) >= 300, 110)
+        finally:
+            running.send_signal(signal.SIGKILL)
+    kill(marked_processes(str(tmp_path)))
+    assert 300 <= len(found.messages()) < MESSAGES
+    done = ops(pulsar_broker, *words, "--engine", "local")
+    assert (done["engine"], done["messages"]) == ("local", MESSAGES)
+    wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
+    wanted.locally()
+    assert found.messages() == wanted.messages()
