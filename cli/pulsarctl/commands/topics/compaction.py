@@ -20,7 +20,8 @@ from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration, parse_size
 from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
-from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, settle
+from pulsarctl.verbs.many import Chosen, act_on, settle
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.verbs.progress import progress
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def compact(
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     if names.found:
-        names = replace(names, topics=[name for name in names.topics if name.startswith("persistent:")])
+        names = replace(names, names=[name for name in names if name.startswith("persistent:")])
     start = partial(_start, threshold=parse_size(if_over) if if_over else None, skip_if_running=skip_if_running)
     if wait:
         found = _compact(call, names, start, parallel, monotonic() + parse_duration(timeout), timeout)
@@ -124,11 +125,11 @@ def _compact(
     from pulsarctl.bulk.crew import Crew
 
     outcomes: list[Outcome[str, Started]] = []
-    with Crew(call.settings, min(parallel, max(1, len(names.topics)))) as crew, progress(call) as step:
-        for first in range(0, len(names.topics), parallel):
-            for outcome in crew.act(names.topics[first : first + parallel], start):
+    with Crew(call.settings, min(parallel, max(1, len(names)))) as crew, progress(call) as step:
+        for first in range(0, len(names), parallel):
+            for outcome in crew.act(names.names[first : first + parallel], start):
                 outcomes.append(_waited(call, outcome, deadline, timeout))
-                step("topics", len(outcomes), len(names.topics))
+                step("topics", len(outcomes), len(names))
     return settle(call, names, outcomes, verb="compact")
 
 

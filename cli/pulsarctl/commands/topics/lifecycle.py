@@ -12,7 +12,8 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import without_partition
-from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
+from pulsarctl.verbs.many import act_on, shown
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -94,7 +95,7 @@ def delete(
     Example: pulsarctl topics delete orders
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names.topics:
+    if names:
         call.confirm(f"Delete {shown(names)}?", yes=yes, several=names.several)
         act_on(call, names, lambda admin, name: _delete_one(admin, name, force=force), verb="delete", parallel=parallel)
 

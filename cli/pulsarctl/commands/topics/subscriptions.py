@@ -19,7 +19,8 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.verbs import cursors
-from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
+from pulsarctl.verbs.many import Chosen, act_on, shown
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -56,7 +57,7 @@ def unsubscribe(
     Example: pulsarctl topics unsubscribe orders -s billing
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names.topics:
+    if names:
         call.confirm(f"Delete subscription {subscription} of {shown(names)}?", yes=yes, several=names.several)
         act_on(
             call,
@@ -85,7 +86,7 @@ def clear_backlog(
     Example: pulsarctl topics clear-backlog orders -s billing
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names.topics:
+    if names:
         call.confirm(f"Clear the backlog of {subscription} in {shown(names)}?", yes=yes, several=names.several)
         act_on(
             call,
@@ -127,7 +128,7 @@ def expire_messages(
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     if position is not None and names.several:
         raise UsageProblem("a position belongs to one topic", hint="use -t DURATION for several topics")
-    if names.topics:
+    if names:
         if names.several:
             call.confirm(f"Acknowledge old messages of {subscription} in {shown(names)}?", yes=yes, several=True)
         _expire(call, names, cursors.expiry(subscription, time, position, excluded), parallel)
@@ -152,7 +153,7 @@ def expire_messages_of_all(
     """
     seconds = cursors.age_seconds(time)
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names.topics:
+    if names:
         question = f"Acknowledge messages older than {time} for every subscription of {shown(names)}?"
         call.confirm(question, yes=yes, several=True)
         _expire(call, names, lambda admin, topic: admin.topics.expire_all(topic, seconds), parallel)

@@ -1,19 +1,27 @@
 """The verbs of policies: `get-`, `set-`, and `remove-` for each row of the tables.
 
 `topics` and `topicPolicies` have the same verbs for the same policies. Namespaces have most of them, without
-`--applied` and `--global`.
+`--applied` and `--global`. `set-` and `remove-` take several topics or namespaces.
 """
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.many import act_on, shown
 from pulsarctl.verbs.policies import creation, delivery, limits, offload, rates, schema, storage
 from pulsarctl.verbs.policies.policy import NAMESPACES, TOPICS, Choice, Level, Policy, Query
 from pulsarctl.verbs.policies.text import policy_text
 
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
+
+Arguments = dict[str, tuple[Any, Any]]  # type and default
+NO_DEFAULT = inspect.Parameter.empty
+PLACE = "{place}"  # in what is said, until the names are known
 HEADINGS = (storage, offload, delivery, rates, limits, creation, schema)
 OF_NAMESPACES = tuple(policy for heading in HEADINGS for policy in heading.OF_NAMESPACES)
 OF_TOPICS = tuple(policy for heading in HEADINGS for policy in heading.OF_TOPICS)
@@ -42,12 +50,12 @@ def _install_get(noun: Noun, level: Level, policy: Policy) -> None:
 
     def get(call: Call, place: str, **given: Any) -> None:
         path, query = _chosen(policy.read or policy.path, choice, given)
-        call.show(level.client(call).policy(place, path, **given, **query))
+        call.show(level.client(call.admin).policy(place, path, **given, **query))
 
     name = policy.getter or policy.name
     others = [other for other in (policy.name, *policy.also) if other != name]
     summary = f"Show the {policy.title} of a {level.name}."
-    body = _with_options(get, level, _options(choice, _reading(level, policy)))
+    body = _with_options(get, {"place": (level.place, NO_DEFAULT)}, _options(choice, _reading(level, policy)))
     noun.verb(*(f"get-{one}" for one in (name, *others)), heading=policy.heading, help=summary)(body)
 
 
@@ -57,19 +65,23 @@ def _install_set(noun: Noun, level: Level, policy: Policy) -> None:
     changing = _changing(level, policy)
     extra = [one for one in _options(policy.choice, changing) if one.name not in shared]
 
-    def set_policy(call: Call, place: str, **given: Any) -> None:
+    def set_policy(call: Call, **given: Any) -> None:
         value = policy.flags(call, **{name: given[name] for name in shared})
         path, query = _chosen(policy.path, policy.choice, given)
         query |= {name: given[name] for name in changing}
-        client = level.client(call)
-        if policy.method == "QUERY":
-            client.set_policy(place, path, None, **{path: value}, **query)
-        else:
-            client.set_policy(place, path, value, method=policy.method, **query)
-        call.tell(f"{policy.name} of {place}: {policy_text(policy.name, value)}")
+
+        def act(admin: "AdminClient", place: str) -> None:
+            client = level.client(admin)
+            if policy.method == "QUERY":
+                client.set_policy(place, path, None, **{path: value}, **query)
+            else:
+                client.set_policy(place, path, value, method=policy.method, **query)
+
+        said = f"{policy.name} of {PLACE}: {policy_text(policy.name, value)}"
+        _change(call, level, given, act, f"set the {policy.title} of", said)
 
     example = f"Example: pulsarctl {noun.noun} set-{policy.name} {level.example} {policy.example}".rstrip()
-    body = _with_options(set_policy, level, [*own, *extra])
+    body = _with_options(set_policy, *_several(level, [*own, *extra]))
     names = (f"set-{one}" for one in (policy.name, *policy.also))
     noun.verb(*names, heading=policy.heading, help=f"{policy.summary or inspect.getdoc(policy.flags)}\n\n{example}")(
         body
@@ -77,20 +89,37 @@ def _install_set(noun: Noun, level: Level, policy: Policy) -> None:
 
 
 def _install_remove(noun: Noun, level: Level, policy: Policy) -> None:
-    def remove(call: Call, place: str, **given: Any) -> None:
+    changing = _changing(level, policy)
+
+    def remove(call: Call, **given: Any) -> None:
         path, query = _chosen(policy.removal or policy.path, policy.choice, given)
-        client = level.client(call)
-        if policy.clear == "null":
-            client.set_policy(place, path, None, method=policy.method, **given, **query)
-        else:
-            client.remove_policy(place, path, **given, **query)
-        call.tell(f"removed the {policy.title} of {place}: {level.fallback} applies")
+        query |= {name: given[name] for name in changing}
+
+        def act(admin: "AdminClient", place: str) -> None:
+            client = level.client(admin)
+            if policy.clear == "null":
+                client.set_policy(place, path, None, method=policy.method, **query)
+            else:
+                client.remove_policy(place, path, **query)
+
+        said = f"removed the {policy.title} of {PLACE}: {level.fallback} applies"
+        _change(call, level, given, act, f"remove the {policy.title} of", said)
 
     summary = f"Remove the {policy.title} of a {level.name}.\n\nAfterwards, {level.fallback} applies."
-    body = _with_options(remove, level, _options(policy.choice, _changing(level, policy)))
+    body = _with_options(remove, *_several(level, _options(policy.choice, changing)))
     names = [f"remove-{one}" for one in (policy.name, *policy.also)]
     names += [policy.remover] if policy.remover else []
     noun.verb(*names, heading=policy.heading, help=summary)(body)
+
+
+def _change(
+    call: Call, level: Level, given: dict[str, Any], act: "Callable[[AdminClient, str], None]", verb: str, said: str
+) -> None:
+    """Acts on each place that is named. `said` is for one of them, or for what several are together."""
+    chosen = level.chosen(call, given["places"], **{name: given[name] for name in level.choosing})
+    if chosen:
+        act_on(call, chosen, act, verb=verb, parallel=given["parallel"])
+        call.tell(said.replace(PLACE, shown(chosen), 1))
 
 
 def _reading(level: Level, policy: Policy) -> dict[str, Any]:
@@ -114,12 +143,27 @@ def _options(choice: Choice | None, of_level: dict[str, Any]) -> list[inspect.Pa
     return found
 
 
-def _with_options(body: Callable[..., None], level: Level, options: list[inspect.Parameter]) -> Callable[..., None]:
+def _several(level: Level, options: list[inspect.Parameter]) -> tuple[Arguments, list[inspect.Parameter]]:
+    """The argument and the options of a verb that changes several places at once."""
+    keyword, default = inspect.Parameter.KEYWORD_ONLY, {"regex": False, "parallel": PARALLEL_DEFAULT}
+    kinds = {**level.choosing, "parallel": Parallel}
+    found = [
+        inspect.Parameter(name, keyword, annotation=kind, default=default.get(name)) for name, kind in kinds.items()
+    ]
+    return {"places": (level.places, None)}, [*options, *found]
+
+
+def _with_options(
+    body: Callable[..., None], arguments: Arguments, options: list[inspect.Parameter]
+) -> Callable[..., None]:
     """The function with the signature that Typer reads."""
     either = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [
         inspect.Parameter("call", either, annotation=Call),
-        inspect.Parameter("place", either, annotation=level.place),
+        *(
+            inspect.Parameter(name, either, annotation=kind, default=default)
+            for name, (kind, default) in arguments.items()
+        ),
         *options,
     ]
     body.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer reads it

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pulsarctl.shell.arguments import Namespace, Topic
-from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.shapes import Shape
+from pulsarctl.verbs import many_namespaces, many_topics
+from pulsarctl.verbs.many import Chosen
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 Query = dict[str, object]
 
@@ -78,24 +82,51 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Where policies are set. `reading` and `changing` are the level's own options, by their query parameters."""
+    """Where policies are set. `reading` and `changing` are the level's own options, by their query parameters.
+
+    `places` and `choosing` are the argument and the options of verbs that change several at once; `chosen` reads them.
+    """
 
     name: str
     place: Any
     example: str
-    client: Callable[[Call], Any]
+    client: "Callable[[AdminClient], Any]"
     fallback: str
+    places: Any
+    choosing: dict[str, Any]
+    chosen: Callable[..., Chosen]
     reading: dict[str, Any] = field(default_factory=dict)
     changing: dict[str, Any] = field(default_factory=dict)
 
 
-NAMESPACES = Level("namespace", Namespace, "public/default", lambda call: call.admin.namespaces, "the broker's default")
+_TopicsByPattern = Annotated[bool, typer.Option("--regex", help=many_topics.Regex.__metadata__[0].help)]
+NAMESPACES = Level(
+    "namespace",
+    Namespace,
+    "public/default",
+    lambda admin: admin.namespaces,
+    "the broker's default",
+    many_namespaces.Namespaces,
+    {
+        "regex": many_namespaces.Regex,
+        "tenant": many_namespaces.InTenant,
+        "from_file": many_namespaces.FromFile,
+    },
+    many_namespaces.chosen,
+)
 TOPICS = Level(
     "topic",
     Topic,
     "orders",
-    lambda call: call.admin.topics,
+    lambda admin: admin.topics,
     "the namespace policy",
+    many_topics.Topics,
+    {
+        "regex": _TopicsByPattern,
+        "namespace": many_topics.InNamespace,
+        "from_file": many_topics.FromFile,
+    },
+    many_topics.chosen,
     {"applied": Applied, "isGlobal": Global},
     {"isGlobal": Global},
 )

@@ -9,7 +9,8 @@ import typer
 
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
 from pulsarctl.shell.call import Call
-from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
+from pulsarctl.verbs.many import Chosen, act_on, shown
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.verbs.requests.fields import TOPIC
 from pulsarctl.verbs.requests.request import Act, Given, Request, Shown
 from pulsarctl.verbs.requests.sending import send, show_value
@@ -31,7 +32,7 @@ def on_topics(row: Request) -> Callable[..., None]:
             row.check(given)
         parallel = given.pop("parallel")
         names = _chosen(call, given)
-        if names.topics:
+        if names:
             _confirm(call, row, names, given)
             _act(call, row, names, given, parallel)
 
