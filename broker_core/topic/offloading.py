@@ -100,21 +100,25 @@ class Offloading:
         self._start(ledger_ids)
         return self._first_unoffloaded()
 
-    async def restore(self) -> int:
-        """Writes all local files again and lets the copies go; returns the number of ledgers.
+    async def restore(self, seconds: float) -> int:
+        """Writes local files again and lets the copies go; returns the number of ledgers.
 
-        Raises `AlreadyRunning`, StorageError; then the ledgers before are restored.
+        After `seconds` it starts no other ledger; 0 means that none is left. Raises `AlreadyRunning`, StorageError;
+        then the ledgers before are restored.
         """
         self._check_free()
         self.state = OffloadState.RUNNING
+        deadline, restored = self._context.clock.monotonic() + seconds, 0
         try:
-            offloaded = [info.id for info in self._sealed() if selection.is_offloaded(info)]
-            restored = [await self._on_disk().copies.restore(ledger_id) for ledger_id in offloaded]
+            for ledger_id in [info.id for info in self._sealed() if selection.is_offloaded(info)]:
+                restored += await self._on_disk().copies.restore(ledger_id)
+                if restored and self._context.clock.monotonic() >= deadline:
+                    break
         except OSError as error:
             raise StorageError(f"cannot restore a ledger of {self._context.name}: {error}") from error
         finally:
             self.state = OffloadState.NOT_RUN
-        return sum(restored)
+        return restored
 
     def _check_free(self) -> None:
         self._on_disk()

@@ -259,7 +259,10 @@ class Topics:
         return Status(str(found.get("status", "")), str(found.get("lastError") or ""))
 
     def restore(self, topic: str) -> dict[str, int]:
-        """Writes the local files of offloaded ledgers again; returns the number of ledgers by topic."""
+        """Writes the local files of offloaded ledgers again, as many as the broker does in one request.
+
+        Returns the number of ledgers by topic; 0 means that none is left.
+        """
         return _document(self._http.post(f"{_path(topic)}/offload/restore"))
 
     def analyze_backlog(self, topic: str, subscription: str, position: MessageId | None) -> Document:

@@ -71,8 +71,15 @@ def restore(call: Call, target: Target) -> None:
 
     Example: pulsarctl ops restore shop/orders
     """
-    found = [{"topic": name, "ledgers": call.admin.topics.restore(name)[name]} for name in _parts(call, target)]
-    call.show(found)
+    call.show([{"topic": name, "ledgers": _restored(call, name)} for name in _parts(call, target)])
+
+
+def _restored(call: Call, topic: str) -> int:
+    """One request restores some ledgers: with all of them, it could take longer than the broker lets requests take."""
+    total = 0
+    while found := call.admin.topics.restore(topic)[topic]:
+        total += found
+    return total
 
 
 def _is_namespace(target: str) -> bool:

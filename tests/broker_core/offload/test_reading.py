@@ -151,6 +151,13 @@ def test_f19_a_restored_ledger_has_the_same_entries_and_its_objects_are_removed(
     assert all(info.copy is None for info in one.log().ledger_infos())
 
 
+def test_a_restore_whose_time_is_over_leaves_the_rest_to_the_next_one(one: OffloadedTopic) -> None:
+    before = one.publish_and_offload(30)
+    restored = [one.broker.call(one.topic.offloading.restore(0)) for _ in range(4)]
+    assert restored == [1, 1, 1, 0]
+    assert one.entries() == before
+
+
 def test_measuring_an_unacknowledged_backlog_asks_the_store_nothing(one: OffloadedTopic, s3: S3) -> None:
     offload_everything(one, values(20))
     cursor, before = one.log().cursors["keeps"], len(s3.proxy.requests)
