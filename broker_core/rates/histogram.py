@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
+from operator import mul
 
 
 class Histogram:
@@ -36,6 +37,16 @@ class Histogram:
         else:
             self._add_sorted(sorted(values))
 
+    def add_times(self, values: Sequence[float], times: Sequence[int]) -> None:
+        """Many at once, each that number of times."""
+        count = sum(times)
+        if count == len(values):
+            self.add_all(values)
+            return
+        bounds, counts = self.bounds, self._grow(count, sum(map(mul, values, times)))
+        for value, number in zip(values, times, strict=True):
+            counts[bisect_left(bounds, value)] += number
+
     def _add_sorted(self, values: list[float]) -> None:
         reached = 0
         for place, bound in enumerate((*self.bounds, inf)):
@@ -44,13 +55,17 @@ class Histogram:
                 self._add(place, reached - before, sum(values[before:reached]))
 
     def _add(self, place: int, times: int, total: float) -> None:
+        self._grow(times, total)[place] += times
+
+    def _grow(self, times: int, total: float) -> list[int]:
+        """The recent counts, to which `times` is to be added."""
         now = self._now
         if now is None:
             now = self._now = _Window(len(self.bounds) + 1)
-        now.counts[place] += times
         now.sum += total
         self.count += times
         self.sum += total
+        return now.counts
 
     def sample(self) -> None:
         self._before, self._now = self._now, None

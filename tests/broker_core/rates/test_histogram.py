@@ -45,7 +45,7 @@ def test_quantiles_are_exact_to_a_tenth() -> None:
     assert publish_latency().quantiles((0.5,)) == []
 
 
-def test_runs_of_one_entry_are_counted_together_and_by_every_sample() -> None:
+def test_runs_are_counted_together_and_by_every_sample() -> None:
     everywhere = publish_latency()
     writes = Writes(SystemClock(), everywhere)
     for number in range(NOTED + 1):
@@ -60,6 +60,18 @@ def test_a_run_counts_its_entries_by_size_and_its_time_once_for_each() -> None:
     everywhere = publish_latency()
     writes = Writes(SystemClock(), everywhere)
     writes.add([0, 100, 300], [50, 250, 5000], 0.002)
+    assert not everywhere.count
+    writes.sample()
     assert writes.entry_bytes.recent() == ([1, 1, 0, 0, 0, 1, 0, 0, 0], 50 + 150 + 4700)
     assert writes.latency_ms.recent() == ([0, 0, 3, 0, 0, 0, 0, 0, 0, 0], 6.0)
     assert everywhere.count == writes.entries.messages == 3
+
+
+def test_a_histogram_adds_values_with_their_numbers() -> None:
+    together, one_by_one = Histogram((1, 2, 3)), Histogram((1, 2, 3))
+    values, times = [0.5, 2, 2.5, 9], [1, 3, 2, 4]
+    together.add_times(values, times)
+    for value, number in zip(values, times, strict=True):
+        one_by_one.add(value, number)
+    assert together.recent() == one_by_one.recent() == ([1, 3, 2, 4], 47.5)
+    assert (together.count, together.sum) == (10, 47.5)
