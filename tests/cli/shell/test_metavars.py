@@ -9,7 +9,7 @@ from tests.cli.runner import Cli
     ("command", "usage"),
     [
         ("topics stats", "pulsarctl topics stats [OPTIONS] TOPIC"),
-        ("topics create", "pulsarctl topics create [OPTIONS] TOPIC [N]"),
+        ("subscriptions peek", "pulsarctl subscriptions peek [OPTIONS] TOPIC [SUBSCRIPTION]"),
         ("topics delete", "pulsarctl topics delete [OPTIONS] [TOPIC]..."),
         ("tail", "pulsarctl tail [OPTIONS] TOPIC..."),
         ("ops sql", "pulsarctl ops sql [OPTIONS] [QUERY]"),

@@ -87,6 +87,28 @@ def test_a_verb_of_partitioned_topics_takes_a_pattern(cli: Cli, verb: str) -> No
     assert all(f"/{NAMESPACE}/{name}/" in done.stderr for name in ("p-1", "p-2"))
 
 
+def test_several_topics_are_created_with_a_number_of_partitions(cli: Cli) -> None:
+    names = [f"{NAMESPACE}/{name}" for name in ("a", "b")]
+    assert cli("topics", "create", *names, "2") == Outcome(0, "", "")
+    assert left(cli) == [f"persistent://{name}-partition-{number}" for name in names for number in (0, 1)]
+
+
+def test_topics_of_a_file_are_created_and_those_that_exist_are_named(cli: Cli) -> None:
+    topics = create(cli, "a")
+    done = cli("topics", "create", "--from-file", "-", stdin=f"{topics[0]}\n{NAMESPACE}/b\n{NAMESPACE}/c")
+    assert done.exit_code == 10
+    assert f"error: {topics[0]}: " in done.stderr
+    assert left(cli) == [f"persistent://{NAMESPACE}/{name}" for name in ("a", "b", "c")]
+
+
+def test_partitions_of_several_topics_are_increased(cli: Cli) -> None:
+    cli("topics", "create-partitioned", f"{NAMESPACE}/p-1", f"{NAMESPACE}/p-2", "-p", "1")
+    assert cli("topics", "update-partitioned", f"{NAMESPACE}/p-.", "3", "--regex") == Outcome(0, "", "")
+    assert len(left(cli)) == 6
+    assert cli("topics", "update-partitioned", "--namespace", NAMESPACE, "-p", "4").exit_code == 0
+    assert len(left(cli)) == 8
+
+
 @pytest.mark.parametrize("words", [("terminate",), ("truncate",), ("reset-cursor", "-s", "sub", "-t", "1h")])
 def test_changing_what_a_pattern_matches_requires_consent(cli: Cli, words: tuple[str, ...]) -> None:
     create(cli, "a", "b")

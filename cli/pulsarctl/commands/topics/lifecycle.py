@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsarctl.commands.topics.partitions import Metadata, SystemTopics
+from pulsarctl.commands.topics.partitions import Metadata, SystemTopics, create_topics, topics_and_number
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output, Table, resolve
-from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parallel, Topic, Yes, pairs
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parallel, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 app = Noun("topics", "")
 
-CreatePartitions = Annotated[
-    int | None, typer.Argument(metavar="N", help="Number of partitions; without it the topic is not partitioned.")
+CreateTopics = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TOPIC", help="Names of the topics. A number after them creates that many partitions of each."
+    ),
 ]
 
 
@@ -61,17 +64,22 @@ def list_topics(
 
 
 @app.verb("create", "c", heading=Heading.LIFECYCLE)
-def create(call: Call, topic: Topic, partitions: CreatePartitions = None, metadata: Metadata = None) -> None:
-    """Create a topic, partitioned if N is given.
+def create(
+    call: Call,
+    topics: CreateTopics = None,
+    metadata: Metadata = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+) -> None:
+    """Create topics, partitioned if a number follows their names.
 
-    Fails with exit code 6 if the topic exists.
+    Fails with exit code 6 if the topic exists. If some of several topics cannot be created, the others are, and the
+    exit code is 10.
 
     Example: pulsarctl topics create orders
     """
-    if partitions:
-        call.admin.topics.create_partitioned(topic, partitions, pairs(metadata))
-    else:
-        call.admin.topics.create(topic, pairs(metadata) or None)
+    names, number = topics_and_number(topics, None, elsewhere=from_file is not None)
+    create_topics(call, names, from_file, number, pairs(metadata), parallel)
 
 
 @app.verb("delete", "d", heading=Heading.LIFECYCLE, loses_data=True)

@@ -1,20 +1,28 @@
 """Verbs of partitioned topics."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.shell.arguments import Namespace, Topic, pairs
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Namespace, Parallel, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
+from pulsarctl.verbs.many import act_on
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, chosen
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 app = Noun("topics", "")
 
 Partitions = Annotated[int | None, typer.Option("-p", "--partitions", metavar="N", help="Number of partitions.")]
-PartitionsArgument = Annotated[
-    int | None, typer.Argument(metavar="N", help="Number of partitions, if not given with -p.")
+TopicsAndNumber = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TOPIC", help="Names of the topics, and after them the number of partitions, unless -p has it."
+    ),
 ]
 Metadata = Annotated[
     list[str] | None,
@@ -37,39 +45,52 @@ def list_partitioned(call: Call, namespace: Namespace, system_topics: SystemTopi
 @app.verb("create-partitioned", "create-partitioned-topic", heading=Heading.PARTITIONS)
 def create_partitioned(
     call: Call,
-    topic: Topic,
-    count: PartitionsArgument = None,
+    topics: TopicsAndNumber = None,
     partitions: Partitions = None,
     metadata: Metadata = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
-    """Create a partitioned topic.
+    """Create partitioned topics.
 
-    Fails with exit code 6 if the topic exists.
+    Fails with exit code 6 if the topic exists. If some of several topics cannot be created, the others are, and the
+    exit code is 10.
 
     Example: pulsarctl topics create-partitioned orders -p 4
     """
-    call.admin.topics.create_partitioned(topic, _number(count, partitions), pairs(metadata))
+    names, number = topics_and_number(topics, partitions, elsewhere=from_file is not None)
+    create_topics(call, names, from_file, _given(number), pairs(metadata), parallel)
 
 
 @app.verb("update-partitioned", "update-partitioned-topic", "update", "up", heading=Heading.PARTITIONS)
 def update_partitioned(
     call: Call,
-    topic: Topic,
-    count: PartitionsArgument = None,
+    topics: TopicsAndNumber = None,
     partitions: Partitions = None,
     local_only: Annotated[
         bool, typer.Option("-ulo", "--update-local-only", help="Do not update other clusters.")
     ] = False,
     force: Annotated[bool, typer.Option("-f", "--force", help="Skip the check of existing partitions.")] = False,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
-    """Increase the number of partitions of a topic.
+    """Increase the number of partitions of topics.
 
-    The number cannot decrease.
+    The number cannot decrease. If some of several topics cannot be updated, the others are, and the exit code is 10.
 
     Example: pulsarctl topics update-partitioned orders -p 8
     """
-    number = _number(count, partitions)
-    call.admin.topics.update_partitioned(topic, number, local_only=local_only or None, force=force or None)
+    given, found = topics_and_number(topics, partitions, elsewhere=from_file is not None or namespace is not None)
+    number = _given(found)
+    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+
+    def update(admin: "AdminClient", topic: str) -> None:
+        admin.topics.update_partitioned(topic, number, local_only=local_only or None, force=force or None)
+
+    if names:
+        act_on(call, names, update, verb="update", parallel=parallel)
 
 
 @app.verb("get-partitioned-topic-metadata", "get", heading=Heading.PARTITIONS)
@@ -81,8 +102,35 @@ def partitioned_metadata(call: Call, topic: Topic) -> None:
     call.show(call.admin.topics.partitioned_metadata(topic))
 
 
-def _number(positional: int | None, option: int | None) -> int:
-    chosen = option if option is not None else positional
-    if chosen is None:
+def create_topics(
+    call: Call,
+    topics: list[str],
+    from_file: str | None,
+    partitions: int | None,
+    properties: dict[str, str],
+    parallel: int,
+) -> None:
+    """Topics without partitions, unless there is a number of them."""
+    names = chosen(call, topics, regex=False, from_file=from_file)
+
+    def create(admin: "AdminClient", topic: str) -> None:
+        if partitions:
+            admin.topics.create_partitioned(topic, partitions, properties)
+        else:
+            admin.topics.create(topic, properties or None)
+
+    act_on(call, names, create, verb="create", parallel=parallel)
+
+
+def topics_and_number(topics: list[str] | None, option: int | None, *, elsewhere: bool) -> tuple[list[str], int | None]:
+    """The topics, and the number of partitions. `elsewhere`: whether another option names topics, too."""
+    names = list(topics or [])
+    if option is None and names and names[-1].isdecimal() and (len(names) > 1 or elsewhere):
+        return names[:-1], int(names[-1])
+    return names, option
+
+
+def _given(partitions: int | None) -> int:
+    if partitions is None:
         raise UsageProblem("no number of partitions given", hint="use -p N")
-    return chosen
+    return partitions
