@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
+from tests.clients.other_cluster import other_cluster
 from tests.clients.real_pulsar import plain_pulsar, secured_pulsar
 from tests.clients.secured_broker import secured_broker, secured_proxy
 from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
@@ -74,7 +75,10 @@ def brokers_under_test(options: argparse.Namespace) -> Iterator[Mapping[str, str
             broker = Broker(secured.service_url, secured.admin_url, secured.trust_file, secured.token)
         else:
             broker = running.enter_context(plain_broker(options, scratch))
-        yield {**broker.variables, **secured.variables}
+        other: Mapping[str, str] = {}
+        if not (options.real or options.secured):  # clients move from this broker, to one that they trust
+            other = running.enter_context(other_cluster(scratch, broker))
+        yield {**broker.variables, **secured.variables, **other}
 
 
 @contextmanager

@@ -64,7 +64,9 @@ func newClient(t *testing.T) pulsar.Client {
 func newClientOf(t *testing.T, options pulsar.ClientOptions) pulsar.Client {
 	quietLog := logrus.New()
 	quietLog.SetOutput(io.Discard)
-	options.OperationTimeout = arrives
+	if options.OperationTimeout == 0 {
+		options.OperationTimeout = arrives
+	}
 	options.Logger = pulsarlog.NewLoggerWithLogrus(quietLog)
 	client, err := pulsar.NewClient(options)
 	if err != nil {

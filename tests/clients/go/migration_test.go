@@ -1,0 +1,63 @@
+package clients
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/apache/pulsar-client-go/pulsar"
+)
+
+// migrate moves the topic to the other cluster with `pulsarctl migrate --switch`.
+func (t *test) migrate() {
+	t.Helper()
+	if output, err := exec.Command(required(t.T, "MIGRATE"), t.topic).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+}
+
+// inGreen is a client of the other cluster. Tests of migration need a broker of ours to leave, without TLS.
+func (t *test) inGreen() *test {
+	t.Helper()
+	url := os.Getenv("GREEN_SERVICE_URL")
+	if url == "" {
+		t.Skip("there is no other cluster to move to: the broker under test is Apache Pulsar, or needs TLS")
+	}
+	return &test{T: t.T, client: newClientOf(t.T, pulsar.ClientOptions{URL: url}), admin: t.admin, topic: t.topic}
+}
+
+func TestClientsFollowTheirTopicToAnotherCluster(tt *testing.T) {
+	t := start(tt)
+	t.topic = newTopic(t.newNamespace())
+	green := t.inGreen()
+	// A producer that learns of the move while it connects waits for the end of its request before it follows.
+	t.client = newClientOf(tt, pulsar.ClientOptions{URL: required(tt, "PULSAR_SERVICE_URL"), OperationTimeout: 4 * time.Second})
+	t.consumer(pulsar.ConsumerOptions{SubscriptionName: "kept"}).Close()
+	consumer := t.consumer(pulsar.ConsumerOptions{AckWithResponse: true})
+	producer := t.unbatched()
+	t.send(producer, "first")
+	t.expect(t.values(consumer, 1), "first")
+	moved := make(chan bool)
+	var sent []string
+	go func() {
+		defer close(moved)
+		t.migrate()
+	}()
+	for under := true; under; {
+		select {
+		case <-moved:
+			under = false
+		default:
+		}
+		value := fmt.Sprintf("v%d", len(sent))
+		sent = append(sent, value)
+		t.send(producer, value)
+		t.expect(t.values(consumer, 1), value)
+	}
+	t.send(producer, "last")
+	t.expect(t.values(consumer, 1), "last")
+	everything := append(append([]string{"first"}, sent...), "last")
+	t.expect(t.values(green.consumer(pulsar.ConsumerOptions{SubscriptionName: "kept"}), len(everything)), everything...)
+}
