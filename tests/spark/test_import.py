@@ -37,7 +37,7 @@ from tests.transfer.moved_topics import command, ops
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
 
 PARTITIONS = 3
 MESSAGES = 2400
@@ -83,13 +83,13 @@ def exported(pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path_fact
 class Import:
     """One import, whose progress is in a file; each run continues the one before."""
 
-    def __init__(self, broker: EmbeddedBroker, source: Path, topic: str, file: Path, rate: float = 0) -> None:
+    def __init__(self, broker: EmbeddedBroker, source: Path, topic: str, file: Path) -> None:
         broker.create_partitioned_topic(topic, PARTITIONS)
         self.topic = topic
         self.file = file
         self._access = Access(broker.service_url, broker.http_url)
         self._request = ImportRequest(
-            import_source(str(source)), topic, None, rate, "json", False, Engine.SPARK, 0, "local[2]", {}
+            import_source(str(source)), topic, None, 0, "json", False, Engine.SPARK, 0, "local[2]", {}
         )
 
     @property
@@ -123,6 +123,12 @@ def deduplicate(admin: AdminClient, topic: str) -> None:
     admin.topics.set_policy(topic, "deduplicationEnabled", True)
 
 
+def throttle(admin: AdminClient, topic: str) -> None:
+    """The first batch of each partition passes, and the next one waits for longer than a test takes."""
+    rate = {"publishThrottlingRateInMsg": 2, "publishThrottlingRateInByte": -1}
+    admin.topics.set_policy(topic, "publishRate", rate)
+
+
 def test_spark_sends_what_one_process_sends(
     spark: "SparkSession", pulsar_broker: EmbeddedBroker, exported: Path, tmp_path: Path
 ) -> None:
@@ -153,8 +159,9 @@ def test_an_import_whose_workers_were_killed_continues_without_duplicates(
     spark: "SparkSession", pulsar_broker: EmbeddedBroker, admin: AdminClient, exported: Path, tmp_path: Path
 ) -> None:
     topic = "persistent://public/default/killed"
-    killed = Import(pulsar_broker, exported, topic, tmp_path / "killed", rate=1200)
+    killed = Import(pulsar_broker, exported, topic, tmp_path / "killed")
     deduplicate(admin, topic)
+    throttle(admin, topic)
     failure: list[Exception] = []
 
     def run() -> None:
@@ -174,6 +181,7 @@ def test_an_import_whose_workers_were_killed_continues_without_duplicates(
     assert import_progress.load(killed.file).files == 0
     before = len(killed.messages())
     assert 300 <= before < MESSAGES
+    admin.topics.remove_policy(topic, "publishRate")
     killed.on_spark(spark)
     wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
     wanted.locally()
@@ -189,14 +197,15 @@ def test_one_process_finishes_what_a_killed_command_began_on_spark(
     found = Import(pulsar_broker, exported, topic, tmp_path / "unused")
     deduplicate(admin, topic)
     words = ("import", exported, topic)
-    on_spark = command(pulsar_broker, *words, "--engine", "spark", "--master", "local[2]", "--rate", "1200")
+    on_spark = command(pulsar_broker, *words, "--engine", "spark", "--master", "local[2]")
     with subprocess.Popen(on_spark, env=os.environ | {MARK: str(tmp_path)}) as running:
         try:
-            wait_until(lambda: len(found.messages()) >= 300, 110)
+            wait_until(lambda: len(found.messages()) >= 300, 300)
         finally:
             running.send_signal(signal.SIGKILL)
     kill(marked_processes(str(tmp_path)))
     assert 300 <= len(found.messages()) < MESSAGES
+    admin.topics.remove_policy(topic, "publishRate")
     done = ops(pulsar_broker, *words, "--engine", "local")
     assert (done["engine"], done["messages"]) == ("local", MESSAGES)
     wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
