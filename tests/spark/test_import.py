@@ -1,8 +1,6 @@
 """Imports by Spark tasks, beside those of one process: the same messages, also after one of them was killed."""
 
 import os
-import signal
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -31,8 +29,7 @@ from pulsarctl.verbs.import_plan import Imported, ImportPlan, ImportRequest, sen
 from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.official_client import connect
-from tests.spark.processes import MARK, kill, marked_processes, needs_proc, python_workers
-from tests.transfer.moved_topics import command, ops
+from tests.spark.processes import kill, needs_proc, python_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -186,28 +183,3 @@ def test_an_import_whose_workers_were_killed_continues_without_duplicates(
     wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
     wanted.locally()
     assert killed.messages() == wanted.messages()
-
-
-@needs_proc
-def test_one_process_finishes_what_a_killed_command_began_on_spark(
-    pulsar_broker: EmbeddedBroker, admin: AdminClient, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    topic = "persistent://public/default/command-killed"
-    found = Import(pulsar_broker, exported, topic, tmp_path / "unused")
-    deduplicate(admin, topic)
-    words = ("import", exported, topic)
-    on_spark = command(pulsar_broker, *words, "--engine", "spark", "--master", "local[2]")
-    with subprocess.Popen(on_spark, env=os.environ | {MARK: str(tmp_path)}) as running:
-        try:
-            wait_until(lambda: len(found.messages()) >= 300, 300)
-        finally:
-            running.send_signal(signal.SIGKILL)
-    kill(marked_processes(str(tmp_path)))
-    assert 300 <= len(found.messages()) < MESSAGES
-    admin.topics.remove_policy(topic, "publishRate")
-    done = ops(pulsar_broker, *words, "--engine", "local")
-    assert (done["engine"], done["messages"]) == ("local", MESSAGES)
-    wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
-    wanted.locally()
-    assert found.messages() == wanted.messages()
