@@ -14,6 +14,7 @@ from tests.condition import wait_until
 from tests.real_pulsar.java_pulsar import free_ports, jars, java_command
 
 VERSION = "1.10.1"
+FETCH_SECONDS = 150.0  # then the tests are skipped: the suite has a limit of its own
 START_SECONDS = 200.0  # on a busy machine
 STOP_SECONDS = 30.0
 QUICK = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -22,7 +23,7 @@ QUICK = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 @contextmanager
 def java_rest_catalog(directory: Path) -> Iterator[str]:
     """The URL of a server that keeps its tables in the directory. Raises `Missing` without Maven or Java."""
-    java, folder = java_command(), jars(f"rest-catalog-{VERSION}", Path(__file__).with_name("pom.xml"))
+    java, folder = java_command(), jars(f"rest-catalog-{VERSION}", Path(__file__).with_name("pom.xml"), FETCH_SECONDS)
     (port,) = free_ports(1)
     settings = {
         "CATALOG_CATALOG__IMPL": "org.apache.iceberg.jdbc.JdbcCatalog",

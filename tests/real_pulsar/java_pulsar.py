@@ -162,7 +162,7 @@ def java_command() -> str:
     return java
 
 
-def jars(name: str, pom: Path) -> Path:
+def jars(name: str, pom: Path, seconds: float = FETCH_SECONDS) -> Path:
     """The directory with the jars of a POM, downloaded if missing. A partial download does not count as complete."""
     cache = Path(os.environ.get("PULSARCTL_TEST_CACHE") or Path.home() / ".cache" / "pulsarctl-tests")
     whole = cache / name
@@ -173,9 +173,12 @@ def jars(name: str, pom: Path) -> Path:
         raise Missing("no Maven on this machine")
     partial = cache / f"{name}.{os.getpid()}"
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
-    done = subprocess.run(
-        [maven, "-B", "-q", "-f", str(pom), *goal], capture_output=True, text=True, timeout=FETCH_SECONDS
-    )
+    command = [maven, "-B", "-q", "-f", str(pom), *goal]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise Missing(f"Maven could not fetch {name} within {seconds:g} s") from None
     if done.returncode:
         shutil.rmtree(partial, ignore_errors=True)
         raise Missing(f"Maven could not fetch {name}: {done.stdout.strip()[:300]}")
