@@ -22,6 +22,7 @@ class Reply:
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
+    hangs_up: bool = False  # afterwards, without a word
 
 
 class HttpStub:
@@ -29,7 +30,7 @@ class HttpStub:
 
     def __init__(self, answer: Callable[[Request], Reply], context: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
-        self.connections = 0
+        self.connections = self.closed = 0
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -55,12 +56,17 @@ class HttpStub:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(payload)
-                self.close_connection = reply.headers.get("Connection") == "close"
+                self.close_connection = reply.hangs_up or reply.headers.get("Connection") == "close"
 
             def log_message(self, format: str, *arguments: Any) -> None:
                 """Logs nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def shutdown_request(self, request: Any) -> None:
+                super().shutdown_request(request)
+                stub.closed += 1
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         if context is not None:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.url = f"{'http' if context is None else 'https'}://127.0.0.1:{self._server.server_port}"

@@ -6,6 +6,7 @@ A request returns a value or raises a `CliError`; `refusals` makes it of an answ
 
 import http.client
 import json
+import selectors
 import socket
 from collections.abc import Hashable
 from dataclasses import fields
@@ -138,6 +139,9 @@ class AdminHttp:
         return response
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
+        if self._connection is not None and _is_dropped(self._connection):
+            self._connection.close()
+            self._connection = None
         kept = self._connection is not None
         connection = self._connection or self._connect()
         try:
@@ -234,6 +238,15 @@ class AdminHttp:
             ),
             request=f"{method} {tried}".lstrip(),
         )
+
+
+def _is_dropped(connection: http.client.HTTPConnection) -> bool:
+    """Whether the broker has closed an idle connection: nothing else makes it readable."""
+    if connection.sock is None:
+        return True
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _query(query: dict[str, object]) -> str:

@@ -1,5 +1,6 @@
 """Errors of the admin API: a broker that cannot be reached, refuses, or answers unexpectedly."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from pulsarctl.admin.http import AdminHttp
+from pulsarctl.settings.settings import Settings
 from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.runner import Cli, Outcome
+from tests.condition import wait_until
 
 TENANTS = Reply(200, ["public"])
 LISTED = Outcome(0, "public\n", "")
@@ -141,6 +145,16 @@ def test_a_connection_closed_by_the_broker_is_reopened(cli_alone: Cli) -> None:
     with HttpStub(lambda request: Reply(200, {"partitions": 0}, closing)) as stub:
         assert cli_alone("topics", "delete", "a", "b", "--yes", "--admin-url", stub.url).exit_code == 0
         assert stub.connections == 4
+
+
+def test_a_change_is_not_lost_on_a_connection_that_the_broker_closed_while_it_was_idle() -> None:
+    """A request that changes something is never sent twice, so it must not go to a closed connection."""
+    with HttpStub(lambda request: Reply(204, hangs_up=True)) as stub:
+        with contextlib.closing(AdminHttp(Settings(web_url=stub.url))) as admin:
+            for number in range(3):
+                admin.put(f"/{number}")
+                wait_until(lambda: stub.closed == len(stub.requests), 10)
+        assert [request.path for request in stub.requests] == ["/0", "/1", "/2"]
 
 
 def test_the_first_address_that_answers_is_used(cli_alone: Cli) -> None:
