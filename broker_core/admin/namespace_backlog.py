@@ -29,6 +29,7 @@ async def clear_backlog(call: Call) -> None:
     only = call.subscription() if "subscription" in call.parts else None
     async for name in in_turns(await _topics(call)):
         topic = await call.broker.topics.get(name)
+        topic.migration.check_acknowledgeable()
         async for one in in_turns(list(topic.backlogs.values())):
             if only is None or one.name == only:
                 await one.clear_backlog()

@@ -103,7 +103,12 @@ async def _for_each_backlog(call: Call, act: Callable[[Backlogged], Awaitable[An
     having = [topic for topic in topics if name in topic.backlogs]
     if not having:
         raise no_backlog(name, call.topic())
-    return await side_by_side(having, lambda topic: act(topic.backlogs.find(name)))
+
+    async def act_on(topic: Topic) -> Any:
+        topic.migration.check_acknowledgeable()
+        return await act(topic.backlogs.find(name))
+
+    return await side_by_side(having, act_on)
 
 
 async def clear_backlog(call: Call) -> None:
@@ -112,6 +117,7 @@ async def clear_backlog(call: Call) -> None:
 
 async def skip(call: Call) -> None:
     topic = await one_topic(call, "Skip messages on a partitioned topic is not allowed")
+    topic.migration.check_acknowledgeable()
     await topic.backlogs.find(call.subscription()).skip(call.number("count"))
 
 
@@ -154,6 +160,7 @@ async def _expired(one: Backlogged, before: int) -> bool:
 
 async def expire_to_position(call: Call) -> None:
     topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
+    topic.migration.check_acknowledgeable()
     subscription = topic.backlogs.find(call.subscription())
     body = call.json_object()
     if not await subscription.expire_up_to(

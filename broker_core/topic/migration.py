@@ -8,7 +8,8 @@ while the copy is completed:
 
     IN_USE   -> STOPPED   the topic takes no more messages; producers wait
     STOPPED  -> HELD      it delivers none, consumers acknowledge what they have; new consumers wait
-    HELD     -> MOVED     producers and consumers go to the other cluster; for good
+    HELD     -> FROZEN    no subscription moves: the copy would not have what is acknowledged now
+    FROZEN   -> MOVED     producers and consumers go to the other cluster; for good
 
 Until MOVED, the topic can return to IN_USE. Readers stay: their positions mean nothing in the other cluster.
 """
@@ -40,10 +41,12 @@ class Phase(enum.Enum):
     IN_USE = "in-use"
     STOPPED = "stopped"
     HELD = "held"
+    FROZEN = "frozen"
     MOVED = "moved"
 
 
-NOTHING_PUBLISHED = frozenset({Phase.STOPPED, Phase.HELD, Phase.MOVED})
+WAITING = frozenset({Phase.STOPPED, Phase.HELD, Phase.FROZEN})
+NOTHING_PUBLISHED = WAITING | {Phase.MOVED}
 
 
 class TopicMigration:
@@ -96,20 +99,27 @@ class TopicMigration:
         """As `check_publishable`, for consumers of a durable subscription."""
         if self.phase is Phase.MOVED:
             raise self._moved(self._to)
-        if self.phase is Phase.HELD:
+        if self.phase in (Phase.HELD, Phase.FROZEN):
             raise self._busy()
         if self._leaving is not None:
             found = self._subscriptions.get(subscription)
             if found is None or not found.cursor.backlog_entries:
                 raise self._moved(self._leaving)
 
+    def check_acknowledgeable(self) -> None:
+        """Raises `TopicMoved` or `TopicFenced` once an acknowledgment would be lost: the copy has its own positions."""
+        if self.phase is Phase.MOVED:
+            raise self._moved(self._to)
+        if self.phase is Phase.FROZEN:
+            raise self._busy()
+
     async def settled(self) -> None:
         """Waits a moment for the end of a change, so that clients need not ask again."""
-        if self.phase not in (Phase.STOPPED, Phase.HELD):
+        if self.phase not in WAITING:
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(WAIT_SECONDS):
-                while self.phase in (Phase.STOPPED, Phase.HELD):
+                while self.phase in WAITING:
                     await self._changed.wait()
 
     def _moved(self, to: Destination) -> TopicMoved:

@@ -112,6 +112,11 @@ class Subscription:
         if self.fenced or self.closed:
             raise TopicFenced(f"Subscription {self.name} is being moved, deleted or unloaded; try again")
 
+    def check_acknowledgeable(self) -> None:
+        """Raises `TopicFenced` or `TopicMoved` while its topic goes to another cluster, which has its position."""
+        if self.durable:
+            self._context.check_acknowledgeable()
+
     def remove_consumer(self, consumer: Consumer) -> bool:
         """What it has pending becomes available to others; False if it is no consumer here. `settle` follows."""
         if consumer not in self.consumers:
@@ -202,6 +207,7 @@ class Subscription:
         consumer.
         """
         self.check_free()
+        self.check_acknowledgeable()
         self.fenced = True
         try:
             await self.delivery.disconnect_served()

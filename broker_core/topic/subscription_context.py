@@ -23,7 +23,8 @@ class SubscriptionContext:
 
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
     can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
-    for messages. delivers: whether durable subscriptions deliver messages.
+    for messages. delivers: whether durable subscriptions deliver messages. check_acknowledgeable: raises
+    `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are.
     """
 
     topic: TopicContext
@@ -37,4 +38,5 @@ class SubscriptionContext:
     acknowledged: Callable[[], None]
     flowed: Callable[[], None]
     delivers: Callable[[], bool]
+    check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions

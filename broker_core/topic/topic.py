@@ -155,6 +155,7 @@ class Topic:
             acknowledged=self.acknowledged,
             flowed=self.flowed,
             delivers=lambda: self.migration.delivers,
+            check_acknowledgeable=lambda: self.migration.check_acknowledgeable(),
             replicated=self.replicated_subscriptions,
         )
 

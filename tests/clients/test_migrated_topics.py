@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import urllib.error
 from collections.abc import Iterator
 
 import pulsar
@@ -15,6 +16,7 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 from tests.official_client import connect
 from tests.raw_client import RawClient
+from tests.raw_consuming import receive, subscribe
 
 pytestmark = pytest.mark.feature("migration")
 
@@ -181,6 +183,37 @@ def test_a_held_topic_waits_for_what_its_consumers_have(blue: EmbeddedBroker, to
         consumer.receive(100)
     phase(blue, topic, "in-use")
     assert consumer.receive(TIMEOUT_MS).data() == b"2"
+    client.close()
+
+
+def test_no_acknowledgment_is_answered_with_success_once_the_positions_are_copied(
+    blue: EmbeddedBroker, topic: str
+) -> None:
+    client = connect(blue.service_url)
+    client.create_producer(topic).send(b"x")
+    with RawClient(blue.service_url) as raw:
+        subscribe(raw, topic, initial_position=CommandSubscribe.Earliest)
+        (message,) = receive(raw)
+        phase(blue, topic, "frozen")
+        raw.send(client_commands.acknowledge(1, [message.message_id], request_id=5))
+        assert raw.expect(BaseCommand.ACK_RESPONSE).error == ServerError.ServiceNotReady
+    path = f"{topic.replace('://', '/')}/subscription/s"
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        admin(blue.http_url, "POST", f"{path}/skip_all")
+    refused.value.close()
+    client.close()
+
+
+def test_a_frozen_topic_that_returns_takes_acknowledgments_again(blue: EmbeddedBroker, topic: str) -> None:
+    client = connect(blue.service_url)
+    client.create_producer(topic).send(b"x")
+    with RawClient(blue.service_url) as raw:
+        subscribe(raw, topic, initial_position=CommandSubscribe.Earliest)
+        (message,) = receive(raw)
+        phase(blue, topic, "frozen")
+        phase(blue, topic, "in-use")
+        raw.send(client_commands.acknowledge(1, [message.message_id], request_id=5))
+        assert not raw.expect(BaseCommand.ACK_RESPONSE).HasField("error")
     client.close()
 
 

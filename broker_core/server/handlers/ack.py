@@ -26,6 +26,10 @@ def on_ack(session: Session, command: pb.CommandAck) -> object:
         return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
     if command.txnid_least_bits or command.txnid_most_bits:
         return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
+    try:
+        attached.subscription.check_acknowledgeable()
+    except BrokerError as error:
+        return _refuse_ack(command, error)
     if command.HasField("validation_error"):
         reason = pb.CommandAck.ValidationError.Name(command.validation_error)
         _warn(attached, "consumer %s acknowledged a message that it could not read: %s", reason)

@@ -1,7 +1,8 @@
 """Sends the clients of one partition from the source to the copy.
 
-A bundled broker does it in phases: it takes no more messages, then it delivers none, and once the copy is complete, it
-sends producers and consumers there. A broker without these phases, such as Apache Pulsar, terminates the topic.
+A bundled broker does it in phases: it takes no more messages, then it delivers none, then no subscription moves, and
+once the copy is complete, it sends producers and consumers there. A broker without these phases, such as Apache Pulsar,
+terminates the topic.
 """
 
 import time
@@ -13,7 +14,7 @@ from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.settings.addresses import service_addresses
 from pulsarctl.values.clock import pause
 
-IN_USE, STOPPED, HELD, MOVED = "in-use", "stopped", "held", "moved"
+IN_USE, STOPPED, HELD, FROZEN, MOVED = "in-use", "stopped", "held", "frozen", "moved"
 ACKNOWLEDGE_SECONDS = 10.0  # for consumers, to acknowledge what they have; then they get it again
 POLL_SECONDS = 0.1
 SCHEMES = ("pulsar", "pulsar+ssl")
@@ -66,13 +67,16 @@ class Switch:
                 admin.topics.terminate(self._topic)
             else:
                 self._has_begun = True
-                if phase_of(admin, self._topic) != HELD:
+                if phase_of(admin, self._topic) not in (HELD, FROZEN):
                     self._enter(admin, STOPPED)
         finally:
             admin.close()
 
     def stop_delivering(self) -> None:
-        """Consumers of durable subscriptions have acknowledged what they have, as far as they do it in time."""
+        """Consumers of durable subscriptions have acknowledged what they have, as far as they do it in time.
+
+        On return, subscriptions stay where they are: an acknowledgment that the copy would not have is refused.
+        """
         if not self._has_phases:
             return
         admin = self._source.admin()
@@ -81,6 +85,7 @@ class Switch:
             deadline = time.monotonic() + ACKNOWLEDGE_SECONDS
             while admin.topics.migration(self._topic)["waitsFor"] and time.monotonic() < deadline:
                 pause(POLL_SECONDS)
+            self._enter(admin, FROZEN)
         finally:
             admin.close()
 
