@@ -22,7 +22,7 @@ class Reply:
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
-    hangs_up: bool = False  # afterwards, without a word
+    hangs_up: bool = False  # afterwards, and no header says so
 
 
 class HttpStub:
