@@ -181,23 +181,21 @@ class Connection(asyncio.Protocol):
             self._take(items, broken)
         else:
             self.hold_reading()
-            self._take_in_turns(shares(items, TURN_ITEMS), broken)
+            waiting = shares(items) if self._decoder.divisible else iter((items,))
+            self._take_in_turns(next(waiting, ()), waiting, broken)
         held = 0 if self._decoder.more else self._decoder.buffered
         if held > COUNTED_FROM or self._holds_much:
             self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
-    def _take_in_turns(self, waiting: Iterator[Sequence[Any]], broken: str | None) -> None:
+    def _take_in_turns(self, share: Sequence[Any], waiting: Iterator[Sequence[Any]], broken: str | None) -> None:
         """Much work in one read takes a turn of the loop for each share of the items, and no read in between."""
         if self._transport.is_closing():
             return
-        share = next(waiting, None)
-        if share is not None:
-            self._take(share, None)
-            self._loop.call_soon(self._take_in_turns, waiting, broken)
-            return
-        if broken is not None:
-            self._take((), broken)
-        if self._decoder.more:
+        following = next(waiting, None)
+        self._take(share, broken if following is None else None)
+        if following is not None:
+            self._loop.call_soon(self._take_in_turns, following, waiting, broken)
+        elif self._decoder.more:
             self._loop.call_soon(self._take_more)
         else:
             self.release_reading()

@@ -1,21 +1,17 @@
-"""What one turn of the event loop handles of the items that a read brought."""
+"""What one turn of the event loop handles of the items that a read brought, if long commands are among them."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
 from broker_core.wire.frame import Command, Item
 from broker_core.wire.long_commands import DIVISIBLE, is_long, parts
 
 
-def shares(items: Sequence[Item], most: int) -> Iterator[Sequence[Item]]:
-    """The items in order, at most `most` at a time.
-
-    Each part of a long command is a share of its own, made in its turn.
-    """
+def shares(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """The items in order. Each part of a long command is a share of its own, made when it is asked for."""
     for long, group in groupby(items, _is_long):
         if not long:
-            while share := list(islice(group, most)):
-                yield share
+            yield list(group)
             continue
         for command in group:
             assert isinstance(command, Command)

@@ -18,14 +18,15 @@ Divisible = CommandAck | CommandRedeliverUnacknowledgedMessages
 
 
 def is_long(command: Divisible) -> bool:
-    """Whether it has more IDs than a part may have."""
+    """Whether it has more IDs than a part may have, and can be carried out in parts."""
     if isinstance(command, CommandAck):
-        return len(command.message_id) > IDS_PER_PART and command.ack_type == CommandAck.Individual
+        is_whole = command.ack_type != CommandAck.Individual or command.txnid_least_bits or command.txnid_most_bits
+        return len(command.message_id) > IDS_PER_PART and not is_whole
     return len(command.message_ids) > IDS_PER_PART
 
 
 def parts(command: Divisible) -> Iterator[Divisible]:
-    """A long command as several with at most `IDS_PER_PART` IDs each; the last has all its other fields.
+    """A long command as several with at most `IDS_PER_PART` IDs each; the last has the request and the other fields.
 
     The command itself becomes the last part, so it must not be used before.
     """
@@ -36,6 +37,9 @@ def parts(command: Divisible) -> Iterator[Divisible]:
         if isinstance(command, CommandAck):
             yield CommandAck(consumer_id=command.consumer_id, ack_type=command.ack_type, message_id=some)
         else:
-            yield CommandRedeliverUnacknowledgedMessages(consumer_id=command.consumer_id, message_ids=some)
+            epoch = command.consumer_epoch if command.HasField("consumer_epoch") else None
+            yield CommandRedeliverUnacknowledgedMessages(
+                consumer_id=command.consumer_id, message_ids=some, consumer_epoch=epoch
+            )
     del ids[:last_part]
     yield command
