@@ -36,7 +36,10 @@ class Load:
             self.messages_in, self.bytes_in = self.messages_in + messages, self.bytes_in + size
         for subscription in topic.subscriptions.values():
             self.consumers += len(subscription.consumers)
-            for rate in (subscription.delivery.to_former, *(consumer.rate for consumer in subscription.consumers)):
+            for rate in (
+                subscription.delivery.former_rate,
+                *(consumer.rate for consumer in subscription.consumers),
+            ):
                 messages, size = rate.per_second()
                 self.messages_out, self.bytes_out = self.messages_out + messages, self.bytes_out + size
 

@@ -84,7 +84,7 @@ def _of_topic(labels: str, topic: Topic, shows: MetricsConfig) -> Iterator[Block
         own = f'{labels},subscription="{escaped(one.name)}"'
         yield Block(own, SUBSCRIPTION, reading.subscription(one))
         yield from throttled(own, one.delivery.dispatcher.throttled)
-        for consumer in one.consumers if shows.consumers else ():
+        for consumer in list(one.consumers) if shows.consumers else ():
             yield Block(f'{own},consumer_name="{escaped(consumer.name)}"', CONSUMER, of_consumer(consumer))
     if topic.compaction.cursor is not None:
         own = f'{labels},subscription="{escaped(topic.compaction.cursor.name)}"'

@@ -123,7 +123,7 @@ class SubscriptionStats:
             type=delivery.type_name if delivery.was_used else "",
             active_consumer=active.name if active is not None else "",
             durable=subscription.durable,
-            traffic=sum((one.traffic for one in consumers), Traffic.of([delivery.to_former])),
+            traffic=sum((one.traffic for one in consumers), Traffic.of([delivery.former_rate])),
             ack_rate=sum((one.ack_rate for one in consumers), 0.0),
             redelivery_rate=sum((one.redelivery_rate for one in consumers), 0.0),
             expired=Traffic.of([subscription.expired]),

@@ -109,7 +109,11 @@ class TopicReading:
     def subscription(self, one: Subscription) -> Values:
         """In the order of `SUBSCRIPTION`."""
         delivery = one.delivery
-        held, consumers, rates = delivery.dispatcher.held_back(), delivery.dispatcher.consumers, [delivery.to_former]
+        held, consumers, rates = (
+            delivery.dispatcher.held_back(),
+            delivery.dispatcher.consumers,
+            [delivery.former_rate],
+        )
         unacked, redelivered, acked = 0, 0.0, 0.0
         consumed_ms, flow_ms = delivery.last_consumed_ms, delivery.last_flow_ms
         for each in consumers:

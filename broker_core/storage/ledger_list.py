@@ -99,7 +99,7 @@ class LedgerList:
         """Existing entries at or after `position`."""
         info = self.infos.get(position.ledger_id)
         total = max(0, info.entries - max(0, position.entry_id)) if info else 0
-        if self.ids and position.ledger_id >= self.ids[-1]:  # as most subscriptions
+        if self.ids and position.ledger_id >= self.ids[-1]:  # where most subscriptions are
             return total
         for ledger_id in self.ids[bisect_right(self.ids, position.ledger_id) :]:
             total += self.infos[ledger_id].entries
@@ -111,7 +111,7 @@ class LedgerList:
 
     def totals_from(self, ledger_id: int) -> tuple[int, int]:
         """Messages and bytes of the ledgers from `ledger_id` on."""
-        if self.ids and ledger_id == self.ids[-1]:  # as most subscriptions
+        if self.ids and ledger_id == self.ids[-1]:  # where most subscriptions are
             info = self.infos[ledger_id]
             return info.messages, info.size
         infos = [self.infos[i] for i in self.ids[bisect_left(self.ids, ledger_id) :]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
@@ -96,8 +95,12 @@ class SyncedGroups:
 
     def _mark(self) -> None:
         """In a thread. The mark may lag behind, so it may also be missing."""
-        with contextlib.suppress(OSError):
+        try:
             write_mark(self._services.disk, self._synced_file, Mark(*self._services.journal.synced_end))
+        except OSError:
+            pass
+        except Exception:  # which nothing waits for
+            log.exception("cannot mark what of the journal is synced")
 
     def _failed(self, group: Group, error: Exception) -> None:
         """Nothing tells what of the group is on disk: what it touched is fenced before anything else is written."""

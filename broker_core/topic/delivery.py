@@ -33,10 +33,10 @@ class Delivery:
         "_name",
         "_read_markers",
         "dispatcher",
+        "former_rate",
         "last_consumed_ms",
         "last_flow_ms",
         "sub_type",
-        "to_former",
         "was_used",
     )
 
@@ -48,8 +48,8 @@ class Delivery:
         self._read_markers: Callable[[Block], None] | None = None
         self.sub_type: int = EXCLUSIVE
         self.was_used = False  # before its first consumer a subscription has no type
-        self.to_former = Rate(context.topic.clock)  # connected ones have their own
-        self.last_flow_ms = 0  # of former consumers, as the next one
+        self.former_rate = Rate(context.topic.clock)  # of consumers that have left; connected ones have their own
+        self.last_flow_ms = 0  # of former consumers, like the next value
         self.last_consumed_ms = 0
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, context.topic.log, context.dispatch, AUTO_SPLIT)
         self.limit()
@@ -63,7 +63,7 @@ class Delivery:
         return type_name(self.sub_type)
 
     def rates(self) -> list[Rate]:
-        found = [self.to_former]
+        found = [self.former_rate]
         for consumer in self.consumers:
             found += consumer.rate, consumer.acks, consumer.redeliveries
         return found
@@ -110,7 +110,7 @@ class Delivery:
     def remove(self, consumer: Consumer) -> None:
         """What it has pending becomes available to others."""
         self.dispatcher.remove(consumer)
-        self.to_former.absorb(consumer.rate)
+        self.former_rate.absorb(consumer.rate)
         self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
         self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
 

@@ -135,4 +135,4 @@ class Subscriptions(Mapping[str, "Subscription"]):
 
     def _remember_deliveries(self, gone: Subscription) -> None:
         """Keeps the counters, which must only grow."""
-        self.delivered.absorb(gone.delivery.to_former)
+        self.delivered.absorb(gone.delivery.former_rate)

@@ -46,7 +46,9 @@ def busy() -> Iterator[Found]:
             for name in ("a", "b")
         ]
         client.subscribe(TOPIC, "idle").close()
-        client.create_producer(TOPIC, producer_name="gone").send(b"x" * 200)
+        gone = client.create_producer(TOPIC, producer_name="gone")
+        gone.send(b"x" * 200)
+        gone.close()
         producer = client.create_producer(TOPIC, producer_name="here")
         for number in range(6):
             producer.send(b"y" * number)
