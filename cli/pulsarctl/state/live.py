@@ -253,11 +253,12 @@ def _policies_document(admin: AdminClient, name: str) -> Document | None:
 
 
 def _topics_of(admin: AdminClient, namespace: str) -> dict[str, bool]:
-    """The topics of users, and whether each is partitioned."""
+    """The topics of users, and whether each is partitioned. A non-persistent one alone lasts only while it is used."""
     partitioned = _or_none(lambda: admin.topics.list_partitioned(namespace)) or []
     names = _or_none(lambda: admin.topics.list(namespace)) or []
     found = dict.fromkeys(partitioned, True)
-    found |= {name: False for name in names if not is_partition(name) or without_partition(name) not in found}
+    lasting = (name for name in names if name.startswith("persistent"))
+    found |= {name: False for name in lasting if not is_partition(name) or without_partition(name) not in found}
     return {name: kind for name, kind in found.items() if not is_system_topic(name)}
 
 

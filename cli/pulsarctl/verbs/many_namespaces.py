@@ -43,5 +43,7 @@ def chosen(
 
 
 def _matching(call: Call, asked: str) -> Iterator[str]:
-    expression, (tenant, _, _) = pattern(asked, asked), asked.partition("/")
+    expression, (tenant, slash, _) = pattern(asked, asked), asked.partition("/")
+    if not slash:
+        raise UsageProblem(f"no tenant in the pattern '{asked}'", hint=f"write TENANT/{asked}, or add --tenant")
     return (name for name in call.admin.namespaces.list(tenant) if expression.fullmatch(name))

@@ -8,8 +8,9 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli
+from tests.cli.runner import Cli, Outcome
 from tests.cli.state.conftest import Write
+from tests.official_client import connect
 
 STATE = """
 tenants:
@@ -52,3 +53,14 @@ def test_json_is_applied_as_well(run: Cli, other: Cli, write: Write) -> None:
     run("apply", "-f", write(STATE))
     assert other("apply", "-f", write(run("export", "-o", "json").stdout, "state.json"), "--yes").exit_code == 0
     assert run("diff", "-f", write(other("export", "-o", "json").stdout, "state.json")).exit_code == 0
+
+
+def test_a_non_persistent_topic_in_use_is_no_part_of_the_state(
+    run: Cli, write: Write, pulsar_broker: EmbeddedBroker
+) -> None:
+    run("apply", "-f", write(STATE))
+    before = run("export").stdout
+    client = connect(pulsar_broker.service_url)
+    client.subscribe("non-persistent://shop/sales/fleeting", "s")
+    assert run("export") == Outcome(0, before, "")
+    client.close()

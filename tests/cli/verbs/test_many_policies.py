@@ -87,3 +87,8 @@ def test_a_policy_needs_a_place(cli: Cli, noun: str) -> None:
 def test_a_pattern_without_a_match_changes_nothing_and_says_so(cli: Cli) -> None:
     done = cli("namespaces", "remove-message-ttl", f"{TENANT}/none-.*", "--regex")
     assert (done.exit_code, done.stderr) == (0, f"no namespace matches {TENANT}/none-.*\n")
+
+
+def test_a_pattern_of_namespaces_without_a_tenant_is_refused(cli: Cli) -> None:
+    done = cli("namespaces", "set-message-ttl", "many.*", "--regex", "-ttl", "1h")
+    assert (done.exit_code, "write TENANT/many.*, or add --tenant" in done.stderr) == (2, True)

@@ -109,6 +109,18 @@ def test_partitions_of_several_topics_are_increased(cli: Cli) -> None:
     assert len(left(cli)) == 8
 
 
+def test_a_number_of_partitions_of_zero_is_left_to_the_broker(cli: Cli) -> None:
+    done = cli("topics", "create-partitioned", f"{NAMESPACE}/p-1", f"{NAMESPACE}/p-2", "-p", "0")
+    assert (done.exit_code, left(cli)) == (10, [])
+
+
+@pytest.mark.parametrize("verb", ["create-partitioned", "update-partitioned"])
+def test_a_number_of_partitions_that_is_given_twice_names_no_topic(cli: Cli, verb: str) -> None:
+    done = cli("topics", verb, f"{NAMESPACE}/p-1", "3", "-p", "4")
+    assert (done.exit_code, left(cli)) == (2, [])
+    assert "the number of partitions is given twice: 3 and -p 4" in done.stderr
+
+
 @pytest.mark.parametrize("words", [("terminate",), ("truncate",), ("reset-cursor", "-s", "sub", "-t", "1h")])
 def test_changing_what_a_pattern_matches_requires_consent(cli: Cli, words: tuple[str, ...]) -> None:
     create(cli, "a", "b")

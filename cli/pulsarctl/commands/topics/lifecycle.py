@@ -79,7 +79,7 @@ def create(
     Example: pulsarctl topics create orders
     """
     names, number = topics_and_number(topics, None, elsewhere=from_file is not None)
-    create_topics(call, names, from_file, number, pairs(metadata), parallel)
+    create_topics(call, names, from_file, number or None, pairs(metadata), parallel)
 
 
 @app.verb("delete", "d", heading=Heading.LIFECYCLE, loses_data=True)

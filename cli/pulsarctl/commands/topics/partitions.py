@@ -114,7 +114,7 @@ def create_topics(
     names = chosen(call, topics, regex=False, from_file=from_file)
 
     def create(admin: "AdminClient", topic: str) -> None:
-        if partitions:
+        if partitions is not None:
             admin.topics.create_partitioned(topic, partitions, properties)
         else:
             admin.topics.create(topic, properties or None)
@@ -125,9 +125,14 @@ def create_topics(
 def topics_and_number(topics: list[str] | None, option: int | None, *, elsewhere: bool) -> tuple[list[str], int | None]:
     """The topics, and the number of partitions. `elsewhere`: whether another option names topics, too."""
     names = list(topics or [])
-    if option is None and names and names[-1].isdecimal() and (len(names) > 1 or elsewhere):
-        return names[:-1], int(names[-1])
-    return names, option
+    if not (names and names[-1].isdecimal() and (len(names) > 1 or elsewhere)):
+        return names, option
+    if option is not None:
+        raise UsageProblem(
+            f"the number of partitions is given twice: {names[-1]} and -p {option}",
+            hint=f"write persistent://TENANT/NAMESPACE/{names[-1]} for a topic of that name",
+        )
+    return names[:-1], int(names[-1])
 
 
 def _given(partitions: int | None) -> int:
