@@ -19,7 +19,10 @@ NON_PERSISTENT = "non-persistent"
 GLOBAL = "global"  # in the older form, in place of a cluster: the namespace belongs to all clusters
 
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
-RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
+DEDUPLICATION_CURSOR = "pulsar.dedup"
+COMPACTION_CURSOR = "__compaction"
+POLICY_CURSOR = "pulsarctl.global-policies"
+RESERVED_SUBSCRIPTIONS = frozenset({DEDUPLICATION_CURSOR, COMPACTION_CURSOR, POLICY_CURSOR})
 
 REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of this length are the maximum
 

@@ -5,16 +5,14 @@ Policies that this broker does not have are ignored. The names are those of Puls
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from broker_core.errors import BrokerError
-from broker_core.policies.json_values import mapping
+from broker_core.policies.json_values import OnBad, mapping
 from broker_core.policies.policy_set import PolicySet, as_json
 from broker_core.policies.topic_policies import POLICIES
-
-log = logging.getLogger(__name__)
 
 NAMES = {
     "retention": "retentionPolicies",
@@ -44,7 +42,7 @@ NAMES = {
     "dispatcher_pause": "dispatcherPauseOnAckStatePersistentEnabled",
     "persistence": "persistence",
 }
-"""Of the policies whose values look as in the REST API."""
+"""Policies whose values look the same as in the REST API."""
 QUOTAS = {"size_quota": "destination_storage", "age_quota": "message_age"}
 DELAYED = {
     "active": "delayedDeliveryEnabled",
@@ -69,26 +67,39 @@ def to_event(policies: PolicySet) -> dict[str, Any]:
     }
 
 
-def from_event(event: Mapping[str, Any], topic: str) -> PolicySet:
-    """A value that is invalid here is left out, with a line in the log: the other ones still apply."""
+def from_event(event: Mapping[str, Any], on_bad: OnBad) -> PolicySet:
+    """`on_bad` gets each value that is invalid here; it is left out, and the other ones still apply."""
     found = {}
-    for field, value in _values(event):
+    for field, read in _values(event):
         try:
-            found[field] = POLICIES[field].read(value, field)
+            value = read()
+            if value is not None:
+                found[field] = POLICIES[field].read(value, field)
         except BrokerError as error:
-            log.warning("topic %s: cannot use its policy %s of another cluster: %s", topic, field, error)
+            on_bad(field, error)
     return PolicySet(**found)
 
 
-def _values(event: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    quotas = mapping(event.get("backLogQuotaMap") or {}, "backLogQuotaMap")
+def _values(event: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Functions that look up a value, or None. They raise `InvalidRequest` if what contains it has another shape."""
+    for field, name in NAMES.items():
+        yield field, partial(event.get, name)
+    for field, kind in QUOTAS.items():
+        yield field, partial(_quota, event, kind)
+    yield "dispatch_rates", partial(_dispatch_rates, event)
+    yield "delayed_delivery", partial(_delayed_delivery, event)
+
+
+def _quota(event: Mapping[str, Any], kind: str) -> Any:
+    return mapping(event.get("backLogQuotaMap") or {}, "backLogQuotaMap").get(kind)
+
+
+def _dispatch_rates(event: Mapping[str, Any]) -> Any:
     subscriptions = mapping(event.get("subscriptionPolicies") or {}, "subscriptionPolicies")
-    rates = {name: (one or {}).get("dispatchRate") for name, one in subscriptions.items()}
+    rates = {name: mapping(one or {}, name).get("dispatchRate") for name, one in subscriptions.items()}
+    return {name: rate for name, rate in rates.items() if rate is not None} or None
+
+
+def _delayed_delivery(event: Mapping[str, Any]) -> Any:
     delayed = {key: event.get(name) for key, name in DELAYED.items()}
-    special = {
-        **{field: quotas.get(kind) for field, kind in QUOTAS.items()},
-        "dispatch_rates": {name: rate for name, rate in rates.items() if rate is not None} or None,
-        "delayed_delivery": delayed if delayed["active"] is not None else None,
-    }
-    plain = {field: event.get(name) for field, name in NAMES.items()}
-    yield from ((field, value) for field, value in (special | plain).items() if value is not None)
+    return delayed if delayed["active"] is not None else None

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_core.change_events.event_reader import EventReader
 from broker_core.change_events.follower import Follower
-from broker_core.change_events.policy_event import PolicyChange
+from broker_core.names import POLICY_CURSOR
 from broker_core.storage.position import EARLIEST
 from broker_core.tenancy.system_topics import CHANGE_EVENTS
 from broker_core.topic.topic import Topic
 from broker_core.wire.schema_commands import version_number
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from broker_core.names import TopicName
+    from broker_core.tenancy.topic_level import TopicLevelPolicies
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import TopicLog
-
-CURSOR = "pulsarctl.global-policies"
 
 
 def is_change_events(name: TopicName) -> bool:
@@ -26,27 +24,26 @@ def is_change_events(name: TopicName) -> bool:
 
 
 class ChangeEventsTopic(Topic):
-    """`accept` stores the policies that another cluster sent."""
+    """`policies` stores what another cluster sent."""
 
     def __init__(
         self,
         name: TopicName,
         ledger: TopicLog,
         services: TopicServices,
-        accept: Callable[[PolicyChange], Awaitable[None]],
+        policies: TopicLevelPolicies,
     ) -> None:
-        self._accept = accept
+        self._global_policies = policies
         self._schemas = services.replication.schemas
         self._follower: Follower | None = None
         super().__init__(name, ledger, services)
 
-    def is_subscription(self, cursor_name: str) -> bool:
-        return cursor_name != CURSOR and super().is_subscription(cursor_name)
-
     async def load(self) -> None:
         await super().load()
-        cursor = await self.ledger.open_cursor(CURSOR, initial=EARLIEST, durable=True)
-        self._follower = Follower(self._context, cursor, self._accept, self._schema_of, self.acknowledged)
+        cursor = await self.ledger.open_cursor(POLICY_CURSOR, initial=EARLIEST, durable=True)
+        policies, namespace = self._global_policies, self.name.namespace
+        reader = EventReader(namespace, lambda: policies.other_clusters(namespace), self._schema_of)
+        self._follower = Follower(self._context, cursor, reader, policies.accept, self.acknowledged)
 
     def _schema_of(self, version: bytes) -> bytes | None:
         number = version_number(version)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
 from broker_core.errors import AlreadyRunning, BrokerError, NotAllowed
+from broker_core.names import COMPACTION_CURSOR
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 
@@ -51,7 +52,7 @@ class CompactionState(enum.Enum):
 
 
 class Compaction:
-    CURSOR = "__compaction"
+    CURSOR = COMPACTION_CURSOR
 
     def __init__(
         self,

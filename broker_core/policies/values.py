@@ -182,7 +182,7 @@ class AutoSubscriptionCreation(PolicyObject):
 class DelayedDelivery(PolicyObject):
     """`max_delay_ms` 0: no limit."""
 
-    tick_ms: float = member("tickTime", number, 0)
+    tick_ms: float = member("tickTime", whole_number, 0)  # the configuration can have a fraction
     active: bool = member("active", truth, False)
     max_delay_ms: int = member("maxDeliveryDelayInMillis", whole_number, 0)
 

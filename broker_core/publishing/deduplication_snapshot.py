@@ -11,6 +11,7 @@ import logging
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from broker_core.names import DEDUPLICATION_CURSOR
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.replication import origin_by_position
 from broker_core.publishing.sequence_ids import SequenceIds
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CURSOR = "pulsar.dedup"
+CURSOR = DEDUPLICATION_CURSOR
 READ_ENTRIES = 500  # between two yields to the rest of the broker
 READ_BYTES = 256 * 1024
 

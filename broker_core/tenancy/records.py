@@ -106,13 +106,20 @@ class Records:
         self.namespaces[name] = in_force
 
     async def delete_namespace(self, name: NamespaceName) -> None:
+        """With the policies of its topics, some of which may never have existed here."""
         # Hidden before the wait, so that no topic is created in it in the meantime.
         removed = self.namespaces.pop(name)
         try:
+            await self._forget_topic_policies(name)
             await self._documents.delete(NAMESPACE, str(name))
         except BaseException:
             self.namespaces[name] = removed
             raise
+
+    async def _forget_topic_policies(self, name: NamespaceName) -> None:
+        for is_global, sets in ((False, self.topic_policies), (True, self.global_topic_policies)):
+            for topic in [one for one in sets if one.namespace == name]:
+                await self.put_topic_policies(topic, NOTHING_SET, is_global=is_global)
 
     def has_namespace(self, name: NamespaceName) -> bool:
         """Whether the namespace can have topics."""

@@ -52,7 +52,7 @@ class Tenancy:
         self.replication = ReplicationRules(records.cluster, tool_records)
         self._changes = Changes()
         self.on_change, self.on_permissions = self._changes.on_change, self._changes.on_permissions
-        self.topic_policies = TopicLevelPolicies(records, self._changes, config, unsent)
+        self.topic_policies = TopicLevelPolicies(records, self._changes, config, unsent, self.replication)
         self.partitioned = PartitionedMetadata(records, self._changes, config)
 
     @classmethod
@@ -163,6 +163,7 @@ class Tenancy:
             if not is_empty() or any(topic.namespace == name for topic in self._records.partitioned):
                 raise NotEmpty("Cannot delete non empty namespace")
             await self._records.delete_namespace(name)
+            await self.topic_policies.unsent.discard_all_of(name)
             self.effective.forget(name)
 
     async def set_namespace_policies(self, name: NamespaceName, **policies: Any) -> None:

@@ -1,25 +1,38 @@
 """The policies set on single topics, for this cluster or for all clusters (PIP 39, PIP 92)."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import NotAllowed, WholeTopicOnly
-from broker_core.names import TopicName
+from broker_core.errors import BrokerError, NotAllowed, WholeTopicOnly
+from broker_core.names import NamespaceName, TopicName
 from broker_core.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.values import DispatchRate
 from broker_core.tenancy.changes import Changes
+from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.records import Records
+from broker_core.tenancy.replication import ReplicationRules
 from broker_core.tenancy.unsent_policies import UnsentPolicies
+
+log = logging.getLogger(__name__)
 
 
 class TopicLevelPolicies:
     """`unsent`: topics whose policies for all clusters have to be sent to the other ones."""
 
-    def __init__(self, records: Records, changes: Changes, config: BrokerConfig, unsent: UnsentPolicies) -> None:
+    def __init__(
+        self,
+        records: Records,
+        changes: Changes,
+        config: BrokerConfig,
+        unsent: UnsentPolicies,
+        replication: ReplicationRules,
+    ) -> None:
         self.unsent = unsent
+        self._replication = replication
         self._records = records
         self._changes = changes
         self._config = config
@@ -59,15 +72,18 @@ class TopicLevelPolicies:
         await self._changes.tell(topic.namespace, topic)
 
     async def _put(self, topic: TopicName, policies: PolicySet, *, is_global: bool) -> None:
-        """What is sent to other clusters is noted first: after a crash, one that did not change is sent in vain."""
-        if is_global and self._has_other_clusters(topic):
+        """What to send to other clusters is noted first: a crash after that sends the old policies again."""
+        is_sent = is_global and bool(self.other_clusters(topic.namespace))
+        if is_sent:
             await self.unsent.add(topic)
         await self._records.put_topic_policies(topic, policies, is_global=is_global)
-        self.unsent.changed.set()
+        if is_sent:
+            self.unsent.changed.set()
 
-    def _has_other_clusters(self, topic: TopicName) -> bool:
-        namespace = self._records.namespaces.get(topic.namespace)
-        return namespace is not None and not {*namespace.replication_clusters} <= {self._records.cluster}
+    def other_clusters(self, name: NamespaceName) -> frozenset[str]:
+        """The clusters with which the namespace shares its policies for all clusters."""
+        namespace = self._records.namespaces.get(name)
+        return frozenset(namespace.replication_clusters if namespace else ()) - {self._records.cluster}
 
     async def was_sent(self, topic: TopicName, policies: PolicySet) -> None:
         """The other clusters will get these, which may have changed again meanwhile."""
@@ -75,13 +91,40 @@ class TopicLevelPolicies:
             if self.of(topic, is_global=True) == policies:
                 await self.unsent.discard(topic)
 
-    async def accept(self, topic: TopicName, policies: PolicySet) -> None:
-        """Stores the policies for all clusters that another cluster sent, which may name a topic that comes later."""
+    async def accept(self, changes: Mapping[TopicName, PolicySet], done: Callable[[], Awaitable[None]]) -> None:
+        """Stores the policies for all clusters that another cluster sent, also for topics that do not exist yet.
+
+        Awaits `done` while no other change can interfere.
+        """
         async with self._changes.alone:
-            if self.of(topic, is_global=True) == policies or not self._records.has_namespace(topic.namespace):
-                return
-            await self._records.put_topic_policies(topic, policies, is_global=True)
-        await self._changes.tell(topic.namespace, topic)
+            changed = [topic for topic, policies in changes.items() if await self._accept(topic, policies)]
+            await done()
+        for topic in changed:
+            await self._changes.tell(topic.namespace, topic)
+
+    async def _accept(self, topic: TopicName, sent: PolicySet) -> bool:
+        """Returns whether it is a change."""
+        namespace = self._records.namespaces.get(topic.namespace)
+        policies = NOTHING_SET if namespace is None else self._fitting(topic, sent, namespace)
+        if namespace is None or self.of(topic, is_global=True) == policies:
+            return False
+        await self._records.put_topic_policies(topic, policies, is_global=True)
+        return True
+
+    def _fitting(self, topic: TopicName, policies: PolicySet, namespace: Namespace) -> PolicySet:
+        """Without values that the admin API refuses: the other cluster may know other clusters, or have other rules."""
+        checks: dict[str, Callable[[Any], None]] = {
+            "replication_clusters": lambda clusters: self._replication.check_global(clusters, namespace),
+            "size_quota": lambda _: check_fit(NOTHING_SET, dict(policies)),
+        }
+        for field, check in checks.items():
+            try:
+                if policies.get(field) is not None:
+                    check(policies.get(field))
+            except BrokerError as error:
+                log.warning("topic %s: cannot use %s of another cluster: %s", topic, field, error)
+                policies = policies.changed(**{field: None})
+        return policies
 
     async def remove(self, topic: TopicName) -> None:
         """Removes all policies of a topic: local ones here, and global ones in all clusters."""

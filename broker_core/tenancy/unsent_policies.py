@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Iterator
 
-from broker_core.names import TopicName, parse_topic
+from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.tenancy.records import Documents
 
 UNSENT = "unsent-global-topic-policies"
 
 
 class UnsentPolicies:
-    """On disk. `changed` is set when there is another one."""
+    """On disk. `changed` is set when a topic was added."""
 
     def __init__(self, documents: Documents) -> None:
         self.changed = asyncio.Event()
@@ -30,3 +30,7 @@ class UnsentPolicies:
         if topic in self._topics:
             await self._documents.delete(UNSENT, str(topic))
             del self._topics[topic]
+
+    async def discard_all_of(self, namespace: NamespaceName) -> None:
+        for topic in [one for one in self._topics if one.namespace == namespace]:
+            await self.discard(topic)

@@ -17,8 +17,8 @@ from broker_core.dispatch.context import DispatchContext
 from broker_core.errors import BrokerError
 from broker_core.limits.topic_limits import TopicLimits
 from broker_core.limits.topic_throttles import TopicThrottles
+from broker_core.names import RESERVED_SUBSCRIPTIONS
 from broker_core.policies.in_force import PoliciesInForce
-from broker_core.publishing import deduplication_snapshot
 from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
 from broker_core.publishing.policy_checks import may_refuse
@@ -183,7 +183,7 @@ class Topic:
 
     def is_subscription(self, cursor_name: str) -> bool:
         """Whether a durable cursor is that of a subscription, and not one of the broker's own."""
-        return cursor_name != deduplication_snapshot.CURSOR and not self.replicators.is_cursor(cursor_name)
+        return cursor_name not in RESERVED_SUBSCRIPTIONS and not self.replicators.is_cursor(cursor_name)
 
     # -- in ----------------------------------------------------------------------------------------------
 

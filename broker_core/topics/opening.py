@@ -20,7 +20,6 @@ from broker_core.topic.services import TopicServices
 from broker_core.topic.topic import Topic
 
 if TYPE_CHECKING:
-    from broker_core.change_events.policy_event import PolicyChange
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
     from broker_core.offload.tiered_storage import TieredStorage
@@ -85,11 +84,8 @@ class TopicOpener:
             return NonPersistentTopic(name, self._services)
         ledger = await self._storage.open_ledger(ledger_name(name))
         if is_change_events(name):
-            return ChangeEventsTopic(name, ledger, self._services, self._accept_policies)
+            return ChangeEventsTopic(name, ledger, self._services, self._tenancy.topic_policies)
         return Topic(name, ledger, self._services)
-
-    async def _accept_policies(self, change: PolicyChange) -> None:
-        await self._tenancy.topic_policies.accept(change.topic, change.policies)
 
     def policies_of(self, name: TopicName) -> TopicPolicies:
         policies = self._tenancy.effective.of(name)

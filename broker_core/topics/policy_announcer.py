@@ -39,6 +39,7 @@ class PolicyAnnouncer:
         self._clock = clock
         self._backoff = Backoff()
         self._sequence_id = 0
+        self._failures: dict[TopicName, str] = {}  # at the last attempt
 
     async def run(self) -> None:
         """Until the broker stops."""
@@ -51,15 +52,22 @@ class PolicyAnnouncer:
 
     async def _announce_all(self) -> bool:
         """Returns whether all of them are published."""
-        failed = False
+        failures = {}
         for topic in list(self._unsent):
             try:
                 await self._announce(topic)
                 self._backoff.reset()
-            except (BrokerError, StorageError, OSError) as error:
-                failed = True
-                log.warning("topic %s: cannot send its policies to other clusters: %s", topic, error)
-        return not failed
+            except Exception as error:  # one topic must not hold back the policies of the others
+                failures[topic] = str(error) or type(error).__name__
+                self._failed(topic, error)
+        self._failures = failures
+        return not failures
+
+    def _failed(self, topic: TopicName, error: Exception) -> None:
+        """Logs a reason once, not at each attempt."""
+        if self._failures.get(topic) != (str(error) or type(error).__name__):
+            trace = None if isinstance(error, (BrokerError, StorageError, OSError)) else error
+            log.warning("topic %s: cannot send its policies to other clusters: %s", topic, error, exc_info=trace)
 
     async def _announce(self, topic: TopicName) -> None:
         policies = self._tenancy.topic_policies.of(topic, is_global=True)
@@ -74,6 +82,12 @@ class PolicyAnnouncer:
         now = self._clock.wall_ms()
         self._sequence_id = max(self._sequence_id + 1, now)  # grows over restarts, too
         schema_version = (version or 0).to_bytes(8, "big")
-        entry = event_entry(change, sequence_id=self._sequence_id, now_ms=now, schema_version=schema_version)
+        entry = event_entry(
+            change,
+            cluster=self._tenancy.cluster,
+            sequence_id=self._sequence_id,
+            now_ms=now,
+            schema_version=schema_version,
+        )
         await publish_one(events, entry)
         events.published.add(1, len(entry.data))

@@ -13,6 +13,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from broker_core.change_events.topic import is_change_events
 from broker_core.errors import (
     InUse,
     NotAllowed,
@@ -287,7 +288,7 @@ class TopicRegistry:
 
     async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
         await self._unload(str(name))
-        if forever and name.is_persistent and self.aging.is_replicated(name):
+        if forever and name.is_persistent and self.aging.is_replicated(name) and not is_change_events(name):
             await self._deleted.remember(name)
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))

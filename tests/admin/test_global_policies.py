@@ -49,6 +49,13 @@ async def test_quotas_and_rates_of_subscriptions_have_both_levels(
     assert (await shop("GET", f"{shown}?isGlobal=true")).text in ("", "{}")
 
 
+async def test_a_tick_time_must_fit_into_an_event_for_other_clusters(shop: Admin) -> None:
+    path = "persistent/acme/shop/plain/delayedDelivery"
+    assert (await shop("POST", f"{path}?isGlobal=true", {"tickTime": 1e19, "active": True})).status == 400
+    assert (await shop("POST", f"{path}?isGlobal=true", {"tickTime": 1.5, "active": True})).status == 204
+    assert (await shop("GET", f"{path}?isGlobal=true")).json["tickTime"] == 1
+
+
 async def test_all_policies_of_a_topic_are_removed_at_once(shop: Admin) -> None:
     await shop("POST", f"{TTL}?messageTTL=5&isGlobal=true")
     await shop("POST", f"{TTL}?messageTTL=7")

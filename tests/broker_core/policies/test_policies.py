@@ -94,7 +94,7 @@ def test_a_policy_set_is_read_back_from_its_document() -> None:
         dispatch_rate=DispatchRate(5, -1, True, 2),
         subscription_types=("Shared", "Key_Shared"),
         dispatch_rates={"sub": DispatchRate(7)},
-        delayed_delivery=DelayedDelivery(1.5, True, 10),
+        delayed_delivery=DelayedDelivery(15, True, 10),
         auto_topic_creation=AutoTopicCreation(True, "partitioned", 3),
     )
     assert PolicySet.from_document(policies.to_document("here"), "here") == policies

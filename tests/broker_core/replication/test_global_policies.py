@@ -1,18 +1,23 @@
-"""Policies of topics for all clusters (`isGlobal=true`): set in one, in force in each, whatever is away meanwhile."""
+"""Policies of topics for all clusters (`isGlobal=true`): set in one, in force in each, also in one that was away."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+import pulsar
 import pytest
 
+from broker_core.change_events.policy_event import PolicyChange, event_entry
+from broker_core.change_events.topic import ChangeEventsTopic
 from broker_core.config.broker import BrokerConfig
-from broker_core.names import parse_topic
+from broker_core.names import POLICY_CURSOR, parse_topic
+from broker_core.policies.policy_set import PolicySet
+from broker_core.policies.values import BacklogQuota, DispatchRate, RetentionPolicy
 from broker_core.testing import EmbeddedBroker
 from broker_core.topic.one_entry import OneEntry, publish_one
 from broker_core.topic.topic import Topic
-from broker_core.wire.message import build_entry
+from broker_core.wire.message import build_entry, parse_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from tests.broker_core.replication.clusters import (
     admin,
@@ -20,9 +25,11 @@ from tests.broker_core.replication.clusters import (
     introduce,
     new_namespace,
     record_of,
+    register,
     replication_stats,
 )
 from tests.broker_core.replication.pair import NAMES, Pair
+from tests.broker_core.storage.storage import crash
 from tests.condition import wait_until
 from tests.loaded_topics import loaded
 
@@ -75,7 +82,7 @@ def test_a_policy_for_all_clusters_is_in_force_in_each(pair: Pair) -> None:
     arrives(pair.east, topic, 5)
     assert shown(pair.east, topic, "messageTTL", "applied=true") == 5
     assert shown(pair.east, topic, "messageTTL", "isGlobal=false") is None
-    assert loaded(pair.east, topic).policies.ttl_seconds == 5
+    wait_until(lambda: loaded(pair.east, topic).policies.ttl_seconds == 5, SECONDS)
 
 
 def test_a_policy_of_one_cluster_stays_there(pair: Pair) -> None:
@@ -168,7 +175,7 @@ def test_an_event_that_nothing_can_read_does_not_stop_the_next_one(pair: Pair) -
     topic = created(pair)
     set_ttl(pair.west, topic, 5)
     arrives(pair.east, topic, 5)
-    metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, replicated_from="north")
+    metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, replicated_from="west")
     pair.east.call(_store(loaded(pair.east, events_of(topic)), build_entry(metadata, b"\xff" * 9)))
     set_ttl(pair.west, topic, 6)
     arrives(pair.east, topic, 6)
@@ -176,6 +183,103 @@ def test_an_event_that_nothing_can_read_does_not_stop_the_next_one(pair: Pair) -
 
 async def _store(topic: Topic, entry: bytes) -> None:
     await publish_one(topic, OneEntry(entry, [0], [len(entry)], [1], [1]))
+
+
+def received(broker: EmbeddedBroker, topic: str, policies: PolicySet, about: str = "", origin: str = "west") -> None:
+    """Stores an event in `__change_events`, as the replicator of another cluster does."""
+    change = PolicyChange(parse_topic(about or topic), policies)
+    own = event_entry(change, cluster=origin, sequence_id=1, now_ms=1, schema_version=bytes(8))
+    metadata, payload, _ = parse_entry(own.data)
+    metadata.replicated_from = origin
+    broker.call(_store(loaded(broker, events_of(topic)), build_entry(metadata, payload)))
+
+
+def test_policies_that_cannot_be_sent_do_not_hold_back_those_of_other_topics(pair: Pair) -> None:
+    topic, policies = created(pair), pair.west.broker.tenancy.topic_policies
+    rates = {f"subscription-{number}": DispatchRate(number) for number in range(10_000)}  # too long for an event
+    pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=rates))
+    other = create((pair.west, pair.east), f"{topic}-later")
+    set_ttl(pair.west, other, 9)
+    arrives(pair.east, other, 9)
+    wait_until(lambda: list(policies.unsent) == [parse_topic(topic)], SECONDS)
+    pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=None, ttl_seconds=5))
+    arrives(pair.east, topic, 5)
+
+
+def test_clients_cannot_use_the_cursor_that_follows_the_events(pair: Pair) -> None:
+    topic = created(pair)
+    set_ttl(pair.west, topic, 5)
+    arrives(pair.east, topic, 5)
+    with pytest.raises(pulsar.PulsarException):
+        pair.of_east.subscribe(events_of(topic), POLICY_CURSOR)
+    with pytest.raises(HTTPError):
+        admin(pair.east.http_url, "PUT", f"{path_of(events_of(topic))}/subscription/{POLICY_CURSOR}", {})
+
+
+def test_a_deleted_namespace_leaves_no_policies_to_a_new_one(pair: Pair) -> None:
+    topic = created(pair)
+    namespace, absent = topic.removeprefix("persistent://").rpartition("/")[0], parse_topic(f"{topic}-absent")
+    set_ttl(pair.east, topic, 5)
+    arrives(pair.west, topic, 5)
+    policies = pair.east.broker.tenancy.topic_policies
+    received(pair.east, topic, PolicySet(ttl_seconds=5), str(absent))
+    wait_until(lambda: not policies.of(absent, is_global=True).is_empty, SECONDS)
+    pair.east.call(policies.unsent.add(absent))
+    admin(pair.west.http_url, "POST", f"namespaces/{namespace}/replication", ["west"])
+    admin(pair.east.http_url, "POST", f"namespaces/{namespace}/replication", ["east"])
+    admin(pair.east.http_url, "DELETE", f"{path_of(topic)}?force=true")
+    pair.east.call(policies.unsent.add(absent))
+    admin(pair.east.http_url, "DELETE", f"namespaces/{namespace}")
+    assert absent not in policies.unsent
+    admin(pair.east.http_url, "PUT", f"namespaces/{namespace}")
+    assert policies.of(absent, is_global=True).is_empty
+
+
+def test_policies_arrive_also_after_the_events_were_deleted_by_force(pair: Pair) -> None:
+    topic = created(pair)
+    set_ttl(pair.west, topic, 5)
+    arrives(pair.east, topic, 5)
+    admin(pair.east.http_url, "DELETE", f"{path_of(events_of(topic))}?force=true")
+    name = parse_topic(events_of(topic))
+    again = pair.east.call(pair.east.broker.topics.for_client(name, from_replicator=True))
+    assert isinstance(again, ChangeEventsTopic)
+
+
+def test_a_policy_that_names_an_unknown_cluster_is_not_used(pair: Pair) -> None:
+    topic = created(pair)
+    set_ttl(pair.west, topic, 4)
+    arrives(pair.east, topic, 4)
+    received(pair.east, topic, PolicySet(ttl_seconds=5, replication_clusters=("east", "south")))
+    arrives(pair.east, topic, 5)
+    assert shown(pair.east, topic, "replication") is None
+
+
+def test_a_quota_that_does_not_fit_the_retention_is_not_used(pair: Pair) -> None:
+    topic = created(pair)
+    set_ttl(pair.west, topic, 4)
+    arrives(pair.east, topic, 4)
+    quota = BacklogQuota(2 << 20, -1, "producer_exception")
+    received(pair.east, topic, PolicySet(retention=RetentionPolicy(10, 1), size_quota=quota))
+    arrives(pair.east, topic, None)
+    assert shown(pair.east, topic, "retention") == {"retentionTimeInMinutes": 10, "retentionSizeInMB": 1}
+    assert shown(pair.east, topic, "backlogQuotaMap") == {}
+
+
+def test_a_crash_does_not_repeat_an_event_over_a_later_change(tmp_path: Path) -> None:
+    config = config_of("east")
+    with EmbeddedBroker(tmp_path / "data", config=config) as broker:
+        register(broker, "west", "pulsar://localhost:1")
+        topic = create((broker,), f"persistent://{new_namespace((broker,), 'crash', ['west', 'east'])}/t")
+        set_ttl(broker, topic, 4)
+        wait_until(lambda: not list(broker.broker.tenancy.topic_policies.unsent), SECONDS)
+        received(broker, topic, PolicySet(ttl_seconds=5))
+        arrives(broker, topic, 5)
+        set_ttl(broker, topic, 6)
+        crashed = crash(tmp_path / "data")
+    with EmbeddedBroker(crashed, config=config) as broker:
+        events = broker.call(broker.broker.topics.get(parse_topic(events_of(topic))))
+        wait_until(lambda: not events.ledger.cursors[POLICY_CURSOR].backlog_entries, SECONDS)
+        assert shown(broker, topic, "messageTTL") == 6
 
 
 class Kept:
