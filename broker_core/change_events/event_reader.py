@@ -19,6 +19,7 @@ from broker_core.wire.batch import is_batch, is_encrypted, plain_payload, split_
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
+MOST_ENTRY_BYTES = 2 * MOST_BYTES  # with the metadata
 MOST_MESSAGES = 100  # of a batch; Pulsar sends its events one by one
 
 FindSchema = Callable[[bytes], bytes | None]
@@ -54,6 +55,8 @@ class EventReader:
         return found
 
     def _messages(self, entry: bytes) -> list[_Message]:
+        if len(entry) > MOST_ENTRY_BYTES:
+            raise UnreadableEvent(f"its entry has {len(entry)} bytes, and {MOST_ENTRY_BYTES} are the maximum")
         metadata, stored, _ = parse_entry(entry, verify=False)
         if not metadata.HasField("replicated_from"):
             return []

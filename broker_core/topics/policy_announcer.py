@@ -58,16 +58,15 @@ class PolicyAnnouncer:
                 await self._announce(topic)
                 self._backoff.reset()
             except Exception as error:  # one topic must not hold back the policies of the others
-                failures[topic] = str(error) or type(error).__name__
-                self._failed(topic, error)
+                failures[topic] = reason = str(error) or type(error).__name__
+                if reason != self._failures.get(topic):  # a reason is logged once, not at each attempt
+                    self._log(topic, error)
         self._failures = failures
         return not failures
 
-    def _failed(self, topic: TopicName, error: Exception) -> None:
-        """Logs a reason once, not at each attempt."""
-        if self._failures.get(topic) != (str(error) or type(error).__name__):
-            trace = None if isinstance(error, (BrokerError, StorageError, OSError)) else error
-            log.warning("topic %s: cannot send its policies to other clusters: %s", topic, error, exc_info=trace)
+    def _log(self, topic: TopicName, error: Exception) -> None:
+        trace = None if isinstance(error, (BrokerError, StorageError, OSError)) else error
+        log.warning("topic %s: cannot send its policies to other clusters: %s", topic, error, exc_info=trace)
 
     async def _announce(self, topic: TopicName) -> None:
         policies = self._tenancy.topic_policies.of(topic, is_global=True)

@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.admin import policy_places
 from broker_core.change_events.event_fields import QUOTAS
-from broker_core.change_events.event_reader import MOST_MESSAGES, EventReader
+from broker_core.change_events.event_reader import MOST_ENTRY_BYTES, MOST_MESSAGES, EventReader
 from broker_core.change_events.policy_event import (
     GLOBAL_KEY,
     MOST_BYTES,
@@ -228,6 +228,7 @@ def test_events_about_another_namespace_are_skipped() -> None:
 
 def test_an_event_that_is_too_long_is_not_decoded() -> None:
     assert f"{MOST_BYTES} are the maximum" in why(copied(bytes(MOST_BYTES + 1)))
+    assert f"{MOST_ENTRY_BYTES} are the maximum" in why(copied(b"", "k" * MOST_ENTRY_BYTES))
 
 
 def batch(*messages: tuple[str, bytes]) -> bytes:

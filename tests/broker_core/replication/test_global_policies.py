@@ -37,6 +37,7 @@ SECONDS = 30
 NAMESPACE = "public/kept"
 LIMIT = {"limitSize": 1000, "limitTime": -1, "policy": "producer_exception"}
 RATE = {"dispatchThrottlingRateInMsg": 3}
+TOO_LONG = {f"subscription-{number}": DispatchRate(number) for number in range(10_000)}  # for an event
 
 
 def events_of(topic: str) -> str:
@@ -196,14 +197,24 @@ def received(broker: EmbeddedBroker, topic: str, policies: PolicySet, about: str
 
 def test_policies_that_cannot_be_sent_do_not_hold_back_those_of_other_topics(pair: Pair) -> None:
     topic, policies = created(pair), pair.west.broker.tenancy.topic_policies
-    rates = {f"subscription-{number}": DispatchRate(number) for number in range(10_000)}  # too long for an event
-    pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=rates))
+    pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=TOO_LONG))
     other = create((pair.west, pair.east), f"{topic}-later")
     set_ttl(pair.west, other, 9)
     arrives(pair.east, other, 9)
     wait_until(lambda: list(policies.unsent) == [parse_topic(topic)], SECONDS)
     pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=None, ttl_seconds=5))
     arrives(pair.east, topic, 5)
+
+
+def test_why_policies_cannot_be_sent_is_logged_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    topic, policies = created(pair), pair.west.broker.tenancy.topic_policies
+    for seconds in (1, 2):
+        other = create((pair.west, pair.east), f"{topic}-{seconds}")
+        pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=TOO_LONG))
+        set_ttl(pair.west, other, seconds)
+        arrives(pair.east, other, seconds)
+    assert len([line for line in caplog.messages if line.startswith(f"topic {topic}: cannot send")]) == 1
+    pair.west.call(policies.set(parse_topic(topic), is_global=True, dispatch_rates=None))
 
 
 def test_clients_cannot_use_the_cursor_that_follows_the_events(pair: Pair) -> None:
