@@ -91,7 +91,7 @@ class Import:
 
     @property
     def plan(self) -> ImportPlan:
-        progress = import_progress.load(self.file).begun(self.topic, PARTITIONS)
+        progress = import_progress.load(self.file).begun(self.topic, PARTITIONS, {})
         return ImportPlan(self._request, self.file, progress, 0, Choice(Engine.SPARK))
 
     def locally(self) -> Imported:

@@ -1,6 +1,7 @@
 """Which engine imports what, in which waves, and where an import continues."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,71 @@ def test_a_wave_has_files_up_to_a_number_and_a_size(sizes: list[int], first: int
 
 
 def test_an_interrupted_import_does_not_continue_with_other_partitions() -> None:
-    before = ImportProgress(files=1, messages=10).begun("t", 3)
-    assert before.begun("t", 3) == before
+    before = ImportProgress(files=1, messages=10).begun("t", 3, {})
+    assert before.begun("t", 3, {}) == before
     with pytest.raises(Conflict, match="it has 4 partitions, and had 3"):
-        before.begun("t", 4)
-    assert before.ended().begun("t", 4).partitions == 4  # more data, all of it with the new partitions
+        before.begun("t", 4, {})
+    assert before.ended().begun("t", 4, {}).partitions == 4  # more data, all of it with the new partitions
+
+
+@pytest.mark.parametrize("now", [{}, {"t-partition-0": "later"}])
+@pytest.mark.parametrize("done", [False, True])
+def test_an_import_does_not_continue_where_its_rows_are_gone(now: dict[str, str], done: bool) -> None:
+    before = replace(ImportProgress(files=1, messages=10).begun("t", 1, {"t-partition-0": "once"}), done=done)
+    with pytest.raises(Conflict, match="t-partition-0 was deleted or created again"):
+        before.begun("t", 1, now)
+    grown = {"t-partition-0": "once", "t-partition-1": "later"}
+    assert before.ended().begun("t", 2, grown).created == grown
+
+
+def interrupted_import(cli: Cli, folder: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """One that ends after the first of two files, and what continues it."""
+    (folder / "in").mkdir()
+    for name, text in (("1.jsonl", '{"value": "a"}\n'), ("2.jsonl", "unreadable\n")):
+        (folder / "in" / name).write_text(text)
+    words = ("ops", "import", str(folder / "in"), topic)
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    assert cli(*words).exit_code == 1
+    (progress,) = (folder / "state" / "pulsarctl" / "import").glob("*.json")
+    assert json.loads(progress.read_text())["files"] == 1
+    return words
+
+
+@pytest.mark.parametrize("partitions", [0, 2])
+def test_an_import_into_a_topic_that_was_created_again_is_refused(
+    pulsar_broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    topic = f"persistent://public/default/again-{partitions}"
+    cli = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
+    one_of = ("create-partitioned-topic", topic, "-p", "2") if partitions else ("create", topic)
+    delete = "delete-partitioned-topic" if partitions else "delete"
+    if partitions:
+        assert cli("topics", *one_of).exit_code == 0
+    words = interrupted_import(cli, tmp_path, topic, monkeypatch)
+    assert cli("topics", delete, topic, "--force", "--yes").exit_code == 0
+    assert cli("topics", *one_of).exit_code == 0
+    outcome = cli(*words)
+    assert (outcome.exit_code, "created again since" in outcome.stderr, "--again" in outcome.stderr) == (6, True, True)
+
+
+def test_an_import_continues_after_a_restart_of_its_topic(
+    pulsar_broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
+    words = interrupted_import(cli, tmp_path, "persistent://public/default/unloaded", monkeypatch)
+    assert cli("topics", "unload", "unloaded").exit_code == 0
+    outcome = cli(*words)
+    assert (outcome.exit_code, "2.jsonl" in outcome.stderr) == (1, True), outcome.stderr
+
+
+def test_an_import_needs_no_admin_address(
+    pulsar_broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "rows.csv").write_text("key,value\na,1\n")
+    cli = Cli(tmp_path, "http://127.0.0.1:1", pulsar_broker.service_url)
+    outcome = cli("ops", "import", str(tmp_path / "rows.csv"), "persistent://public/default/no-admin")
+    assert outcome.exit_code == 0, outcome.stderr
 
 
 def test_again_starts_over_after_progress_that_is_unreadable(tmp_path: Path) -> None:

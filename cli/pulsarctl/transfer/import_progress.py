@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Self
@@ -16,7 +16,8 @@ class ImportProgress:
     """`files` are complete and have `messages`; of the next file, `row` rows are stored.
 
     `done`: there was no other file. `attempt` counts imports of the same data into the same topic. `partitions` are
-    those of the topic when the first row was sent.
+    those of the topic when the first row was sent, and `created` says when each of them was created, by its name. It
+    is empty if the admin API did not tell.
     """
 
     files: int = 0
@@ -25,19 +26,29 @@ class ImportProgress:
     done: bool = False
     attempt: int = 0
     partitions: int = 0
+    created: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stored(self) -> int:
         return self.messages + self.row
 
-    def begun(self, topic: str, partitions: int) -> Self:
-        """With rows that may be stored beyond it. Raises `Conflict` if they may be in other partitions."""
+    def begun(self, topic: str, partitions: int, created: Mapping[str, str]) -> Self:
+        """With rows that may be stored beyond it. Raises `Conflict` if earlier rows are elsewhere or gone."""
+        self._check_same(topic, partitions, created)
+        return replace(self, done=False, partitions=partitions, created={**self.created, **created})
+
+    def _check_same(self, topic: str, partitions: int, created: Mapping[str, str]) -> None:
         if not self.done and self.partitions not in (0, partitions):
             raise Conflict(
                 f"cannot continue the import into {topic}: it has {partitions} partitions, and had {self.partitions}",
                 hint="delete the topic and use --again, or use --again to send everything once more",
             )
-        return replace(self, done=False, partitions=partitions)
+        for name, before in self.created.items():
+            if created.get(name) != before:
+                raise Conflict(
+                    f"cannot continue the import into {topic}: {name} was deleted or created again since",
+                    hint="use --again to send everything once more",
+                )
 
     def in_file(self, row: int) -> Self:
         return replace(self, row=row)

@@ -5,9 +5,10 @@ key of an account and a shared access signature are read here.
 """
 
 import os
+import re
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from pulsarctl.errors import UsageProblem
@@ -19,30 +20,57 @@ HINT = (
 )
 AZURE_KEYS = ("AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_KEY")  # Pulsar's offloader has the first, az the second
 AZURE_SIGNATURE = "AZURE_STORAGE_SAS_TOKEN"
+_SECRET = re.compile(r"(\bsig(?:=|%3D))[^&\s'\"]+", re.IGNORECASE)
 
 
-class ObjectStore:
-    """A file system of pyarrow whose failures are all OSErrors: Azure's are of other kinds, too."""
+class Guarded:
+    """What pyarrow has of a store, whose failures are OSErrors without signatures: Azure's are of other kinds, too."""
 
-    def __init__(self, filesystem: Any) -> None:
-        self._filesystem = filesystem
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        import pyarrow as pa
+        found = getattr(self._inner, name)
+        return partial(_answered, found) if callable(found) else found
 
-        call = getattr(self._filesystem, name)
+    def __enter__(self) -> Self:
+        return self
 
-        def answered(*arguments: Any, **options: Any) -> Any:
-            try:
-                return call(*arguments, **options)
-            except pa.ArrowException as error:
-                raise OSError(str(error).splitlines()[0]) from error
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-        return answered
+
+def redacted(text: str) -> str:
+    """Without the secret of a shared access signature, wherever it is."""
+    return _SECRET.sub(r"\1REDACTED", text)
+
+
+def _answered(call: Any, *arguments: Any, **options: Any) -> Any:
+    """The failure is raised outside of its handler, so that no traceback shows the original, which has the secret."""
+    import pyarrow as pa
+
+    try:
+        found = call(*arguments, **options)
+    except (OSError, pa.ArrowException) as error:
+        failure = _failure(error)
+    else:
+        return Guarded(found) if isinstance(found, pa.NativeFile) else found
+    raise failure
+
+
+def _failure(error: Exception) -> OSError:
+    if not isinstance(error, OSError):
+        return OSError(redacted(_first_line(error)))
+    texts = [redacted(each) if isinstance(each, str) else each for each in error.args]
+    return type(error)(*texts)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 @lru_cache(maxsize=8)
-def object_store(uri: str) -> tuple[ObjectStore, str]:
+def object_store(uri: str) -> tuple[Guarded, str]:
     """A store, and the prefix in its spelling. Makes no request. Raises `UsageProblem`."""
     import pyarrow as pa
     from pyarrow import fs
@@ -50,10 +78,11 @@ def object_store(uri: str) -> tuple[ObjectStore, str]:
     try:
         filesystem, root = fs.FileSystem.from_uri(uri)
     except (pa.ArrowException, ValueError) as error:
-        raise UsageProblem(f"cannot use {uri.partition('?')[0]}: {str(error).splitlines()[0]}", hint=HINT) from error
+        reason = redacted(_first_line(error))
+        raise UsageProblem(f"cannot use {uri.partition('?')[0]}: {reason}", hint=HINT) from None
     if urlsplit(uri).scheme in AZURE and (secret := azure_secret(os.environ)):
         filesystem = fs.AzureFileSystem(**azure_options(uri), **secret)
-    return ObjectStore(filesystem), root.rstrip("/")
+    return Guarded(filesystem), root.rstrip("/")
 
 
 def azure_secret(environ: Mapping[str, str]) -> dict[str, str]:
@@ -61,7 +90,8 @@ def azure_secret(environ: Mapping[str, str]) -> dict[str, str]:
     for name in AZURE_KEYS:
         if environ.get(name):
             return {"account_key": environ[name]}
-    return {"sas_token": environ[AZURE_SIGNATURE]} if environ.get(AZURE_SIGNATURE) else {}
+    signature = environ.get(AZURE_SIGNATURE, "").strip().removeprefix("?")
+    return {"sas_token": f"?{signature}"} if signature else {}  # pyarrow appends it to addresses as it is
 
 
 def azure_options(uri: str) -> dict[str, str]:

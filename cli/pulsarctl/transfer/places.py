@@ -225,7 +225,7 @@ def place_at(text: str) -> Place:
     if parts.password:
         raise UsageProblem("the URI of a store cannot hold credentials", hint="set them in the environment")
     if parts.scheme not in SCHEMES or not parts.netloc:
-        raise UsageProblem(f"'{text}' is not the URI of a store", hint=HINT)
+        raise UsageProblem(f"'{text.partition('?')[0]}' is not the URI of a store", hint=HINT)
     object_store(text)
     return Prefix(text)
 

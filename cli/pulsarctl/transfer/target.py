@@ -43,6 +43,13 @@ def partitions_of(access: Access, topic: str) -> list[str]:
         return list(client.get_topic_partitions(topic))
 
 
+def create(access: Access, topic: str, names: Sequence[str]) -> None:
+    """Creates partitions that are missing, or the topic, as the broker does for producers. Raises `CliError`."""
+    with closing(access.client()) as client, explained(topic):
+        for name in names:
+            client.create_producer(name).close()
+
+
 @contextmanager
 def explained(topic: str) -> Iterator[None]:
     """Failures of the client as `CliError`."""
