@@ -117,6 +117,7 @@ class Follower:
             await self._accept({one.topic: one.policies for one in changes}, partial(self._acknowledge, position))
         else:
             self._cursor.acknowledge(position.ledger_id, [position.entry_id])
+            await asyncio.sleep(0)  # to read an event can take milliseconds, and nothing else here waits
 
     async def _acknowledge(self, position: Position) -> None:
         """Durable on return."""
@@ -125,4 +126,4 @@ class Follower:
 
     def _report(self, position: Position, reason: str) -> None:
         where = f"{position.ledger_id}:{position.entry_id}"
-        log.warning("topic %s: something in the event at %s is skipped: %.500s", self._context.name, where, reason)
+        log.warning("topic %s: the event at %s is skipped, or a part of it: %.500s", self._context.name, where, reason)
