@@ -7,6 +7,7 @@ places         a directory, or a prefix of an object store
 part_files     the files of one part of a plan: one, or one for each day or group of keys
 exporting      a plan of `tables` -> files, the same in this process and in a Spark task
 manifest       the state file of a directory, written last
+column_types   columns of files from elsewhere, with the types of an export
 imported_rows  files -> rows in the order of the export
 target         the topic that gets rows, and the partition of a row
 message_rows   Arrow batches -> the arguments of sends

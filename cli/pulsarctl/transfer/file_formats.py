@@ -2,10 +2,11 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.transfer.places import Place, Sum
-from pulsarctl.transfer.portable import TYPES, as_text, from_text, properties_text
+from pulsarctl.transfer.portable import NO_VALUE, TYPES, as_text, from_text, has_value, properties_text
 
 ROWS_AT_ONCE = 5000
 
@@ -55,12 +56,12 @@ class WholeFile:
         self._place.drop(self._draft)
 
 
-def read_rows(path: Path, kind: FileFormat) -> Iterator[pa.RecordBatch]:
-    """Raises `CliError` for a file that cannot be read."""
+def read_rows(path: Path, kind: FileFormat, shown: str = "") -> Iterator[pa.RecordBatch]:
+    """`shown` is its name in errors if it is a copy. Raises `CliError` for a file that cannot be read."""
     try:
         yield from _READERS[kind](path)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, EOFError) as error:
-        raise CliError(f"cannot read {path}: {error or type(error).__name__}") from error
+        raise CliError(f"cannot read {shown or path}: {error or type(error).__name__}") from error
 
 
 def format_of(path: Path) -> FileFormat:
@@ -92,6 +93,8 @@ class _JsonFile:
         for row in as_text(batch).to_pylist():
             row["properties"] = dict(row["properties"] or ()) or None
             present = {name: value for name, value in row.items() if value is not None}
+            if not has_value(present):
+                present["value"] = None  # a tombstone; a row that says nothing about its value is refused
             self._file.write(json.dumps(present, ensure_ascii=False, default=_plain, separators=(",", ":")) + "\n")
 
     def close(self) -> None:
@@ -181,20 +184,29 @@ def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
 
 def _read_json(path: Path) -> Iterator[pa.RecordBatch]:
     with open(path, encoding="utf-8", newline="\n") as lines:
-        rows: list[dict[str, Any]] = []
-        for line in lines:
-            rows.append(_object(json.loads(line)))
-            if len(rows) == ROWS_AT_ONCE:
-                yield from_text(rows)
-                rows = []
-        if rows:
-            yield from_text(rows)
+        numbered = enumerate(lines, 1)
+        while block := list(islice(numbered, ROWS_AT_ONCE)):
+            rows = [_object(number, line) for number, line in block]
+            yield _text_rows(rows, f"lines {block[0][0]} to {block[-1][0]}")
 
 
-def _object(found: Any) -> dict[str, Any]:
+def _object(number: int, line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {number}, column {error.colno}: {error.msg}") from error
     if not isinstance(found, dict):
-        raise ValueError("a line is not a JSON object")
+        raise ValueError(f"line {number}: it is not a JSON object")
+    if not has_value(found):
+        raise ValueError(f"line {number}: {NO_VALUE}; write null for a message without a value")
     return found
+
+
+def _text_rows(rows: Sequence[dict[str, Any]], where: str) -> pa.RecordBatch:
+    try:
+        return from_text(rows)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
@@ -204,6 +216,8 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
         return
     with open(path, "rb") as head:
         names = next(iter(_csv_names(head.readline())))
+    if not has_value(names):
+        raise ValueError(NO_VALUE)
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         strings_can_be_null=True,
@@ -211,10 +225,13 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
         null_values=[""],
     )
     reader = csv.open_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert)
+    before = 0
     for batch in reader:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             rows = batch.slice(start, ROWS_AT_ONCE).to_pylist()
-            yield from_text([{name: value for name, value in row.items() if value is not None} for row in rows])
+            present = [{name: value for name, value in row.items() if value is not None} for row in rows]
+            yield _text_rows(present, f"rows {before + 1} to {before + len(rows)}")
+            before += len(rows)
 
 
 def _csv_names(head: bytes) -> Iterator[list[str]]:

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from pulsarctl.errors import CliError, NotFound, UsageProblem
 from pulsarctl.transfer import manifest
+from pulsarctl.transfer.column_types import fitted
 from pulsarctl.transfer.file_formats import FileFormat, format_of, read_rows
+from pulsarctl.transfer.message_rows import COLUMNS
 from pulsarctl.transfer.places import Place, Sum, divided, place_at, reason_of, sum_of
 
 
@@ -31,17 +33,27 @@ class ImportSource:
 
     def read(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
         """One of the files. Raises `CliError` if it cannot be read, is not what was exported, or has no values."""
+        rows = 0
+        try:
+            for batch in self._batches(name, wanted):
+                yield batch
+                rows += batch.num_rows
+        except CliError as error:
+            error.hint = error.hint or _what_was_sent(rows)
+            raise
+
+    def _batches(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
         shown = self.place.describe(name)
         try:
             with self.place.fetch(name) as path:
                 if (wanted_sum := self.sums.get(name)) is not None:
                     check_sum(path, wanted_sum, shown)
-                for batch in read_rows(path, wanted or format_of(path)):
-                    if "value" not in batch.schema.names:
-                        raise CliError(f"cannot import {shown}: it has no column value")
-                    yield batch
+                for batch in read_rows(path, wanted or format_of(path), shown):
+                    yield fitted(batch, COLUMNS)
         except OSError as error:
             raise CliError(f"cannot read {shown}: {reason_of(error)}") from error
+        except ValueError as error:
+            raise CliError(f"cannot import {shown}: {error}") from error
 
 
 def import_source(text: str) -> ImportSource:
@@ -62,6 +74,12 @@ def check_sum(path: Path, wanted: Sum, shown: str) -> None:
     with open(path, "rb") as file:
         if sum_of(file) != wanted:
             raise CliError(f"cannot import {shown}: it is not what was exported", hint="export the topic again")
+
+
+def _what_was_sent(rows: int) -> str:
+    if not rows:
+        return "no row of this file was sent"
+    return f"up to {rows:,} rows before it were sent, and are sent again when the file has changed"
 
 
 def _single(text: str) -> ImportSource:

@@ -6,7 +6,7 @@ is no UTF-8 text is base64 in the column `value_base64`. CSV has properties as a
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +28,8 @@ COLUMNS = (
     "schema_version",
     "encrypted",
 )
+VALUES = ("value", "value_base64")
+NO_VALUE = "it has neither value nor value_base64"
 TIMES = ("publish_time", "event_time", "deliver_at")
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 PROPERTIES = pa.map_(pa.string(), pa.string())
@@ -67,6 +69,11 @@ def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
+def has_value(names: Container[str]) -> bool:
+    """Whether a row has a value, perhaps null, or a file a column for it."""
+    return any(name in names for name in VALUES)
+
+
 def from_text(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
     """Rows of JSON lines or CSV, ours or others', as messages. Raises `ValueError` for what cannot be read."""
     columns = {}
@@ -86,7 +93,7 @@ def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
     if name == "ordering_key":
         return pa.array([None if each is None else base64.b64decode(each) for each in values], kind)
     if name == "properties":
-        return pa.array([list(_properties(each).items()) for each in values], kind)
+        return pa.array([list(properties_of(each).items()) for each in values], kind)
     if name == "key":
         return pa.array([None if each is None else str(each) for each in values], kind)
     if any(isinstance(each, str) for each in values):
@@ -96,9 +103,12 @@ def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _properties(found: Any) -> dict[str, str]:
+def properties_of(found: Any) -> dict[str, str]:
+    """An object or its JSON text. Raises `ValueError`."""
     if isinstance(found, str):
         found = json.loads(found or "{}")
+    if found is not None and not isinstance(found, dict):
+        raise ValueError("properties are not a JSON object")
     return {str(name): str(value) for name, value in (found or {}).items()}
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pulsarctl.transfer.file_formats import FileFormat
 from pulsarctl.transfer.imported_rows import ImportSource
-from pulsarctl.transfer.message_rows import COLUMNS, encoding, message_rows, sources
+from pulsarctl.transfer.message_rows import encoding, message_rows, sources
 from pulsarctl.transfer.pace import Pace, slices
 from pulsarctl.transfer.partition_sender import PartitionSender
 from pulsarctl.transfer.target import Target
@@ -68,9 +68,9 @@ class RouteFile:
 
     def _divided(self, batch: pa.RecordBatch, before: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """`before` is the number of the row before the first one."""
-        names = [name for name in COLUMNS if name in batch.schema.names]
+        names = batch.schema.names
         rows = pa.array(range(before + 1, before + 1 + batch.num_rows), pa.int64())
-        numbered = pa.RecordBatch.from_arrays([*map(batch.column, names), rows], [*names, ROW])
+        numbered = pa.RecordBatch.from_arrays([*batch.columns, rows], [*names, ROW])
         keys = batch.column("key").to_pylist() if "key" in names else [None] * batch.num_rows
         found = map(self.target.partition_of, keys, sources(batch), rows.to_pylist())
         partitions = pa.array(found, pa.int32())

@@ -1,0 +1,178 @@
+"""Files that no export has written: what they may have, and what is reported where."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pulsar
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from pulsarctl.errors import CliError
+from tests.cli.runner import Cli
+from tests.transfer.moved_topics import by_key
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
+
+from pulsarctl.transfer.file_formats import ROWS_AT_ONCE
+from pulsarctl.transfer.imported_rows import import_source
+
+EVENT_MS = 1_767_225_600_123
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [row for batch in import_source(str(file)).read(file.name, None) for row in batch.to_pylist()]
+
+
+def problem(file: Path) -> CliError:
+    with pytest.raises(CliError) as caught:
+        rows(file)
+    assert caught.value.message.startswith(("cannot read ", "cannot import "))
+    assert str(file) in caught.value.message
+    return caught.value
+
+
+def parquet(file: Path, columns: dict[str, Any]) -> Path:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), file)
+    return file
+
+
+def lines(file: Path, found: list[str]) -> Path:
+    file.write_text("".join(f"{line}\n" for line in found))
+    return file
+
+
+GOOD = '{"value": "a"}'
+
+
+def test_a_line_without_a_value_is_refused(tmp_path: Path) -> None:
+    found = problem(lines(tmp_path / "x.jsonl", [GOOD, '{"key": "k", "payload": 1}']))
+    assert "line 2: it has neither value nor value_base64" in found.message
+
+
+def test_a_line_whose_value_is_null_is_a_tombstone(tmp_path: Path) -> None:
+    file = lines(tmp_path / "x.jsonl", ['{"key": "k", "value": null}', '{"value_base64": "/w=="}'])
+    assert [row["value"] for row in rows(file)] == [None, b"\xff"]
+
+
+def test_a_table_of_text_without_a_value_is_refused(tmp_path: Path) -> None:
+    assert "it has neither value nor value_base64" in problem(lines(tmp_path / "x.csv", ["key,body", "a,1"])).message
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("{,}", "column 2: Expecting"), ("[1]", ": it is not a JSON object"), ("{}", ": it has neither value")],
+)
+def test_an_unreadable_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
+    for before, sent in ((3000, "no row of this file was sent"), (ROWS_AT_ONCE + 7, f"up to {ROWS_AT_ONCE:,} rows")):
+        found = problem(lines(tmp_path / "x.jsonl", [*[GOOD] * before, line, GOOD]))
+        assert f"line {before + 1}" in found.message
+        assert reason in found.message
+        assert sent in str(found.hint)
+
+
+def test_what_is_no_message_is_found_near_its_line(tmp_path: Path) -> None:
+    found = problem(lines(tmp_path / "x.jsonl", [*[GOOD] * ROWS_AT_ONCE, '{"value": 1, "event_time": "soon"}']))
+    assert f"lines {ROWS_AT_ONCE + 1} to {ROWS_AT_ONCE + 1}: " in found.message
+    assert "rows 1 to 1: " in problem(lines(tmp_path / "x.csv", ["value,event_time", "1,soon"])).message
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "found"),
+    [
+        ("key", pa.array([b"k"]), "k"),
+        ("key", pa.array(["k"]).dictionary_encode(), "k"),
+        ("key", pa.array(["k"], pa.large_string()), "k"),
+        ("key", pa.array([7]), "7"),
+        ("key", pa.nulls(1), None),
+        ("partition", pa.array(["2"]), 2),
+        ("partition", pa.array([2], pa.int64()), 2),
+        ("properties", pa.array(['{"a": 1}']), [("a", "1")]),
+        ("properties", pa.array([{"a": "1", "b": None}]), [("a", "1")]),
+        ("properties", pa.array([None, ""]).slice(1), []),
+        ("ordering_key", pa.array(["o"]), b"o"),
+        ("schema_version", pa.array([1], pa.int16()), 1),
+        ("value", pa.array(["v"], pa.large_string()), "v"),
+        ("value", pa.array([b"v"], pa.large_binary()), b"v"),
+        ("value", pa.nulls(1), None),
+    ],
+)
+def test_columns_of_other_types_become_those_of_messages(tmp_path: Path, name: str, column: Any, found: Any) -> None:
+    file = parquet(tmp_path / "x.parquet", {"value": pa.array(["v"]), name: column})
+    assert [row[name] for row in rows(file)] == [found]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([EVENT_MS]),
+        pa.array([EVENT_MS * 1000], pa.timestamp("us")),
+        pa.array([EVENT_MS * 1_000_000 + 1], pa.timestamp("ns", tz="Europe/Berlin")),
+        pa.array(["2026-01-01T00:00:00.123Z"]),
+    ],
+)
+def test_times_of_other_types_are_instants(tmp_path: Path, column: Any) -> None:
+    file = parquet(tmp_path / "x.parquet", {"value": pa.array(["v"]), "event_time": column})
+    assert [round(row["event_time"].timestamp() * 1000) for row in rows(file)] == [EVENT_MS]
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "wanted"),
+    [
+        ("key", pa.array([1.0]), "column key has type double; make it a string"),
+        ("key", pa.array([b"\xff"]), "column key has type binary; make it a string"),
+        ("key", pa.array([["k"]]), "column key has type list<"),
+        ("partition", pa.array(["two"]), "column partition has type string; make it an int32"),
+        ("partition", pa.array([1 << 40]), "column partition has type int64; make it an int32"),
+        ("properties", pa.array(["{"]), "column properties has type string; make it a map of strings, or JSON text"),
+        ("properties", pa.array(["[1]"]), "column properties has type string; make it a map"),
+        ("properties", pa.array([1.5]), "column properties has type double; make it a map"),
+        ("event_time", pa.array(["soon"]), "column event_time has type string; make it a timestamp"),
+    ],
+)
+def test_a_column_of_a_type_that_does_not_fit_is_refused(tmp_path: Path, name: str, column: Any, wanted: str) -> None:
+    found = problem(parquet(tmp_path / "x.parquet", {"value": pa.array(["v"]), name: column}))
+    assert wanted in found.message
+    assert found.hint == "no row of this file was sent"
+
+
+def test_a_table_without_values_or_with_a_column_twice_is_refused(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    assert "it has no column value" in problem(parquet(tmp_path / "x.parquet", {"key": pa.array(["k"])})).message
+    one = pa.array(["k"])
+    pq.write_table(pa.Table.from_arrays([one, one, one], ["value", "key", "key"]), tmp_path / "y.parquet")
+    assert "several columns key" in problem(tmp_path / "y.parquet").message
+
+
+def test_a_table_of_other_types_arrives(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    columns = {
+        "value": pa.array(["v", None]),
+        "key": pa.array([b"a", b"b"]),
+        "properties": pa.array(['{"n": "1"}', ""]),
+    }
+    file = parquet(tmp_path / "x.parquet", columns)
+    outcome = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)("ops", "import", str(file), topic)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert {key: found[0][:2] for key, found in by_key(client, topic).items()} == {
+        "a": (b"v", (("n", "1"),)),
+        "b": (b"", ()),
+    }
+
+
+def test_an_export_as_json_lines_says_that_a_value_is_null(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    client.create_producer(topic).send(None, partition_key="k")
+    cli = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
+    assert cli("ops", "export", topic, str(tmp_path / "out"), "-f", "jsonl").exit_code == 0
+    (file,) = (tmp_path / "out").glob("*.jsonl")
+    assert json.loads(file.read_text())["value"] is None
+    assert cli("ops", "import", str(tmp_path / "out"), f"{topic}-copy").exit_code == 0
+    assert by_key(client, f"{topic}-copy") == by_key(client, topic)
