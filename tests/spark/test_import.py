@@ -170,10 +170,11 @@ def test_an_import_whose_workers_were_killed_continues_without_duplicates(
     running = threading.Thread(target=run)
     running.start()
     try:
-        wait_until(lambda: len(killed.messages()) >= 300, 60)
+        wait_until(lambda: len(killed.messages()) >= 300, 200)
         assert kill(python_workers(os.getpid()))
     finally:
-        running.join(60)
+        running.join(200)
+    assert not running.is_alive()
     assert failure
     assert import_progress.load(killed.file).files == 0
     before = len(killed.messages())

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.errors import Conflict
+from pulsarctl.errors import CliError, Conflict, TimedOut
 from pulsarctl.transfer.import_progress import ImportProgress, restarted, save
 from pulsarctl.transfer.routed_rows import WAVE_BYTES_MAX, WAVE_FILES_MAX, waves
+from pulsarctl.verbs.on_spark import explained
 from tests.cli.runner import Cli
 
 MANY = WAVE_FILES_MAX + 1
@@ -123,6 +124,37 @@ def test_large_files_go_to_spark_if_the_topic_has_partitions(pulsar_broker: Embe
     ]
     assert [(each["engine"], each["partitions"]) for each in plans] == [("spark", 3), ("local", 3), ("local", 1)]
     assert (plans[0]["files"], plans[0]["bytes"], plans[0]["continuesAfter"]) == (1, 18, 0)
+
+
+def test_a_topic_that_cannot_be_created_is_not_found(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("key,value\na,1\n")
+    cli = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
+    outcome = cli("ops", "import", str(tmp_path / "rows.csv"), "public/missing/t")
+    assert (outcome.exit_code, "create the namespace or the topic first" in outcome.stderr) == (3, True), outcome.stderr
+
+
+def test_a_kind_of_records_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    outcome = Cli(tmp_path)("ops", "import", "./orders", "t", "--record-schema", "foo")
+    assert (outcome.exit_code, "avro" in outcome.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "message"),
+    [
+        ("TimedOut: cannot write to t: no answer", TimedOut, "cannot write to t: no answer"),
+        ("CliError: cannot read x", CliError, "cannot read x"),
+        ("KeyError: 'x'", CliError, "the Spark job failed: KeyError: 'x'"),
+    ],
+)
+def test_an_error_of_a_spark_task_keeps_its_kind(reason: str, kind: type[CliError], message: str) -> None:
+    py4j = pytest.importorskip("py4j.protocol")
+
+    def failing() -> None:
+        raise py4j.Py4JError(f"Traceback (most recent call last):\n  x\npulsarctl.errors.{reason}\n")
+
+    with pytest.raises(CliError) as caught:
+        explained(failing)
+    assert (type(caught.value), caught.value.message) == (kind, message)
 
 
 def test_the_command_for_spark_submit_sends_on_spark(tmp_path: Path) -> None:

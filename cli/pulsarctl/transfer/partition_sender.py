@@ -21,7 +21,7 @@ from pulsarctl.errors import CliError, Conflict, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads
 from pulsarctl.tables.writing.topic_writer import Encoded
 from pulsarctl.transfer.message_rows import MessageRow
-from pulsarctl.transfer.target import Target, explained, problem
+from pulsarctl.transfer.target import AGAIN, Target, explained, no_answer, problem
 
 PENDING_MESSAGES_MAX = 5000
 BATCH_MESSAGES = 500
@@ -40,7 +40,7 @@ class PartitionSender:
         self._lanes: dict[int | None, tuple[Any, int]] = {}  # by schema version: a producer, and its last stored ID
         self._version: int | None = None
         self._stretch = (-1, -1)
-        self._failure: list[str] = []
+        self._failure: list[Any] = []
         self._failed = threading.Event()
         self.sent = 0
 
@@ -55,13 +55,13 @@ class PartitionSender:
         if sequence_id >= last:
             self._check()
             self.sent += 1
-            with explained(self._target.topic):
+            with explained(self._target.access, self._target.topic):
                 producer.send_async(found.value, self._sent, sequence_id=sequence_id, **found.fields)
 
     def flush(self) -> None:
         """Returns when everything is stored. Raises `CliError`."""
         for producer, _ in self._lanes.values():
-            with explained(self._target.topic):
+            with explained(self._target.access, self._target.topic):
                 producer.flush()
         self._check()
 
@@ -100,7 +100,7 @@ class PartitionSender:
                     hint="import into a new topic, or use --no-schema",
                 ) from error
             except pulsar.PulsarException as error:
-                raise problem(target.topic, error) from error
+                raise problem(target.access, target.topic, error) from error
 
     def _schema(self, version: int | None, encoded: Payloads) -> Any:
         info = None if version is None else self._target.schemas.get(str(version))
@@ -112,9 +112,12 @@ class PartitionSender:
     def _sent(self, result: Any, message_id: Any) -> None:
         """Runs in a thread of the client."""
         if result != pulsar.Result.Ok and not self._failure:
-            self._failure.append(str(result))
+            self._failure.append(result)
             self._failed.set()
 
     def _check(self) -> None:
         if self._failed.is_set():
-            raise CliError(f"cannot write to {self._target.topic}: {self._failure[0]}", hint="run the command again")
+            target, result = self._target, self._failure[0]
+            if result == pulsar.Result.Timeout:
+                raise no_answer(target.access, target.topic)
+            raise CliError(f"cannot write to {target.topic}: {result}", hint=AGAIN)

@@ -35,7 +35,7 @@ class Delivered(NamedTuple):
 
 
 def waves(sizes: Sequence[int], first: int) -> list[range]:
-    """Files from `first` on that go together. When a wave is stored, the import has come so far."""
+    """Files from `first` on that go together. Progress is saved after each wave."""
     found: list[range] = []
     total = 0
     for number in range(first, len(sizes)):

@@ -8,10 +8,11 @@ from typing import Any
 import pulsar
 
 from pulsarctl.client.routing import java_string_hash
-from pulsarctl.errors import CliError
+from pulsarctl.errors import CliError, NotFound, TimedOut
 from pulsarctl.tables.access import Access
 
 CHECKPOINT_ROWS = 5000
+AGAIN = "run the command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +40,35 @@ class Target:
 
 def partitions_of(access: Access, topic: str) -> list[str]:
     """The names of the partitions, or of the topic if it has none. Raises `CliError`."""
-    with closing(access.client()) as client, explained(topic):
+    with closing(access.client()) as client, explained(access, topic):
         return list(client.get_topic_partitions(topic))
 
 
 def create(access: Access, topic: str, names: Sequence[str]) -> None:
     """Creates partitions that are missing, or the topic, as the broker does for producers. Raises `CliError`."""
-    with closing(access.client()) as client, explained(topic):
+    with closing(access.client()) as client, explained(access, topic):
         for name in names:
             client.create_producer(name).close()
 
 
 @contextmanager
-def explained(topic: str) -> Iterator[None]:
+def explained(access: Access, topic: str) -> Iterator[None]:
     """Failures of the client as `CliError`."""
     try:
         yield
     except pulsar.PulsarException as error:
-        raise problem(topic, error) from error
+        raise problem(access, topic, error) from error
 
 
-def problem(topic: str, error: Exception) -> CliError:
+def problem(access: Access, topic: str, error: Exception) -> CliError:
+    if isinstance(error, pulsar.TopicNotFound):
+        return NotFound(f"cannot write to {topic}: it does not exist", hint="create the namespace or the topic first")
+    if isinstance(error, pulsar.Timeout):
+        return no_answer(access, topic)
     return CliError(f"cannot write to {topic}: {error or type(error).__name__}")
+
+
+def no_answer(access: Access, topic: str) -> TimedOut:
+    return TimedOut(
+        f"cannot write to {topic}: no answer from {access.service_url} within {access.timeout_seconds:g} s", hint=AGAIN
+    )

@@ -75,7 +75,7 @@ def plan(call: Call, request: ImportRequest) -> ImportPlan:
 
 
 def partitions(call: Call, topic: str) -> int:
-    """The number of senders. A topic that does not exist is what the broker makes of it, most often one partition."""
+    """The number of senders. A topic that does not exist counts as one partition."""
     try:
         return len(call.admin.topics.parts(topic))
     except NotFound:

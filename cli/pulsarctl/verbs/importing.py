@@ -1,6 +1,7 @@
 """`ops import`: files to topics."""
 
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,10 +29,25 @@ InputFormat = Annotated[
         "-f", "--format", metavar="FORMAT", help="Format of the files. Default: by the ending of their names."
     ),
 ]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
+Rate = Annotated[
+    float,
+    typer.Option(
+        "-r",
+        "--rate",
+        min=0,
+        help="Maximum messages per second on average, in batches of up to 500 for each partition; 0 is no limit.",
+    ),
+]
 NoSchema = Annotated[bool, typer.Option("--no-schema", help="Send values without the schemas of the export.")]
+
+
+class RecordKind(StrEnum):
+    JSON = "json"
+    AVRO = "avro"
+
+
 RecordSchema = Annotated[
-    str, typer.Option("--record-schema", metavar="KIND", help="Encode typed records as json or avro.")
+    RecordKind, typer.Option("--record-schema", metavar="KIND", help="Encode typed records as json or avro.")
 ]
 Again = Annotated[bool, typer.Option("--again", help="Import data that was imported into this topic before.")]
 
@@ -47,7 +63,7 @@ def import_(
     format: InputFormat = None,
     rate: Rate = 0,
     no_schema: NoSchema = False,
-    record_schema: RecordSchema = "json",
+    record_schema: RecordSchema = RecordKind.JSON,
     again: Again = False,
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
@@ -61,8 +77,8 @@ def import_(
     The files are those of ops export, or others with a column value and optionally key, properties, event_time, and
     more, in a directory or in an object store. Large files are sent on Spark if the topic has partitions: each
     partition has one sender. A command that was interrupted continues when it is run again. Where the topic
-    deduplicates, it then sends no message twice. Elsewhere, it may repeat up to 5,000 messages of each partition, or
-    on Spark the files that were not complete.
+    deduplicates, it then sends no message twice. Elsewhere, it may repeat up to 5,000 messages times the number of
+    partitions, or on Spark the files that were not complete.
 
     Example: pulsarctl ops import ./orders shop/orders-copy
     """
@@ -80,7 +96,7 @@ def import_(
         topic=full_topic(topic),
         format=None if format is None else format_named(format),
         rate=rate,
-        record_schema=record_schema,
+        record_schema=record_schema.value,  # tasks need not import this module
         again=again,
         engine=engine,
         local_bytes_max=parse_size(local_max),

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from pulsarctl.errors import CliError
+from pulsarctl import errors
+from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 
@@ -56,7 +57,16 @@ def explained(action: Callable[[], Result]) -> Result:
     try:
         return action()
     except (PySparkException, Py4JError) as error:
-        raise CliError(f"the Spark job failed: {cause(str(error))}") from error
+        raise _problem(cause(str(error))) from error
+
+
+def _problem(reason: str) -> CliError:
+    """An error that a task raised keeps its kind; its hint does not leave the task."""
+    name, _, message = reason.partition(": ")
+    kind = getattr(errors, name, None)
+    if message and isinstance(kind, type) and issubclass(kind, CliError):
+        return kind(message, hint="run the command again" if kind is TimedOut else None)
+    return CliError(f"the Spark job failed: {reason}")
 
 
 def cause(text: str) -> str:
