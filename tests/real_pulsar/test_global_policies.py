@@ -78,7 +78,8 @@ def created(clusters: Clusters) -> str:
 
 def shown(url: str, path: str) -> Any:
     try:
-        return admin(url, "GET", f"{path}?isGlobal=true")
+        found = admin(url, "GET", f"{path}?isGlobal=true")
+        return sorted(found) if isinstance(found, list) else found  # sets, whose order in Java varies
     except HTTPError as error:
         return json.loads(error.read())
 
