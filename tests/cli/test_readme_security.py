@@ -14,8 +14,8 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 def lines() -> list[str]:
     section = README.partition("\n## Security\n")[2].partition("\n## ")[0]
-    (block,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
-    return [line for line in block.splitlines() if line]
+    blocks = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)  # one for each terminal
+    return [line for block in blocks for line in block.splitlines() if line]
 
 
 def free_ports() -> tuple[int, int]:

@@ -44,7 +44,7 @@ class Chosen:
 
     @classmethod
     def matching(cls, call: Call, asked: str, names: Iterable[str], kind: str = "topic") -> "Chosen":
-        """None is no error, and is said."""
+        """If nothing matches, it says so."""
         chosen = cls(list(dict.fromkeys(names)), found=True, kind=kind)
         if not chosen:
             call.notice(f"no {kind} matches {asked}")
@@ -69,14 +69,15 @@ def act_on(
     with Crew(call.settings, min(parallel, max(1, len(chosen)))) as crew, progress(call) as step:
         for outcome in crew.act(chosen, action):
             outcomes.append(outcome)
-            step(f"{chosen.kind}s", len(outcomes), len(chosen))
+            if chosen.several:
+                step(f"{chosen.kind}s", len(outcomes), len(chosen))
     return settle(call, chosen, outcomes, verb=verb)
 
 
 def settle(call: Call, chosen: Chosen, outcomes: "list[Outcome[str, Found]]", *, verb: str) -> list[Found]:
     """The values of what succeeded. `verb` is for the error, such as `delete`.
 
-    What was found, not named, is passed over if it, or its subscription, does not exist.
+    What was found, not named, is skipped if it, or its subscription, does not exist.
 
     Raises `PartialFailure` after naming what failed. The failure of a single one keeps its own exit code.
     """
