@@ -42,6 +42,7 @@ class Reason:
     ours: re.Pattern[str]
     apart_from: re.Pattern[str]
     after: Callable[[str], Hashable]
+    sometimes: bool  # not every walk has the difference
 
     def explains(self, line: Line, between: Between, one: str, other: str) -> bool:
         return (
@@ -84,6 +85,7 @@ def reasons() -> tuple[Reason, ...]:
             re.compile(table.get("ours", ""), re.DOTALL),
             re.compile(table.get("apart_from", "(?!)")),
             _AFTER[table.get("after", "layout" if "apart_from" in table else "")],
+            table.get("sometimes", False),
         )
         for name, table in tables.items()
     )

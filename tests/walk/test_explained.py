@@ -28,7 +28,8 @@ def test_the_page_of_differences_is_up_to_date() -> None:
 
 def test_the_last_walk_left_no_difference_without_a_reason() -> None:
     summary = json.loads(FILE.read_text("utf-8"))
-    assert set(summary["reasons"]) == {reason.name for reason in reasons()}
+    certain = {reason.name for reason in reasons() if not reason.sometimes}
+    assert certain <= set(summary["reasons"]) <= {reason.name for reason in reasons()}
     assert (summary["unexplained"], summary["lines"] >= 400) == (0, True)
 
 
