@@ -51,6 +51,33 @@ class Chosen:
         return chosen
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Topics or namespaces. `of`: all in a place; `matching`: those that a pattern with its place matches."""
+
+    name: str
+    usage: str
+    of: Callable[[Call, str], Iterable[str]]
+    matching: Callable[[Call, str], Iterable[str]]
+
+
+def choose(
+    call: Call, kind: Kind, named: list[str] | None, *, regex: bool, from_file: str | None, place: str | None
+) -> Chosen:
+    """What a command names, none if nothing matches. Raises `UsageProblem`."""
+    names = [*(named or []), *(lines(from_file) if from_file else [])]
+    if place is not None:
+        names = [f"{place}/{name}" if "/" not in name else name for name in names]
+    if not names and place is not None:
+        return Chosen.matching(call, place, kind.of(call, place), kind.name)
+    if not names:
+        raise UsageProblem(f"no {kind.name} given", hint=f"{call.command_path} {kind.usage}...")
+    if not regex:
+        return Chosen.named(names, kind.name)
+    found = (name for each in names for name in kind.matching(call, each))
+    return Chosen.matching(call, ", ".join(names), found, kind.name)
+
+
 def shown(chosen: Chosen) -> str:
     """The names for a question, or the first ones and how many there are."""
     names = chosen.names

@@ -7,9 +7,8 @@ import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
-from pulsarctl.verbs.many import Chosen, lines, pattern
+from pulsarctl.verbs.many import Chosen, Kind, choose, pattern
 
-KIND = "namespace"
 Namespaces = Annotated[
     list[str] | None, typer.Argument(metavar="NAMESPACE", help="Names of the namespaces, as TENANT/NAMESPACE.")
 ]
@@ -30,20 +29,18 @@ def chosen(
     call: Call, namespaces: list[str] | None, *, regex: bool, from_file: str | None, tenant: str | None
 ) -> Chosen:
     """The namespaces that a command names, none if nothing matches. Raises `UsageProblem`."""
-    names = [*(namespaces or []), *(lines(from_file) if from_file else [])]
-    if tenant is not None:
-        names = [f"{tenant}/{name}" if "/" not in name else name for name in names]
-    if not names and tenant is not None:
-        return Chosen.matching(call, tenant, call.admin.namespaces.list(tenant), KIND)
-    if not names:
-        raise UsageProblem("no namespace given", hint=f"{call.command_path} TENANT/NAMESPACE...")
-    if not regex:
-        return Chosen.named(names, KIND)
-    return Chosen.matching(call, ", ".join(names), (name for each in names for name in _matching(call, each)), KIND)
+    return choose(call, KIND, namespaces, regex=regex, from_file=from_file, place=tenant)
 
 
 def _matching(call: Call, asked: str) -> Iterator[str]:
     expression, (tenant, slash, _) = pattern(asked, asked), asked.partition("/")
     if not slash:
         raise UsageProblem(f"no tenant in the pattern '{asked}'", hint=f"write TENANT/{asked}, or add --tenant")
-    return (name for name in call.admin.namespaces.list(tenant) if expression.fullmatch(name))
+    return (name for name in _of_tenant(call, tenant) if expression.fullmatch(name))
+
+
+def _of_tenant(call: Call, tenant: str) -> list[str]:
+    return call.admin.namespaces.list(tenant)
+
+
+KIND = Kind("namespace", "TENANT/NAMESPACE", _of_tenant, _matching)

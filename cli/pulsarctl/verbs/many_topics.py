@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.values.names import full_topic, namespace_of, without_partition
-from pulsarctl.verbs.many import Chosen, lines, pattern
+from pulsarctl.verbs.many import Chosen, Kind, choose, pattern
 
 Topics = Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="Names of the topics.")]
 Regex = Annotated[
@@ -30,16 +29,7 @@ def chosen(
     call: Call, topics: list[str] | None, *, regex: bool, from_file: str | None, namespace: str | None = None
 ) -> Chosen:
     """The topics that a command names, none if nothing matches. Raises `UsageProblem`."""
-    names = [*(topics or []), *(lines(from_file) if from_file else [])]
-    if namespace is not None:
-        names = [f"{namespace}/{name}" if "/" not in name else name for name in names]
-    if not names and namespace is not None:
-        return Chosen.matching(call, namespace, _of_namespace(call, namespace))
-    if not names:
-        raise UsageProblem("no topic given", hint=f"{call.command_path} TOPIC...")
-    if not regex:
-        return Chosen.named(names)
-    return Chosen.matching(call, ", ".join(names), (name for each in names for name in _matching(call, each)))
+    return choose(call, KIND, topics, regex=regex, from_file=from_file, place=namespace)
 
 
 def _matching(call: Call, asked: str) -> Iterator[str]:
@@ -50,3 +40,6 @@ def _matching(call: Call, asked: str) -> Iterator[str]:
 
 def _of_namespace(call: Call, namespace: str) -> list[str]:
     return list(dict.fromkeys(map(without_partition, call.admin.topics.list(namespace))))
+
+
+KIND = Kind("topic", "TOPIC", _of_namespace, _matching)
