@@ -49,11 +49,7 @@ def _as_is(column: pa.Array) -> Sequence[Any]:
 
 
 def _texts(column: pa.Array) -> Sequence[str | None]:
-    return [None if key is None else _text(key) for key in column.to_pylist()]
-
-
-def _text(key: bytes | str) -> str:
-    return key if isinstance(key, str) else key.decode("utf-8", "surrogateescape")
+    return [None if key is None else key.decode("utf-8", "surrogateescape") for key in column.to_pylist()]
 
 
 def _properties(column: pa.Array) -> Sequence[dict[str, str] | None]:
