@@ -29,6 +29,7 @@ from broker_core.storage.position import Position
 from broker_core.topic.one_entry import OneEntry, publish_one
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import KeyValue, MessageMetadata
+from broker_core.wire.schema_commands import version_bytes
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
@@ -172,7 +173,7 @@ def _entry(call: Call, message: Message, producer: str, schema: SchemaData, vers
     if message.deliver_at:
         metadata.deliver_at_time = message.deliver_at
     if version is not None:
-        metadata.schema_version = version.to_bytes(8, "big")
+        metadata.schema_version = version_bytes(version)
     if message.value is None:
         metadata.null_value = True
     payload = b"" if message.value is None else encode(schema.type, message.value)

@@ -105,10 +105,15 @@ async def _for_each_backlog(call: Call, act: Callable[[Backlogged], Awaitable[An
         raise no_backlog(name, call.topic())
 
     async def act_on(topic: Topic) -> Any:
-        topic.migration.check_acknowledgeable()
-        return await act(topic.backlogs.find(name))
+        return await act(_movable(topic, name))
 
     return await side_by_side(having, act_on)
+
+
+def _movable(topic: Topic, name: str) -> Backlogged:
+    """Raises `SubscriptionNotFound`, or `TopicFenced` or `TopicMoved` while the topic goes to another cluster."""
+    topic.migration.check_acknowledgeable()
+    return topic.backlogs.find(name)
 
 
 async def clear_backlog(call: Call) -> None:
@@ -117,8 +122,7 @@ async def clear_backlog(call: Call) -> None:
 
 async def skip(call: Call) -> None:
     topic = await one_topic(call, "Skip messages on a partitioned topic is not allowed")
-    topic.migration.check_acknowledgeable()
-    await topic.backlogs.find(call.subscription()).skip(call.number("count"))
+    await _movable(topic, call.subscription()).skip(call.number("count"))
 
 
 async def reset_to_time(call: Call) -> None:
@@ -160,8 +164,7 @@ async def _expired(one: Backlogged, before: int) -> bool:
 
 async def expire_to_position(call: Call) -> None:
     topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
-    topic.migration.check_acknowledgeable()
-    subscription = topic.backlogs.find(call.subscription())
+    subscription = _movable(topic, call.subscription())
     body = call.json_object()
     if not await subscription.expire_up_to(
         read_position({**body, "excluded": False}), inclusive=not body.get("excluded")

@@ -19,6 +19,7 @@ from broker_core.schema.admission import admit_producer
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import CHANGE_EVENTS
 from broker_core.topic.one_entry import publish_one
+from broker_core.wire.schema_commands import version_bytes
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -80,13 +81,12 @@ class PolicyAnnouncer:
         version = await admit_producer(self._schemas, events.schema_subject, own_schema())
         now = self._clock.wall_ms()
         self._sequence_id = max(self._sequence_id + 1, now)  # grows over restarts, too
-        schema_version = (version or 0).to_bytes(8, "big")
         entry = event_entry(
             change,
             cluster=self._tenancy.cluster,
             sequence_id=self._sequence_id,
             now_ms=now,
-            schema_version=schema_version,
+            schema_version=version_bytes(version),
         )
         await publish_one(events, entry)
         events.published.add(1, len(entry.data))
