@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from pathlib import Path
 
 import pulsar
 import pytest
@@ -13,13 +11,11 @@ pytest.importorskip("pyiceberg")
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
-from broker_core.testing import EmbeddedBroker
 from tests.broker_core.offload.fault_proxy import FaultProxy
 from tests.cli.runner import Cli, Outcome
 from tests.condition import wait_until
 from tests.iceberg.java_rest_catalog import java_rest_catalog
 from tests.iceberg.sales import Sale, SaleWithCity, publish
-from tests.official_client import connect
 from tests.real_pulsar.java_pulsar import Missing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -35,17 +31,6 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip(str(reason))
     yield url
     running.__exit__(None, None, None)
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    with closing(connect(pulsar_broker.service_url)) as client:
-        yield client
-
-
-@pytest.fixture
-def cli(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> Cli:
-    return Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
 
 
 def done(outcome: Outcome) -> str:

@@ -1,7 +1,6 @@
 """`ops lake` with its files in S3, and with a REST catalog."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pulsar
@@ -11,29 +10,16 @@ pytest.importorskip("pyiceberg")
 
 from pyiceberg.catalog import load_catalog
 
-from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli, Outcome
 from tests.export_buckets import BUCKET, S3, s3_server
 from tests.iceberg.rest_catalog import RestCatalog
 from tests.iceberg.sales import Sale, SaleWithCity, publish
-from tests.official_client import connect
 
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[S3]:
     with pytest.MonkeyPatch.context() as patch, s3_server(patch) as found:
         yield found
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    with closing(connect(pulsar_broker.service_url)) as client:
-        yield client
-
-
-@pytest.fixture
-def cli(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> Cli:
-    return Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
 
 
 def done(outcome: Outcome) -> str:

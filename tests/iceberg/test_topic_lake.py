@@ -23,16 +23,8 @@ from pulsarctl.iceberg.topic_lake import Kept, TopicLake
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
 from tests.condition import wait_until
 from tests.iceberg.sales import Sale, SaleWithCity, publish, seen_by_a_client
-from tests.official_client import connect
 
 NAME = "persistent://public/default/sales"
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = connect(pulsar_broker.service_url)
-    yield client
-    client.close()
 
 
 def source(broker: EmbeddedBroker) -> dict[str, str]:
