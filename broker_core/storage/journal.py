@@ -152,6 +152,7 @@ class Journal:
         # --- sync thread only
         self._number = first_number - 1
         self._fd: int | None = None
+        self._path = ""  # of that file
         self._offset = previous_end
         self._allocated = 0
         self._written_before = 0  # bytes of the file whose blocks exist already
@@ -333,7 +334,7 @@ class Journal:
         if end > self._allocated and end > self._written_before:
             self._preallocate(self._fd, end)
         self._write(self._fd, group)
-        self._watch.check_written(self._fd)
+        self._watch.check_written(self._fd, self._path)
         self._offset = self._live[self._number] = end
         if end + self._spare_ahead > self._written_before and end > self._spare_ahead:
             self._spare.make()
@@ -409,7 +410,7 @@ class Journal:
             self._disk.close(fd)
             raise
         self._number = number
-        self._fd = fd
+        self._fd, self._path = fd, str(path)
         self._offset = self._allocated = len(header)
         self._written_before = self._blocks[number] = written_before
         with self._lock:

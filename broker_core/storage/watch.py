@@ -1,7 +1,8 @@
 """Checks whether the data directory is still the one that was opened: it can be removed or unmounted at any time.
 
 Open files go on working then, and syncs of them succeed, on files that no restart will find. So the journal looks
-after each sync whether its file still has a name, and regularly whether the directories are still the same ones.
+after each sync whether there is a file of its name, and regularly whether that file and the directories are still the
+same ones.
 Whatever is about to make a file looks too, so that no new directory begins in the place of the old one. What is gone
 stays gone: a directory of that name that comes back lacks what this broker has written since.
 """
@@ -42,16 +43,23 @@ class DirectoryWatch:
         if self.gone:
             raise DirectoryGone(self.gone)
 
-    def check_written(self, fd: int) -> None:
+    def check_written(self, fd: int, path: str) -> None:
         """After a sync: will a restart find the file? Blocks. Raises DirectoryGone.
 
-        Looks at the file each time, so that nothing is acknowledged after its deletion, and at the rest now and then.
+        Looks for its name each time, so that nothing is acknowledged after its deletion, and now and then whether
+        that name is another file's, and at the directories.
         """
+        now = self._now()
+        if not self.gone and not self._disk.is_named(path):
+            self._lose("a file that is in use was deleted or renamed")
+        if self.gone or now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self._look(fd)
+
+    def _look(self, fd: int) -> None:
         if not self.gone and self._disk.is_deleted(fd):
             self._lose("a file that is in use was deleted")
-        if self.gone or self._now() >= self._next_look:
-            self._next_look = self._now() + LOOK_SECONDS
-            self.check()
+        self.check()
 
     def _compare(self, path: Path, identity: tuple[int, int]) -> None:
         try:

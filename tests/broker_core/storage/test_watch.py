@@ -16,10 +16,10 @@ def test_the_first_sync_after_the_deletion_of_the_journal_file_fails(tmp_path: P
     fd = disk.open(tmp_path / "journal", create=True)
     directory = DirectoryWatch(disk, tmp_path, lambda: 100.0)
     directory.begin([tmp_path])
-    directory.check_written(fd)
+    directory.check_written(fd, str(tmp_path / "journal"))
     (tmp_path / "journal").unlink()
     with pytest.raises(DirectoryGone, match="a file that is in use was deleted"):
-        directory.check_written(fd)
+        directory.check_written(fd, str(tmp_path / "journal"))
     disk.close(fd)
 
 
@@ -30,12 +30,28 @@ def test_a_sync_after_some_time_looks_at_the_directories(tmp_path: Path) -> None
     (tmp_path / "data").mkdir()
     directory = DirectoryWatch(disk, tmp_path, lambda: now)
     directory.begin([tmp_path / "data"])
-    directory.check_written(fd)
+    directory.check_written(fd, str(tmp_path / "journal"))
     (tmp_path / "data").rmdir()
-    directory.check_written(fd)
+    directory.check_written(fd, str(tmp_path / "journal"))
     now += 2 * LOOK_SECONDS
     with pytest.raises(DirectoryGone, match="data: No such file or directory"):
-        directory.check_written(fd)
+        directory.check_written(fd, str(tmp_path / "journal"))
+    disk.close(fd)
+
+
+def test_a_file_that_another_one_replaced_is_noticed_after_some_time(tmp_path: Path) -> None:
+    now = 100.0
+    disk = RealDisk()
+    journal = tmp_path / "journal"
+    fd = disk.open(journal, create=True)
+    directory = DirectoryWatch(disk, tmp_path, lambda: now)
+    directory.begin([tmp_path])
+    directory.check_written(fd, str(journal))
+    journal.unlink()
+    journal.touch()
+    now += 2 * LOOK_SECONDS
+    with pytest.raises(DirectoryGone, match="a file that is in use was deleted"):
+        directory.check_written(fd, str(journal))
     disk.close(fd)
 
 
@@ -56,10 +72,11 @@ def test_looking_for_a_deletion_reads_no_times_of_the_file(tmp_path: Path, monke
     disk = RealDisk()
     fd = disk.open(tmp_path / "journal", create=True)
     with monkeypatch.context() as patched:
-        patched.delattr("os.fstat")
-        assert not disk.is_deleted(fd)
+        for call in ("os.fstat", "os.stat"):
+            patched.delattr(call)
+        assert disk.is_named(str(tmp_path / "journal")) and not disk.is_deleted(fd)
         (tmp_path / "journal").unlink()
-        assert disk.is_deleted(fd)
+        assert disk.is_deleted(fd) and not disk.is_named(str(tmp_path / "journal"))
     disk.close(fd)
 
 
