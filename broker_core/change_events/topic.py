@@ -43,7 +43,7 @@ class ChangeEventsTopic(Topic):
         cursor = await self.ledger.open_cursor(POLICY_CURSOR, initial=EARLIEST, durable=True)
         policies, namespace = self._global_policies, self.name.namespace
         reader = EventReader(namespace, lambda: policies.other_clusters(namespace), self._schema_of)
-        self._follower = Follower(self._context, cursor, reader, policies.accept, self.acknowledged)
+        self._follower = Follower(self._context, cursor, reader, policies.accept, self._calls.acknowledged)
 
     def _schema_of(self, version: bytes) -> bytes | None:
         number = version_number(version)
@@ -58,4 +58,5 @@ class ChangeEventsTopic(Topic):
     async def close(self, *, served_at: str = "") -> None:
         if self._follower is not None:
             await self._follower.close()
+            self._follower = None  # its reader holds this topic
         await super().close(served_at=served_at)

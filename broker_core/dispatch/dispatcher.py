@@ -82,6 +82,7 @@ class Dispatcher(ABC):
 
     def close(self) -> None:
         self.closed = True
+        self.budget.rates = None  # they hold this dispatcher, to wake it
         self.reader.close()
 
     # -- what happens to it

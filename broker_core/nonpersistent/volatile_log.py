@@ -68,8 +68,7 @@ class VolatileLog:
 
     def append(self, run: EntryRun, done: Done) -> Position:
         """`done` is called when every dispatcher has seen the run."""
-        if self._closed:
-            raise Closed(f"{self.name} is closed")
+        self._check_open()
         first = self.next_position
         block = Block(*first, run.data, run.starts, run.ends, run.counts, run.publish_times)
         self._ledger.entries += len(block)
@@ -119,6 +118,10 @@ class VolatileLog:
     async def publish_time(self, position: Position) -> int | None:
         return None
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed(f"{self.name} is closed")
+
     # Cursors
 
     async def open_cursor(
@@ -137,6 +140,7 @@ class VolatileLog:
         return cursor
 
     async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:
+        self._check_open()
         self.cursors[name].info.properties = dict(properties)
 
     async def delete_cursor(self, name: str) -> None:
@@ -172,6 +176,12 @@ class VolatileLog:
         """Answers the passing messages first."""
         self._closed = True
         self._pass_all()
+        self._on_dealt = _all_dealt  # its owner and the cursors hold this log
+        self.cursors.clear()
+
+
+def _all_dealt() -> bool:
+    return True
 
 
 def _nothing() -> None:

@@ -89,7 +89,6 @@ class Deduplication:
     """Deduplication of one topic, small while it is off. Turning it on or off tells the topic (`switched`)."""
 
     __slots__ = (
-        "_append",
         "_chunks",
         "_closed",
         "_config",
@@ -114,14 +113,12 @@ class Deduplication:
         context: TopicContext,
         config: DeduplicationConfig,
         connected: Container[str],
-        append: Append,
         switched: Callable[[], None],
     ) -> None:
         """`connected`: the names of the topic's producers. `switched` is called when it is turned on or off."""
         self._context = context
         self._config = config
         self._connected = connected
-        self._append = append
         self._switched = switched
         self.enabled = False
         self.status = DeduplicationStatus.DISABLED
@@ -162,14 +159,14 @@ class Deduplication:
     def _knows_chunk(self, name: str, run: SendRun) -> bool:
         return run.chunk is not None and (name, run.chunk) in self._chunks
 
-    def publish(self, name: str, pending: Pending, highest: int) -> None:
-        """Appends new messages, up to the sequence ID `highest`, to the topic.
+    def publish(self, name: str, pending: Pending, highest: int, append: Append) -> None:
+        """Passes new messages, up to the sequence ID `highest`, to `append`.
 
         If it raises a `BrokerError`, they count as never pushed.
         """
         is_numbered = name != NO_PRODUCER and pending.run.ends_message
         write = Write(self, pending, name, highest if is_numbered else None)
-        self._append(pending.run, write.done)
+        append(pending.run, write.done)
         self._last_write = write
         if write.highest is not None:
             self._ids.push(name, write.highest)

@@ -165,7 +165,7 @@ class Producer:
                 continue
             try:
                 highest = origins[stop - 1].highest if origins else pending.run.last_sequence_id
-                deduplication.publish(name, pending, highest)
+                deduplication.publish(name, pending, highest, self.topic.publish)
             except BrokerError as error:
                 self._refused(pending, error)
 

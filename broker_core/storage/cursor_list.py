@@ -120,6 +120,10 @@ class CursorList:
         """The smallest mark-delete of a durable cursor; LATEST when there is none."""
         return min((cursor.mark_delete for cursor in self.by_name.values() if cursor.durable), default=LATEST)
 
+    def close(self) -> None:
+        """Lets go of the cursors, which hold this list; callers that have one may still use it."""
+        self.by_name.clear()
+
     # ---- what a cursor asks for
 
     def cursor_dirty(self, cursor: ManagedCursor) -> None:

@@ -119,6 +119,7 @@ class ManagedLedger:
         current = self._writer.current
         if current is not None and current.entries and retention.roll_is_due(self._view(), limits, now_ms):
             await self.roll()
+        self._check_open()  # without the cursors, nothing would hold back what they have not acknowledged
         ids = retention.removable(self._view(), limits, now_ms)
         if ids:
             await self._remove(ids)
@@ -149,8 +150,7 @@ class ManagedLedger:
 
     async def terminate(self) -> Position:
         """No more entries, ever; returns the last position, also when asked again. Durable on return."""
-        if isinstance(self._writer.refusal, Closed):
-            raise self._writer.refusal
+        self._check_open()
         if self.info.terminated is None:
             self._writer.register()
             self._writer.refusal = Terminated(f"{self.name} is terminated")
@@ -170,8 +170,7 @@ class ManagedLedger:
 
         A caller that is canceled leaves them in force, because the record is on its way to the disk.
         """
-        if isinstance(self._writer.refusal, Closed):
-            raise self._writer.refusal
+        self._check_open()
         before = self.info.properties
         self.info.properties = {**before, **changed}
         self._writer.register()
@@ -259,21 +258,25 @@ class ManagedLedger:
 
         A new durable cursor is on disk on return.
         """
-        if isinstance(self._writer.refusal, Closed):
-            raise self._writer.refusal
+        self._check_open()
         return await self._cursors.open(name, initial, properties, durable=durable)
 
     async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:
         """Replaces them; durable on return, together with the mark-delete position as it is now."""
+        self._check_open()
         await self._cursors.set_properties(name, properties)
 
     async def move_cursor(
         self, cursor: ManagedCursor, mark_delete: Position, properties: dict[str, str], moved: Callable[[], None]
     ) -> None:
         """Mark-delete and properties as one step, see `CursorList.move`."""
+        self._check_open()
         await self._cursors.move(cursor, mark_delete, properties, moved)
 
     async def delete_cursor(self, name: str) -> None:
+        cursor = self.cursors.get(name)
+        if cursor is None or cursor.durable:
+            self._check_open()
         await self._cursors.delete(name)
 
     @property
@@ -326,7 +329,12 @@ class ManagedLedger:
             await self._services.write_out(ledgers)
         finally:
             self._closed(self)
+            self._cursors.close()
         self._services.release(ledgers)
+
+    def _check_open(self) -> None:
+        if isinstance(self._writer.refusal, Closed):
+            raise self._writer.refusal
 
     @property
     def is_open(self) -> bool:

@@ -77,7 +77,6 @@ class TopicMigration:
     def is_under_way(self) -> bool:
         return self.phase is not Phase.IN_USE or self._leaving is not None
 
-    @property
     def delivers(self) -> bool:
         """Whether durable subscriptions deliver messages."""
         return self.phase in (Phase.IN_USE, Phase.STOPPED)

@@ -42,6 +42,5 @@ class SpecialEntries:
     async def expect_markers(self) -> None:
         """A replicator connects: dispatchers look for markers from now on, also after a crash. Durable on return."""
         if not self.has_markers:
-            self._lifecycle.check_open()
-            await self._log.store_properties({MARKERS_PROPERTY: "true"})
+            await self._lifecycle.store_properties({MARKERS_PROPERTY: "true"})
             self.has_markers = True

@@ -9,6 +9,8 @@ from broker_core.errors import BrokerError, PersistenceFailed, TopicFenced, Topi
 from broker_core.storage.errors import StorageError, Terminated
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_core.names import TopicName
     from broker_core.topic_log import TopicLog
 
@@ -48,6 +50,11 @@ class Lifecycle:
         """Raises `TopicFenced` once the topic is unloaded or deleted."""
         if self._state is TopicState.CLOSED:
             raise self.unloading()
+
+    async def store_properties(self, changed: Mapping[str, str]) -> None:
+        """Adds properties to the log, unless the topic was unloaded in the meantime; durable on return."""
+        self.check_open()
+        await self._log.store_properties(changed)
 
     def make_open(self) -> None:
         """Recovers from a failed write, if there was one. Raises `TopicFenced` or `PersistenceFailed` if it cannot."""

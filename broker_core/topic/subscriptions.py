@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
@@ -25,17 +25,16 @@ class Subscriptions(Mapping[str, "Subscription"]):
         context: SubscriptionContext,
         lifecycle: Lifecycle,
         kind: type[Subscription],
-        deleted: Callable[[], None],
+        by_name: dict[str, Subscription],
     ) -> None:
-        """`kind` is the class of the topic's subscriptions. `deleted` is called after a deletion."""
+        """`kind` is the class of the topic's subscriptions; `by_name`, which other parts read, starts empty."""
         self._context = context
         self._name = context.topic.name
         self._log = context.topic.log
         self._limits = context.limits
         self._lifecycle = lifecycle
         self._kind = kind
-        self._deleted = deleted
-        self.by_name: dict[str, Subscription] = {}
+        self.by_name = by_name
         self.delivered = Rate(context.topic.clock)  # to deleted subscriptions; the others have their own
 
     def __getitem__(self, name: str) -> Subscription:
@@ -51,6 +50,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         try:
             return self.by_name[name]
         except KeyError:
+            self._lifecycle.check_open()
             raise SubscriptionNotFound(f"Subscription {name} not found for topic {self._name}") from None
 
     def consumers(self) -> Iterator[Consumer]:
@@ -109,11 +109,12 @@ class Subscriptions(Mapping[str, "Subscription"]):
         if subscription.consumers and not force:
             raise InUse("Subscription has active connected consumers")
         await subscription.close()
+        self._lifecycle.check_open()
         self.by_name.pop(name, None)
         self._remember_deliveries(subscription)
         await self._log.delete_cursor(name)
         self._context.replicated.changed()
-        self._deleted()
+        self._context.acknowledged()
 
     async def forget(self, subscription: Subscription) -> None:
         """A non-durable subscription lost its last consumer."""

@@ -33,6 +33,7 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
 from broker_core.topic.backlogs import Backlogs
+from broker_core.topic.calls import TopicCalls
 from broker_core.topic.housekeeping import Housekeeping
 from broker_core.topic.last_message import last_message
 from broker_core.topic.migration import TopicMigration
@@ -71,6 +72,7 @@ class Topic:
         self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
         self.writes = Writes(services.clock, services.publish_latency)
         self.lifecycle = Lifecycle(name, ledger)
+        self._calls = TopicCalls(self, self.lifecycle)
         self.special_entries = SpecialEntries(ledger, self.lifecycle, services.spawn)
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
         self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
@@ -94,38 +96,37 @@ class Topic:
         )
 
     def _add_parts(self, services: TopicServices) -> None:
-        """Each part gets the context and the calls it needs. No part knows the topic."""
-        context = self._context
-        self.admission = ProducerAdmission(self, self.limits, _epoch(self.ledger))
+        """Each part gets the context and the calls it needs. No part holds the topic."""
+        context, calls = self._context, self._calls
+        self.admission = ProducerAdmission(calls, self.limits, _epoch(self.ledger))
         self.producers = self.admission.by_name
-        self.deduplication = Deduplication(
-            context, services.deduplication, self.producers, self.publish, self.publishing_changed
-        )
+        self.deduplication = Deduplication(context, services.deduplication, self.producers, calls.publishing_changed)
+        self._taken = partial(_taken, self.published, self.producers)
         self.throttles = TopicThrottles(self.clock, self._in_force, services.rates, self._taken)
         self.publish_limit = self.throttles.publish_limit
         self.compaction = Compaction(
-            context, services.compacting, retain_null_key=services.retain_null_key, finished=self.acknowledged
+            context, services.compacting, retain_null_key=services.retain_null_key, finished=calls.acknowledged
         )
-        self.replicators = Replicators(context, services.replication, self.acknowledged)
+        self.replicators = Replicators(context, services.replication, calls.acknowledged)
         self.replicated_subscriptions = ReplicatedSubscriptions(
             context, services.replication, self._marker_calls(), self.replicators
         )
-        self.subscriptions = Subscriptions(
-            self._subscription_context(services), self.lifecycle, self.subscription_type, self.acknowledged
-        )
-        subscriptions = self.subscriptions.by_name
-        backlogs = self.backlogs = Backlogs(self.name, subscriptions, self.replicators.by_cursor)
-        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, backlogs)
+        subscriptions: dict[str, Subscription] = {}
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
         self.migration = TopicMigration(
             context,
-            lambda: services.moves_to(self.name),
-            self._store_phase,
+            partial(services.moves_to, self.name),
+            self.lifecycle.store_properties,
             self.producers,
             subscriptions,
             self.replicators,
         )
-        self.offloading = Offloading(context, services.tier, ended=self.acknowledged)
+        self.subscriptions = Subscriptions(
+            self._subscription_context(services), self.lifecycle, self.subscription_type, subscriptions
+        )
+        backlogs = self.backlogs = Backlogs(self.name, subscriptions, self.replicators.by_cursor)
+        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, backlogs)
+        self.offloading = Offloading(context, services.tier, ended=calls.acknowledged)
         self._housekeeping = Housekeeping(
             context,
             backlogs,
@@ -133,14 +134,19 @@ class Topic:
             self.offloading,
             compaction_seconds=services.limits.compaction_seconds,
         )
+        calls.followers = (
+            self._housekeeping.acknowledged,  # ledgers may be due for trimming
+            self.termination.tell_readers,  # a consumer may have reached the end
+            self.migration.acknowledged,
+        )
 
     def _marker_calls(self) -> MarkerCalls:
-        stored = self.ledger.messages
+        stored, taken, calls = self.ledger.messages, self._taken, self._calls
 
         def messages() -> int:
-            return stored + self._taken()[0]
+            return stored + taken()[0]
 
-        return MarkerCalls(self.publish, messages, self.special_entries.expect_markers, lambda: self.subscriptions)
+        return MarkerCalls(calls.publish, messages, self.special_entries.expect_markers, calls.subscriptions)
 
     def _subscription_context(self, services: TopicServices) -> SubscriptionContext:
         return SubscriptionContext(
@@ -151,11 +157,11 @@ class Topic:
             lifecycle=self.lifecycle,
             throttles=self.throttles,
             compaction=self.compaction,
-            last_entry=self.last_entry,
-            acknowledged=self.acknowledged,
-            flowed=self.flowed,
-            delivers=lambda: self.migration.delivers,
-            check_acknowledgeable=lambda: self.migration.check_acknowledgeable(),
+            last_entry=self._calls.last_entry,
+            acknowledged=self._calls.acknowledged,
+            flowed=self.termination.tell_readers,
+            delivers=self.migration.delivers,
+            check_acknowledgeable=self.migration.check_acknowledgeable,
             replicated=self.replicated_subscriptions,
         )
 
@@ -233,13 +239,7 @@ class Topic:
 
     async def store_epoch(self, epoch: int | None) -> None:
         """Stores the topic epoch (`publishing.access`); durable on return."""
-        self.lifecycle.check_open()
-        await self.ledger.store_properties({EPOCH_PROPERTY: str(epoch)})
-
-    async def _store_phase(self, changed: Mapping[str, str]) -> None:
-        """The topic may have been unloaded while the change waited for its turn."""
-        self.lifecycle.check_open()
-        await self.ledger.store_properties(changed)
+        await self.lifecycle.store_properties({EPOCH_PROPERTY: str(epoch)})
 
     def chunk_published(self) -> None:
         """A chunk is about to be published."""
@@ -344,26 +344,19 @@ class Topic:
                 producer.throttle.renewed()
         self.throttles.forget_subscriptions(self.subscriptions.by_name)
 
-    def _taken(self) -> tuple[int, int]:
-        """Messages and bytes published to the topic so far."""
-        rates = [self.published, *(producer.rate for producer in self.producers.values())]
-        return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)
-
-    def acknowledged(self) -> None:
-        """A cursor moved: ledgers may be due for trimming, and a consumer may have reached the end."""
-        self._housekeeping.acknowledged()
-        self.termination.tell_readers()
-        self.migration.acknowledged()
-
-    def flowed(self) -> None:
-        """A consumer is ready for messages; the topic may be at its end."""
-        self.termination.tell_readers()
-
     async def close(self, *, served_at: str = "") -> None:
         """Unloads the topic: tells clients to reconnect, and syncs everything acknowledged.
 
         `served_at` is the broker that serves the topic next, which saves clients a lookup; "" if unknown.
         """
+        try:
+            await self._close(served_at)
+        finally:  # no part holds the topic, or another part that holds it, from now on
+            self._calls.end()
+            self.ledger.on_confirmed = None
+            self.subscriptions.by_name.clear()
+
+    async def _close(self, served_at: str) -> None:
         self.lifecycle.close(served_at)
         self.admission.withdraw_all(self.lifecycle.unloading())
         for producer in list(self.producers.values()):
@@ -383,6 +376,12 @@ class Topic:
 
 def _limits(name: TopicName, in_force: PoliciesInForce, config: TopicConfig) -> TopicLimits:
     return TopicLimits(name, in_force, config.max_same_address_producers, config.max_same_address_consumers)
+
+
+def _taken(former: Rate, producers: Mapping[str, Producer]) -> tuple[int, int]:
+    """Messages and bytes published so far, by producers that have left and by those that are connected."""
+    rates = [former, *(producer.rate for producer in producers.values())]
+    return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)
 
 
 def _epoch(ledger: TopicLog) -> int | None:

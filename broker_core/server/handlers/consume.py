@@ -73,7 +73,7 @@ async def _check_here(session: Session, topic: Topic, command: pb.CommandSubscri
     if not migration.is_under_way:
         return
     if command.durable:
-        if not migration.delivers:
+        if not migration.delivers():
             await migration.settled()
         migration.check_consumable(command.subscription)
     elif not _knows_position(command):

@@ -21,6 +21,7 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe
 from tests.abuse.attackers import Requests
+from tests.collector import collector_off
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer
@@ -81,16 +82,14 @@ def sends_what_is_not_http(broker: EmbeddedBroker) -> None:
 
 
 @pytest.fixture
-def collector_off(broker: EmbeddedBroker) -> Iterator[None]:
+def counted_references(broker: EmbeddedBroker) -> Iterator[None]:
     with contextlib.closing(Requests(broker.http_url)) as requests:
         requests.ask("PUT", REST_TOPIC)
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
+    with collector_off():
+        yield
 
 
-@pytest.mark.usefixtures("collector_off")
+@pytest.mark.usefixtures("counted_references")
 @pytest.mark.parametrize(
     "client",
     [

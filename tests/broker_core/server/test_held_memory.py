@@ -1,6 +1,5 @@
 """What a client made the broker hold is free when the client is gone, without waiting for the garbage collector."""
 
-import gc
 import tracemalloc
 import urllib.request
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from tests.collector import collector_off
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.raw_publishing import send
@@ -20,12 +20,10 @@ UNFINISHED = send(1, bytes(4 * MB))[: 3 * MB]
 def broker() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker() as broker:
         urllib.request.urlopen(f"{broker.http_url}/admin/v2/clusters").close()  # tracing would slow its imports down
-        gc.collect()
-        gc.disable()
-        tracemalloc.start()
-        yield broker
-        tracemalloc.stop()
-        gc.enable()
+        with collector_off():
+            tracemalloc.start()
+            yield broker
+            tracemalloc.stop()
 
 
 def traced() -> int:

@@ -12,6 +12,7 @@ from broker_core.storage import space
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError
 from broker_core.storage.position import Position
+from broker_core.storage.retention import Retention
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of, until
 
@@ -258,4 +259,25 @@ async def test_a_deleted_log_stores_no_properties_so_that_checkpoints_go_on(tmp_
     with pytest.raises(Closed):
         await ledger.store_properties({"phase": "moved"})
     await engine.checkpoint()
+    await engine.close()
+
+
+async def test_a_closed_log_neither_trims_nor_changes_its_cursors(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    await ledger.open_cursor("s")
+    await append(ledger, run_of(b"not acknowledged"))
+    await ledger.roll()
+    await ledger.close()
+    for change in (
+        ledger.trim(Retention(), now_ms=1 << 50),
+        ledger.delete_cursor("s"),
+        ledger.set_cursor_properties("s", {"owner": "late"}),
+    ):
+        with pytest.raises(Closed):
+            await change
+    engine = await reopened(engine, tmp_path)
+    ledger = await engine.open_ledger("t")
+    assert await contents(ledger) == [b"not acknowledged"]
+    assert ledger.cursors["s"].properties == {}
     await engine.close()

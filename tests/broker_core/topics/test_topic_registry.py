@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import LimitReached, NamespaceFull, TopicNotFound
+from broker_core.errors import LimitReached, NamespaceFull, TopicFenced, TopicNotFound
 from broker_core.names import TopicName, parse_topic
 from broker_core.schema.compatibility import Strategy
 from broker_core.schema.schema_data import SchemaData
@@ -202,3 +202,11 @@ async def test_retention_by_time_of_a_partitioned_topic_loads_its_partitions(bro
     assert not broker.topics.loaded
     await broker.tenancy.topic_policies.set(NAME, ttl_seconds=60)
     await asyncio.to_thread(wait_until, lambda: len(broker.topics.loaded) == 2, 30)
+
+
+async def test_a_request_that_comes_too_late_for_an_unloaded_topic_is_told_to_try_again(broker: Broker) -> None:
+    topic = await broker.topics.get(NAME, create=True)
+    await topic.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
+    await broker.topics.unload(NAME)
+    with pytest.raises(TopicFenced, match="try again"):
+        topic.subscriptions.find("s")

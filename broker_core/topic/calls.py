@@ -1,0 +1,90 @@
+"""The calls that the parts of a topic make to it.
+
+The parts hold this object instead of their topic. `Topic.close` ends it, so that a topic and its parts do not hold each
+other after the topic's life, and are freed without the garbage collector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from broker_core.storage.block import EntryRun
+    from broker_core.storage.errors import StorageError
+    from broker_core.storage.position import Position
+    from broker_core.topic.state import Lifecycle
+    from broker_core.topic.subscriptions import Subscriptions
+
+
+class CalledTopic(Protocol):
+    """A topic as its parts call it."""
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """The subscriptions by name."""
+
+    def publish(self, run: EntryRun, done: Callable[[Position | None, StorageError | None], None]) -> None:
+        """Appends a run of messages, or raises a `BrokerError`."""
+
+    def publishing_changed(self) -> None:
+        """What a publish has to check may have changed."""
+
+    def check_publishable(self) -> None:
+        """Raises a `BrokerError` if no producer may join now."""
+
+    async def store_epoch(self, epoch: int | None) -> None:
+        """Stores the topic epoch; durable on return."""
+
+    def producer_joined(self, name: str) -> None:
+        """A producer of that name may now publish."""
+
+    async def last_entry(self, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes."""
+
+
+class TopicCalls:
+    """Once ended, a call raises `TopicFenced`, unless it only reports something."""
+
+    __slots__ = ("_lifecycle", "_topic", "followers")
+
+    def __init__(self, topic: CalledTopic, lifecycle: Lifecycle) -> None:
+        self._topic: CalledTopic | None = topic
+        self._lifecycle = lifecycle
+        self.followers: tuple[Callable[[], None], ...] = ()  # called when a cursor has moved
+
+    def end(self) -> None:
+        self._topic = None
+        self.followers = ()
+
+    def acknowledged(self) -> None:
+        """A cursor moved. Hot path: called once per acknowledgment."""
+        for follow in self.followers:
+            follow()
+
+    def publishing_changed(self) -> None:
+        if self._topic is not None:
+            self._topic.publishing_changed()
+
+    def publish(self, run: EntryRun, done: Callable[[Position | None, StorageError | None], None]) -> None:
+        self._open_topic().publish(run, done)
+
+    def subscriptions(self) -> Subscriptions:
+        return self._open_topic().subscriptions
+
+    def check_publishable(self) -> None:
+        self._open_topic().check_publishable()
+
+    async def store_epoch(self, epoch: int | None) -> None:
+        await self._open_topic().store_epoch(epoch)
+
+    def producer_joined(self, name: str) -> None:
+        self._open_topic().producer_joined(name)
+
+    async def last_entry(self, compacted: bool) -> tuple[Position, bytes | None]:
+        return await self._open_topic().last_entry(compacted)
+
+    def _open_topic(self) -> CalledTopic:
+        if self._topic is None:
+            raise self._lifecycle.unloading()
+        return self._topic
