@@ -29,7 +29,7 @@ test: $(READY) ## run the test suite (ARGS='tests/wire -k frame' for a part)
 	@mkdir -p build
 	@$(PY) -m pytest -n 2 --dist loadfile --junitxml $(RESULTS) $(ARGS)
 
-test-clients: $(READY) ## run the tests with Java, Go, and Node clients (needs mvn, java, go, node, npm; ARGS='--only go')
+test-clients: $(READY) ## run the tests with Java, Go, Node, and Python clients (needs mvn, java, go, node, npm; ARGS='--only go')
 	@$(PY) -m tests.clients.run $(ARGS)
 
 ready: $(READY) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)
@@ -106,8 +106,9 @@ replication-kills: $(READY) ## kill -9 clusters that replicate, and cut and slow
 
 .PHONY: replication-volume replication-latency
 replication-volume: N = 1000000
-replication-volume: $(READY) ## replicate messages of all kinds in a ring of three clusters, and compare (N=1000000)
-	@REPLICATION_MESSAGES=$(N) $(PY) -m pytest -q -s tests/broker_core/replication/test_volume.py $(ARGS)
+replication-volume: VOLUME = $(if $(REAL),tests/real_pulsar/test_replication_volume.py,tests/broker_core/replication/test_volume.py)
+replication-volume: $(READY) ## replicate messages of all kinds in a ring of three clusters, and compare (N=1000000; REAL=1: with Apache Pulsar)
+	@REPLICATION_MESSAGES=$(N) $(PY) -m pytest -q -s $(VOLUME) $(ARGS)
 
 replication-latency: $(READY) ## compare the latency of publishing while another cluster is away (N=100000)
 	@REPLICATION_PUBLISHES=$(N) $(PY) -m pytest -q -s tests/broker_core/replication/test_latency.py $(ARGS)
