@@ -41,6 +41,7 @@ STANDING = (
     "offload",
     "state",
     "proxy",
+    "proxy-crowd",
     "secured",
 )
 

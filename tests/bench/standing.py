@@ -19,6 +19,7 @@ from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.offload import offload
 from tests.bench.proxy import proxy
+from tests.bench.proxy_crowd import proxy_crowd
 from tests.bench.rest import IDLE_SECONDS, rest
 from tests.bench.secured import secured
 from tests.bench.seek import seek
@@ -151,5 +152,6 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "offload": offload,
     "state": declared_state,
     "proxy": proxy,
+    "proxy-crowd": proxy_crowd,
     "secured": secured,
 }
