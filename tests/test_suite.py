@@ -16,6 +16,7 @@ SLEEPS = {
     "tests/abuse/run.py": "samples memory and stalls for a given time",
     "tests/bench/bounds.py": "measures the CPU time of a second",
     "tests/bench/load.py": "paces the load",
+    "tests/bench/proxy_clients.py": "paces the load",
     "tests/bench/rest.py": "measures a broker that has nothing to do",
     "tests/bench/throttled_broker.py": "a slow disk",
     "tests/broker_core/dispatch/test_failover.py": "a slow journal",

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.clients import run
-from tests.clients.tool_chains import FAILED, PASSED, SKIPPED, Go, Node, Outcome, ToolChain, merged
+from tests.clients.catalogue import source_files
+from tests.clients.compatibility_table import run_names
+from tests.clients.differences import DIFFERENCES, DIFFERENT, Run, judged
+from tests.clients.tool_chains import FAILED, PASSED, SKIPPED, Go, Node, Outcome, Python, ToolChain, merged
 
 
 def read(chain: ToolChain, tmp_path: Path, printed: str) -> list[Outcome]:
@@ -57,3 +60,42 @@ def test_a_parameterized_test_passes_when_all_cases_do(tmp_path: Path) -> None:
     events = [{"Action": "pass", "Test": "TestA/one"}, {"Action": "fail", "Test": "TestA/two"}]
     printed = "".join(f"{json.dumps(event)}\n" for event in events)
     assert [(each.test, each.result) for each in read(Go(), tmp_path, printed)] == [("TestA", FAILED)]
+
+
+KNOWN = ("Java", "BatchIndexAckTest.aPartlyAcknowledgedBatchSurvivesAnUnload")
+REAL = Run(real=True, proxied=True, secured=False)
+
+
+def judge(result: str, run: Run) -> str:
+    (outcome,) = judged([Outcome(*KNOWN, result)], run)
+    return outcome.result
+
+
+def test_a_declared_failure_in_front_of_apache_pulsar_is_a_difference() -> None:
+    assert judge(FAILED, REAL) == DIFFERENT
+
+
+def test_a_declared_failure_in_front_of_this_broker_is_a_failure() -> None:
+    assert judge(FAILED, Run(real=False, proxied=True, secured=False)) == FAILED
+
+
+def test_a_declared_failure_that_passes_is_a_failure() -> None:
+    assert judge(PASSED, REAL) == FAILED
+
+
+def test_every_declared_test_exists() -> None:
+    known = {(file.client, test) for file in source_files() for test in run_names(file)}
+    assert {test for one in DIFFERENCES for test in one.tests} <= known
+
+
+def test_results_of_python_have_names_and_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = tmp_path / "python.xml"
+    report.write_text(
+        '<testsuite><testcase classname="tests.clients.test_seek" name="test_a[x]"/>'
+        '<testcase classname="tests.clients.test_seek" name="test_b"><failure message="why"/></testcase></testsuite>'
+    )
+    monkeypatch.setattr(Python, "report", report)
+    assert read(Python(), tmp_path, "") == [
+        Outcome("Python", "test_seek.test_a", PASSED),
+        Outcome("Python", "test_seek.test_b", FAILED, "why"),
+    ]

@@ -1,4 +1,4 @@
-"""The tool chains of the other languages. Each runs its tests against a broker and reports the outcome of every test.
+"""The tool chains of all languages. Each runs its tests against a broker and reports the outcome of every test.
 
 A parameterized test counts as one and passes if all its cases do.
 """
@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -173,7 +174,32 @@ class Go(ToolChain):
                 yield Outcome(self.client, test, results[event["Action"]], printed.get(test, ""))
 
 
-TOOL_CHAINS: tuple[ToolChain, ...] = (Java(), Go(), Node())
+class Python(ToolChain):
+    """The tests that need only a client and a topic. The others start brokers with settings of their own."""
+
+    client = "Python"
+    programs = ()
+    report = BUILD / "python.xml"
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.report.unlink(missing_ok=True)
+
+    @property
+    def directory(self) -> Path:
+        return HERE.parent.parent
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "pytest", "-q", f"--junitxml={self.report}", str(HERE)]
+
+    def outcomes(self, log: Path) -> Iterator[Outcome]:
+        if self.report.exists():
+            for case in ElementTree.parse(self.report).iter("testcase"):
+                module = case.get("classname", "").rpartition(".")[2]
+                yield junit_outcome(self.client, f"{module}.{case.get('name', '').partition('[')[0]}", case)
+
+
+TOOL_CHAINS: tuple[ToolChain, ...] = (Java(), Go(), Node(), Python())
 
 
 def junit_outcome(client: str, test: str, case: ElementTree.Element) -> Outcome:

@@ -197,7 +197,7 @@ def has_all(cluster: Cluster, entries_wanted: int) -> Callable[[], bool]:
 
 
 def replicated(clusters: list[Cluster], count: int) -> int:
-    """Publishes so many messages, replicates them, and returns their number, which is a little smaller."""
+    """Publishes and replicates about `count` messages; returns how many."""
     sent, own, began = 0, 0, time.monotonic()
     for one in clusters:
         before = stored_in(one)
