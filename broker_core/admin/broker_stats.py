@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.brokers import broker_id
@@ -17,6 +17,7 @@ from broker_core.rates.turns import in_turns
 from broker_core.security.operations import SUPER_USER
 from broker_core.stats.broker_load import BrokerLoad, measured
 from broker_core.stats.metrics import blocks_of
+from broker_core.stats.topic_metrics import labels_in
 from broker_core.stats.topic_stats import topic_stats
 
 if TYPE_CHECKING:
@@ -48,16 +49,12 @@ async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
     found: dict[str, dict[str, float]] = {}
-    async for labels, names, values in blocks_of(call.broker):
-        found.setdefault(labels, {}).update(zip(names, values, strict=True))
-    return [{"metrics": values, "dimensions": dict(_labels(labels))} for labels, values in found.items()]
-
-
-def _labels(text: str) -> Iterator[tuple[str, str]]:
-    for pair in text.split('",'):
-        name, _, value = pair.partition('="')
-        if name:
-            yield name, value.removesuffix('"')
+    async for blocks in blocks_of(call.broker):
+        for labels, names, values in blocks:
+            found.setdefault(labels, {}).update(zip(names, values, strict=True))
+    return [
+        {"metrics": values, "dimensions": dict(labels_in(labels))} async for labels, values in in_turns(found.items())
+    ]
 
 
 async def mbeans(call: Call) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ class ChunkRoutes:
     @property
     def waiting(self) -> int:
         """Chunks that are held."""
-        return sum(map(len, self._held.values()))
+        return sum(map(len, self._held.values())) if self._held else 0
 
     @property
     def waited_for(self) -> list[Consumer]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.delayed.tracker import DelayedTracker
 from broker_core.dispatch.dispatcher import Dispatcher
-from broker_core.dispatch.facts import HeldBack
+from broker_core.dispatch.facts import NOTHING_HELD, HeldBack
 from broker_core.dispatch.redelivery import EntryId, RedeliveryCounts
 from broker_core.dispatch.unacked_limits import UnackedLimits
 
@@ -156,6 +156,7 @@ class IndividualDispatcher(Dispatcher):
             self.unacked.report(self.consumers)
 
     def held_back(self) -> HeldBack:
-        delays = self.delays
-        delayed = (0, 0) if delays is None else (delays.count, delays.memory)
-        return HeldBack(self.waiting, self.unacked.blocked, *delayed)
+        delays, waiting, blocked = self.delays, self.waiting, self.unacked.blocked
+        if delays is None:
+            return HeldBack(waiting, blocked) if waiting or blocked else NOTHING_HELD
+        return HeldBack(waiting, blocked, delays.count, delays.memory)

@@ -92,9 +92,14 @@ class Turns:
     def __init__(self) -> None:
         self._ends = time.perf_counter() + TURN_SECONDS
 
+    @property
+    def over(self) -> bool:
+        """Whether it is time for others."""
+        return time.perf_counter() >= self._ends
+
     async def pause(self) -> None:
         """If it is time for others."""
-        if time.perf_counter() >= self._ends:
+        if self.over:
             await turnstile().wait()
             self._ends = time.perf_counter() + TURN_SECONDS
 

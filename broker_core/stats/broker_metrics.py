@@ -55,12 +55,13 @@ class Totals:
     def __init__(self) -> None:
         self.topics = 0
         self.received = {False: 0.0, True: 0.0}  # bytes, of users' and of system topics
-        self.sent = 0.0
+        self.sent = 0.0  # bytes, to the consumers of all subscriptions
         self._sums: Values = (0,) * len(TOPIC)
 
-    def add(self, values: Values, *, is_system: bool) -> None:
+    def add(self, values: Values, sent: int, *, is_system: bool) -> None:
         self.topics += 1
         self.received[is_system] += values[_RECEIVED]
+        self.sent += sent
         self._sums = list(map(add, self._sums, values))
 
     def of(self, metric: str) -> float:
@@ -72,7 +73,7 @@ _RECEIVED = TOPIC.index("pulsar_in_bytes_total")
 
 def of_broker(broker: Broker, cluster: str, totals: Totals) -> Iterator[Block]:
     for metric, labels, value in _samples(broker, cluster, totals):
-        yield Block(labels, (metric,), (value,))
+        yield labels, (metric,), (value,)
 
 
 def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:

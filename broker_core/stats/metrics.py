@@ -16,12 +16,14 @@ from broker_core.stats.broker_metrics import COUNTERS, SUMMARIES, Totals, of_bro
 from broker_core.stats.metric_lines import MetricLines
 from broker_core.stats.replicator_stats import replication_stats
 from broker_core.stats.topic_metrics import (
+    COMPACTION,
     CONSUMER,
     PRODUCER,
     REPLICATION,
     SUBSCRIPTION,
     SUMMED,
     TOPIC,
+    WRITES,
     Block,
     TopicReading,
     escaped,
@@ -29,8 +31,8 @@ from broker_core.stats.topic_metrics import (
     of_consumer,
     of_producer,
     of_replicator,
+    of_throttled,
     of_writes,
-    throttled,
 )
 from broker_core.tenancy.system_topics import is_system_topic
 
@@ -42,59 +44,66 @@ if TYPE_CHECKING:
 
 async def prometheus_text(broker: Broker) -> LongText:
     lines = MetricLines(_head)
-    async for block in blocks_of(broker):
-        if lines.add(block):
-            await lines.write(block.metrics)
+    async for blocks in blocks_of(broker):
+        for block in blocks:
+            if lines.add(block):
+                await lines.write(block[1])
     return await lines.text()
 
 
-async def blocks_of(broker: Broker) -> AsyncIterator[Block]:
-    """Every sample; the event loop has its turn in between."""
+async def blocks_of(broker: Broker) -> AsyncIterator[list[Block]]:
+    """Every sample; those of one turn together, and the event loop has its turn in between."""
     cluster = f'cluster="{escaped(broker.config.server.cluster_name)}"'
-    totals, turns = Totals(), Turns()
+    shows, totals, turns = broker.config.metrics, Totals(), Turns()
     namespaces: dict[tuple[str, str], _OfNamespace] = {}
-    for topic in list(broker.topics.loaded.values()):
-        place = topic.name.tenant, topic.name.namespace_local
+    found: list[Block] = []
+    for full_name, topic in list(broker.topics.loaded.items()):
+        name = topic.name
+        place = name.tenant, name.namespace_local
         namespace = namespaces.get(place)
         if namespace is None:
-            namespace = namespaces[place] = _OfNamespace(f'{cluster},namespace="{topic.name.namespace}"')
+            namespace = namespaces[place] = _OfNamespace(f'{cluster},namespace="{name.namespace}"')
         namespace.topics += 1
-        labels = f'{namespace.labels},topic="{escaped(str(topic.name))}"'
+        labels = f'{namespace.labels},topic="{escaped(full_name)}"'
         if topic.replicators.by_cursor and broker.config.replication.metrics:
             for other, one in (await replication_stats(topic)).items():
-                yield Block(f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(one))
-        for block in _of_topic(labels, topic, broker.config.metrics):
-            await turns.pause()
-            if block.metrics is TOPIC:
-                totals.add(block.values, is_system=is_system_topic(topic.name))
-            if broker.config.metrics.topics:
-                yield block
+                found.append((f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(one)))
+        for block in _of_topic(labels, topic, totals, shows):
+            if shows.topics:
+                found.append(block)
             else:
                 namespace.add(block)
-    for namespace in namespaces.values():
-        yield namespace.block()
-    for block in of_broker(broker, cluster, totals):
-        yield block
+            if turns.over:
+                yield found
+                found = []
+                await turns.pause()
+    yield found
+    yield [namespace.block() for namespace in namespaces.values()]
+    yield list(of_broker(broker, cluster, totals))
 
 
-def _of_topic(labels: str, topic: Topic, shows: MetricsConfig) -> Iterator[Block]:
+def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -> Iterator[Block]:
     """The samples of a topic and of what belongs to it. Others may run in between."""
     reading = TopicReading(topic)
-    for one in list(topic.subscriptions.values()):
+    for one in list(topic.subscriptions.by_name.values()):
         own = f'{labels},subscription="{escaped(one.name)}"'
-        yield Block(own, SUBSCRIPTION, reading.subscription(one))
-        yield from throttled(own, one.delivery.dispatcher.throttled)
+        yield own, SUBSCRIPTION, reading.subscription(one)
+        if throttled := one.delivery.dispatcher.throttled:
+            yield from of_throttled(own, throttled)
         for consumer in list(one.consumers) if shows.consumers else ():
-            yield Block(f'{own},consumer_name="{escaped(consumer.name)}"', CONSUMER, of_consumer(consumer))
-    if topic.compaction.cursor is not None:
-        own = f'{labels},subscription="{escaped(topic.compaction.cursor.name)}"'
-        yield Block(own, SUBSCRIPTION, reading.compaction(topic.compaction.cursor))
-    yield Block(labels, TOPIC, reading.values())
-    yield from of_compaction(labels, topic.compaction)
-    yield from of_writes(labels, topic)
+            yield f'{own},consumer_name="{escaped(consumer.name)}"', CONSUMER, of_consumer(consumer)
+    if (cursor := topic.compaction.cursor) is not None:
+        yield f'{labels},subscription="{escaped(cursor.name)}"', SUBSCRIPTION, reading.compaction(cursor)
+    values = reading.values()
+    totals.add(values, reading.bytes_sent, is_system=is_system_topic(topic.name))
+    yield labels, TOPIC, values
+    if compacted := of_compaction(topic.compaction):
+        yield labels, COMPACTION, compacted
+    if writes := of_writes(topic):
+        yield labels, WRITES, writes
     for producer in topic.admission.users if shows.producers else ():
         own = f'{labels},producer_name="{escaped(producer.name)}",producer_id="{producer.producer_id}"'
-        yield Block(own, PRODUCER, of_producer(producer))
+        yield own, PRODUCER, of_producer(producer)
 
 
 class _OfNamespace:
@@ -106,12 +115,12 @@ class _OfNamespace:
         self._sums: dict[str, float] = {}
 
     def add(self, block: Block) -> None:
-        for metric, value in zip(block.metrics, block.values, strict=True):
+        for metric, value in zip(*block[1:], strict=True):
             if metric in SUMMED:
                 self._sums[metric] = self._sums.get(metric, 0) + value
 
     def block(self) -> Block:
-        return Block(self.labels, ("pulsar_topics_count", *self._sums), (self.topics, *self._sums.values()))
+        return self.labels, ("pulsar_topics_count", *self._sums), (self.topics, *self._sums.values())
 
 
 def _head(metric: str) -> str:

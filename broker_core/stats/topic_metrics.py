@@ -6,10 +6,11 @@ thousands of topics. `tests/admin/test_metrics.py` compares the two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from broker_core.rates.traffic import Traffic
+from broker_core.rates.traffic import summed
 from broker_core.stats.replicator_stats import ReplicatorStats
 from broker_core.stats.subscription_stats import ConsumerStats
 from broker_core.stats.topic_stats import PublisherStats, quota_limits
@@ -27,12 +28,9 @@ Metrics = tuple[str, ...]
 Values = Sequence[float]
 
 
-class Block(NamedTuple):
-    """Samples that have the same labels: a value for each metric."""
-
-    labels: str
-    metrics: Metrics
-    values: Values
+Block = tuple[str, Metrics, Values]
+"""Samples that have the same labels: the labels, and a value for each metric. A plain tuple, because a scrape makes
+tens of thousands."""
 
 
 def _metrics(prefix: str, names: str) -> Metrics:
@@ -91,24 +89,26 @@ class TopicReading:
 
     __slots__ = (
         "_backlog_bytes",
+        "_byte_rate",
         "_consumers",
         "_delayed_index_bytes",
         "_entries",
-        "_outgoing",
+        "_message_rate",
         "_subscriptions",
         "_topic",
+        "bytes_sent",
     )
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
         self._subscriptions = self._consumers = self._entries = self._backlog_bytes = self._delayed_index_bytes = 0
-        self._outgoing = Traffic.of([topic.subscriptions.delivered])
+        _, self.bytes_sent, self._message_rate, self._byte_rate = summed([topic.subscriptions.delivered])
         for replicator in topic.replicators.by_cursor.values():
             self._backlog_bytes = max(self._backlog_bytes, replicator.cursor.backlog_bytes)
 
     def subscription(self, one: Subscription) -> Values:
         """In the order of `SUBSCRIPTION`."""
-        delivery = one.delivery
+        delivery, expired = one.delivery, one.expired
         held, consumers, rates = (
             delivery.dispatcher.held_back(),
             delivery.dispatcher.consumers,
@@ -119,37 +119,43 @@ class TopicReading:
         for each in consumers:
             rates.append(each.rate)
             unacked += each.pending.messages
-            redelivered += each.redeliveries.per_second()[0]
-            acked += each.acks.per_second()[0]
-            consumed_ms = max(consumed_ms, each.last_consumed_ms)
-            flow_ms = max(flow_ms, each.last_flow_ms)
-        traffic, expired = Traffic.of(rates), one.expired
+            if each.redeliveries.messages:
+                redelivered += each.redeliveries.per_second()[0]
+            if each.acks.messages:
+                acked += each.acks.per_second()[0]
+            if each.last_consumed_ms > consumed_ms:
+                consumed_ms = each.last_consumed_ms
+            if each.last_flow_ms > flow_ms:
+                flow_ms = each.last_flow_ms
+        messages, size, message_rate, byte_rate = summed(rates)
         entries = self._add(one.cursor)
         self._consumers += len(consumers)
         self._delayed_index_bytes += held.delayed_index_bytes
-        self._outgoing += traffic
+        self.bytes_sent += size
+        self._message_rate += message_rate
+        self._byte_rate += byte_rate
         return (
             entries,
-            max(0, entries - held.delayed),
+            max(0, entries - held.delayed) if held.delayed else entries,
             held.delayed,
             held.delayed_index_bytes,
             unacked,
             held.blocked,
             held.in_replay,
             len(consumers),
-            traffic.message_rate,
-            traffic.byte_rate,
+            message_rate,
+            byte_rate,
             redelivered,
             acked,
-            expired.per_second()[0],
+            expired.per_second()[0] if expired.messages else 0,
             expired.messages,
             one.last_expired_ms,
             one.last_acked_ms,
             consumed_ms,
             flow_ms,
             one.last_advanced_ms,
-            traffic.messages,
-            traffic.bytes,
+            messages,
+            size,
         )
 
     def compaction(self, cursor: ManagedCursor) -> Values:
@@ -158,29 +164,36 @@ class TopicReading:
         return (entries, entries, *(0,) * (len(SUBSCRIPTION) - 2))
 
     def _add(self, cursor: ManagedCursor) -> int:
-        entries = cursor.backlog_entries
+        if cursor.durable:
+            entries, size = cursor.backlog_entries_and_bytes()
+            if size > self._backlog_bytes:
+                self._backlog_bytes = size
+        else:
+            entries = cursor.backlog_entries
         self._subscriptions += 1
         self._entries += entries
-        if cursor.durable:
-            self._backlog_bytes = max(self._backlog_bytes, cursor.backlog_bytes)
         return entries
 
     def values(self) -> Values:
         """In the order of `TOPIC`."""
-        topic, outgoing = self._topic, self._outgoing
-        incoming = Traffic.of([topic.published, *[each.rate for each in topic.producers.values()]])
+        topic = self._topic
+        users, rates = 0, [topic.published]
+        for producer in topic.producers.values():
+            users += not producer.is_replicator
+            rates.append(producer.rate)
+        messages, received, message_rate, byte_rate = summed(rates)
         size = topic.ledger.size
         return (
             self._subscriptions,
-            len(topic.admission.users),
+            users,
             self._consumers,
-            incoming.message_rate,
-            outgoing.message_rate,
-            incoming.byte_rate,
-            outgoing.byte_rate,
-            incoming.average_size,
-            incoming.messages,
-            incoming.bytes,
+            message_rate,
+            self._message_rate,
+            byte_rate,
+            self._byte_rate,
+            byte_rate / message_rate if message_rate else 0,
+            messages,
+            received,
             size,
             size,
             topic.offloading.offloaded_bytes,
@@ -192,22 +205,23 @@ class TopicReading:
         )
 
 
-def of_compaction(labels: str, compaction: Compaction) -> Iterator[Block]:
-    """Nothing for a topic that was never compacted."""
+def of_compaction(compaction: Compaction) -> Values | None:
+    """None for a topic that was never compacted."""
     if compaction.last_success_ms or compaction.last_failure_ms:
-        yield Block(labels, COMPACTION, (compaction.last_removed, compaction.last_duration_ms))
+        return compaction.last_removed, compaction.last_duration_ms
+    return None
 
 
-def of_writes(labels: str, topic: Topic) -> Iterator[Block]:
-    """Nothing for a topic to which nothing was written lately. As in Pulsar, a bucket does not contain the lower ones,
+def of_writes(topic: Topic) -> Values | None:
+    """None for a topic to which nothing was written lately. As in Pulsar, a bucket does not contain the lower ones,
     and the sum of the latency is in microseconds.
     """
     stats = WriteStats.of(topic.writes) if topic.name.is_persistent else None
     if stats is None:
-        return
+        return None
     latency = (*stats.latency_counts, sum(stats.latency_counts), stats.latency_ms * 1000)
     sizes = (*stats.size_counts, sum(stats.size_counts), stats.entry_bytes)
-    yield Block(labels, WRITES, (stats.entry_rate, *latency, *sizes))
+    return stats.entry_rate, *latency, *sizes
 
 
 def of_replicator(stats: ReplicatorStats) -> Values:
@@ -224,16 +238,14 @@ def of_replicator(stats: ReplicatorStats) -> Values:
     )
 
 
-def throttled(labels: str, events: Mapping[str, int]) -> Iterator[Block]:
-    """How many times a rate left nothing to dispatch; nothing for subscriptions without a rate."""
-    if not events:
-        return
+def of_throttled(labels: str, events: Mapping[str, int]) -> Iterator[Block]:
+    """How many times a rate left nothing to dispatch."""
     for what, metric in (("Msg", "msg"), ("Bytes", "bytes")):
         for level, reason in _REASONS.items():
             count = events.get(f"dispatchThrottled{what}EventsBy{level}Limit")
             if count is not None:
                 name = f"pulsar_subscription_dispatch_throttled_{metric}_events"
-                yield Block(f'{labels},reason="{reason}"', (name,), (count,))
+                yield f'{labels},reason="{reason}"', (name,), (count,)
 
 
 def of_consumer(consumer: Consumer) -> Values:
@@ -257,3 +269,18 @@ def of_producer(producer: Producer) -> Values:
 def escaped(value: str) -> str:
     """A label value, quoted for Prometheus' text format."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def labels_in(text: str) -> Iterator[tuple[str, str]]:
+    """The names of labels and their values, which were `escaped`."""
+    for label in _LABEL.finditer(text):
+        name, value = label.groups()
+        yield name, _ESCAPE.sub(_unescaped, value)
+
+
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(r"\\(.)")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "\n" if found[1] == "n" else found[1]

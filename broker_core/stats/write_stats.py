@@ -24,7 +24,6 @@ class WriteStats:
     def of(cls, writes: Writes) -> WriteStats | None:
         """None if nothing was written lately."""
         writes.count_noted()
-        latency, sizes = writes.latency_ms.recent(), writes.entry_bytes.recent()
-        if latency is None or sizes is None:
+        if (latency := writes.latency_ms.recent()) is None or (sizes := writes.entry_bytes.recent()) is None:
             return None
         return cls(writes.entries.per_second()[0], *latency, *sizes)

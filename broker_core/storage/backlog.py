@@ -43,6 +43,18 @@ class Backlog:
             exact = exact and all(batch.messages for _, _, batch in self._info.batches)
         return max(messages, self.entries(front)), max(0, size), exact
 
+    def entries_and_bytes(self, front: Position) -> tuple[int, int, bool]:
+        """As `entries`, and the bytes and exactness of `totals`."""
+        ids = self._ledgers.ids
+        if ids and front.ledger_id == ids[-1] and not self._info.windows:  # where most subscriptions are
+            last = self._ledgers.infos[front.ledger_id]
+            if front.entry_id >= last.entries:
+                return 0, 0, True
+            if not front.entry_id:
+                return last.entries, last.size, True
+        _, size, exact = self.totals(front)
+        return self.entries(front), size, exact
+
     def _acknowledged_in_batches(self, front: Position) -> int:
         batches = self._info.batches
         there = [i for i in batches.ledger_ids if i >= front.ledger_id and i in self._ledgers.infos]

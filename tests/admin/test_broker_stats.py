@@ -1,5 +1,7 @@
 """broker-stats: topics in four levels, the load report, and metrics as JSON."""
 
+from urllib.parse import quote
+
 from tests.admin.conftest import Admin
 
 FULL = "persistent://acme/shop/plain"
@@ -40,6 +42,13 @@ async def test_metrics_are_grouped_by_their_labels(shop: Admin) -> None:
     [of_topic] = [one for one in found if one["dimensions"].get("topic") == FULL]
     assert of_topic["dimensions"] == {"cluster": "standalone", "namespace": "acme/shop", "topic": FULL}
     assert of_topic["metrics"]["pulsar_storage_size"] > 0
+
+
+async def test_labels_of_metrics_are_the_names_as_they_are(shop: Admin) -> None:
+    name = 'a",b\\n="c'
+    await shop("PUT", f"persistent/acme/shop/plain/subscription/{quote(name, safe='')}")
+    found = (await shop("GET", "broker-stats/metrics")).json
+    assert name in [one["dimensions"].get("subscription") for one in found]
 
 
 async def test_the_process_is_shown_as_beans(admin: Admin) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.metrics import MetricsConfig
-from broker_core.stats.topic_metrics import Block, throttled
+from broker_core.stats.topic_metrics import of_throttled
 from broker_core.testing import EmbeddedBroker
 from tests.admin.conftest import PORT_ZERO, Admin, start
 
@@ -123,8 +123,8 @@ async def test_without_topics_the_sums_of_each_namespace_are_shown(shop_with: Ad
 
 
 def test_what_a_rate_held_back_is_shown_with_the_level_of_the_rate() -> None:
-    found = list(throttled("l", {"dispatchThrottledMsgEventsByTopicLimit": 3}))
-    assert found == [Block('l,reason="topic"', ("pulsar_subscription_dispatch_throttled_msg_events",), (3,))]
+    found = list(of_throttled("l", {"dispatchThrottledMsgEventsByTopicLimit": 3}))
+    assert found == [('l,reason="topic"', ("pulsar_subscription_dispatch_throttled_msg_events",), (3,))]
 
 
 def test_producers_and_consumers_are_shown_on_request() -> None:

@@ -1,4 +1,4 @@
-"""`/metrics` reads its values from the topics; they are those of the stats, which are read another way."""
+"""`/metrics` reads its values from the topics. They agree with the stats, which are read in another way."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -21,17 +21,21 @@ Samples = dict[str, float]
 class Found:
     """The stats of a topic, and its metrics by subscription ("" for those of the topic itself)."""
 
-    def __init__(self, stats: TopicStats, metrics: dict[str, Samples]) -> None:
-        self.stats, self.metrics = stats, metrics
+    def __init__(self, stats: TopicStats, metrics: dict[str, Samples], of_broker: Samples) -> None:
+        self.stats, self.metrics, self.of_broker = stats, metrics, of_broker
 
 
 async def read(broker: EmbeddedBroker) -> Found:
     found: dict[str, Samples] = {}
-    async for labels, metrics, values in blocks_of(broker.broker):
-        if TOPIC in labels:
-            subscription = labels.partition('subscription="')[2].rstrip('"')
-            found.setdefault(subscription, {}).update(zip(metrics, values, strict=True))
-    return Found(await topic_stats(broker.broker.topics.loaded[TOPIC]), found)
+    of_broker: Samples = {}
+    async for blocks in blocks_of(broker.broker):
+        for labels, metrics, values in blocks:
+            if TOPIC in labels:
+                subscription = labels.partition('subscription="')[2].rstrip('"')
+                found.setdefault(subscription, {}).update(zip(metrics, values, strict=True))
+            elif "topic=" not in labels:
+                of_broker.update(zip(metrics, values, strict=True))
+    return Found(await topic_stats(broker.broker.topics.loaded[TOPIC]), found, of_broker)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +102,10 @@ def test_the_metrics_of_a_subscription_are_those_of_its_stats(busy: Found, name:
     stats = busy.stats.subscriptions[name]
     totals = {"pulsar_out_messages_total": stats.traffic.messages, "pulsar_out_bytes_total": stats.traffic.bytes}
     assert busy.metrics[name] == {**agrees(of_subscription(stats), "pulsar_subscription_"), **totals}
+
+
+def test_the_broker_counts_the_bytes_that_it_sent(busy: Found) -> None:
+    assert busy.of_broker["pulsar_broker_out_bytes_total"] == busy.stats.outgoing.bytes > 0
 
 
 def of_subscription(stats: SubscriptionStats) -> Samples:

@@ -200,6 +200,7 @@ class Model(RuleBasedStateMachine):
         found = {Position(*p): batch.bits for *p, batch in self.cursor.open_batches if batch.acknowledged}
         assert found == {p: sum(1 << i for i in left) for p, left in self.parts.items()}
         assert self.cursor.backlog_bytes == sum(len(self.log[p][0]) for p in self.open)
+        assert self.cursor.backlog_entries_and_bytes() == (self.cursor.backlog_entries, self.cursor.backlog_bytes)
         assert self.cursor.oldest_unacknowledged() == min(self.open, default=None)
         for position in self.log:
             assert self.cursor.is_acknowledged(position) == (position not in self.open)
