@@ -43,13 +43,19 @@ class AckJournal:
         if self._timer is None and not self._closed:
             self._timer = self._loop.call_later(self._flush_seconds, self._flush)
 
+    def forget(self, cursor: ManagedCursor) -> None:
+        """It is deleted: what it still has to write is of no use."""
+        self._dirty.pop(cursor, None)
+        self._unmeasured.pop(cursor, None)
+
     def _flush(self) -> None:
         self._timer = None
         self._spawn(self._write_all(list(self._dirty.items())))
 
     async def _write_all(self, dirty: list[tuple[ManagedCursor, int]]) -> None:
         async for cursor, owner in in_short_turns(dirty):
-            self.write(owner, cursor)
+            if cursor in self._dirty:  # else it was written or deleted meanwhile
+                self.write(owner, cursor)
 
     async def written(self) -> None:
         """Writes all acknowledgments so far, and waits until they are durable."""
@@ -81,7 +87,7 @@ class AckJournal:
             async for cursor in in_short_turns(list(self._unmeasured)):
                 if not self._closed:
                     await self._measure_one(cursor)
-                del self._unmeasured[cursor]
+                self._unmeasured.pop(cursor, None)
 
     async def _measure_one(self, cursor: ManagedCursor) -> None:
         try:

@@ -95,12 +95,18 @@ class Catalog:
         self.changed.add(info.id)
 
     def ledger_changed(self, owner: int, ledger: LedgerInfo) -> None:
-        self.changed_ledgers[ledger.id] = ledger
-        self.owners[ledger.id] = owner
+        """A ledger that was removed stays removed, whatever still happens to it."""
+        info = self.infos.get(owner)
+        if info is not None and ledger.id in info.ledgers:
+            self.changed_ledgers[ledger.id] = ledger
+            self.owners[ledger.id] = owner
 
     def cursor_changed(self, owner: int, cursor: CursorInfo) -> None:
-        self.changed_cursors[cursor.id] = cursor
-        self.owners[cursor.id] = owner
+        """A cursor that was removed stays removed: acknowledgments may reach it later."""
+        info = self.infos.get(owner)
+        if info is not None and cursor.id in info.cursors:
+            self.changed_cursors[cursor.id] = cursor
+            self.owners[cursor.id] = owner
 
     def set_copy(self, owner: int, ledger: LedgerInfo, copy: OffloadedCopy | None) -> None:
         """A copy of another uuid, which this one replaces, is unwanted from now on."""

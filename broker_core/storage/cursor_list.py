@@ -62,7 +62,7 @@ class CursorList:
             try:
                 await self._create(info)
             except StorageError:
-                del self.by_name[name]
+                self.by_name.pop(name, None)
                 self._catalog.remove_cursor(self._info, info.id)
                 raise
         return cursor
@@ -112,7 +112,10 @@ class CursorList:
 
     async def delete(self, name: str) -> None:
         cursor = self.by_name.pop(name, None)
-        if cursor is not None and cursor.durable:
+        if cursor is None:
+            return
+        self._acks.forget(cursor)
+        if cursor.durable:
             self._catalog.remove_cursor(self._info, cursor.info.id)
             await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id))
 

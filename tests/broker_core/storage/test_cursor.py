@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
@@ -155,4 +157,24 @@ async def test_a_batch_with_unknown_size_is_done_when_no_existing_message_is_ope
     await cursor.measure()
     assert cursor.is_acknowledged(place)
     assert (cursor.backlog_entries, cursor.backlog_messages) == (1, 3)
+    await engine.close()
+
+
+@pytest.mark.parametrize("flushed", [False, True], ids=["unwritten", "being written"])
+async def test_a_deleted_cursor_stays_deleted_whatever_it_acknowledged_before(tmp_path: Path, flushed: bool) -> None:
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
+    first = await append(ledger, run_of(*[b"x"] * 10))
+    cursor = await ledger.open_cursor("gone", initial=EARLIEST)
+    await ledger.open_cursor("kept", initial=EARLIEST)
+    await engine.checkpoint()
+    cursor.acknowledge_up_to(first)
+    if flushed:
+        cursor.write_acks()
+    await ledger.delete_cursor("gone")
+    cursor.acknowledge_up_to(first._replace(entry_id=5))
+    cursor.write_acks()
+    await engine.close()
+    engine = await opened(tmp_path / "d")
+    assert list((await engine.open_ledger("t")).cursors) == ["kept"]
     await engine.close()
