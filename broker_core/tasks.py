@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
+Key = TypeVar("Key")
 
 Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
@@ -31,3 +33,16 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
     task = spawn(run())
     await asyncio.shield(task)
     return result.result()
+
+
+class OneAtATime(Generic[Key]):
+    """Changes of one thing follow one another: `async with turns.of(key)`.
+
+    A lock exists while a caller holds it or waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, key: Key) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())

@@ -18,14 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote_plus
-from weakref import WeakValueDictionary
 
 from broker_core.schema.bounds import DefinitionBounds, check_definition
 from broker_core.schema.compatibility import Strategy, check_compatible, check_readable
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import STRUCTURED, SchemaType
 from broker_core.schema.validation import validate
-from broker_core.tasks import to_the_end
+from broker_core.tasks import OneAtATime, to_the_end
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -75,7 +74,7 @@ class SchemaRegistry:
         self._steps_max = config.max_comparisons
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="schema")
         self._versions: dict[str, list[SchemaVersion]] = {}
-        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._changes: OneAtATime[str] = OneAtATime()
         for key, document in documents.list(SCHEMA).items():
             name, _, version = key.rpartition("/")
             self._versions.setdefault(name, []).append(_from_document(int(version), document))
@@ -156,7 +155,7 @@ class SchemaRegistry:
         return await to_the_end(self._spawn, self._add(name, schema, strategy))
 
     async def _add(self, name: str, schema: SchemaData, strategy: Strategy) -> int:
-        async with self._lock(name):
+        async with self._changes.of(name):
             versions = self._in_force(name)
             found = await self._computed(schema, _same_or_compatible, versions, schema, strategy, self._steps_max)
             return await self._append(name, schema) if found is None else found.version
@@ -164,13 +163,13 @@ class SchemaRegistry:
     async def delete(self, topic: TopicName) -> int:
         """Ends the topic's schema; returns the version that says so."""
         name = schema_id(topic)
-        async with self._lock(name):
+        async with self._changes.of(name):
             return await self._append(name, SchemaData(SchemaType.NONE), deleted=True)
 
     async def forget(self, topic: TopicName) -> None:
         """Deletes all versions, as if there had never been any."""
         name = schema_id(topic)
-        async with self._lock(name):
+        async with self._changes.of(name):
             while versions := self._versions.get(name):
                 await self._documents.delete(SCHEMA, f"{name}/{versions[-1].version}")
                 versions.pop()
@@ -183,10 +182,6 @@ class SchemaRegistry:
         await self._documents.put(SCHEMA, f"{name}/{version}", _to_document(stored))
         self._versions.setdefault(name, []).append(stored)
         return version
-
-    def _lock(self, name: str) -> asyncio.Lock:
-        """The topic's lock; it exists while a caller holds it or waits for it."""
-        return self._changing.setdefault(name, asyncio.Lock())
 
     def _in_force(self, name: str) -> list[SchemaVersion]:
         versions = self._versions.get(name, [])

@@ -1,7 +1,7 @@
 """Partitioned topics: the number of partitions in the metadata, and one topic `T-partition-N` for each partition.
 
 The metadata is created first and deleted last, so that a failed creation or deletion can be repeated. Partitions are
-topics of the registry, which deletes, unloads, and counts them.
+topics of the registry, which deletes, unloads, and counts them. Changes of one partitioned topic follow one another.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull
 from broker_core.rates.turns import in_turns, side_by_side
-from broker_core.tasks import to_the_end
+from broker_core.tasks import OneAtATime, to_the_end
 from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class PartitionedTopics:
         self._topics = topics
         self._tenancy = tenancy
         self._spawn = spawn
+        self._changes: OneAtATime[TopicName] = OneAtATime()
 
     def count(self, name: TopicName) -> int:
         return self._tenancy.partitioned.count(name)
@@ -43,16 +44,21 @@ class PartitionedTopics:
         wanted = auto_creation.partitions_of(name)
         if wanted:
             with contextlib.suppress(AlreadyExists):  # another client was first
-                await to_the_end(self._spawn, self._tenancy.partitioned.create(name, wanted))
+                await to_the_end(self._spawn, self._create_metadata(name, wanted))
         return self._tenancy.partitioned.count(name)
 
+    async def _create_metadata(self, name: TopicName, partitions: int) -> None:
+        async with self._changes.of(name):
+            with self._topics.claim(name):
+                await self._tenancy.partitioned.create(name, partitions)
+
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
-        if self._topics.exists(name):
-            raise AlreadyExists("This topic already exists")
-        self._tenancy.partitioned.check_count(partitions)
-        with self._room_for(name, range(partitions)):
-            await self._tenancy.partitioned.create(name, partitions, properties or {})
-            await self._create_partitions(name, 0, partitions)
+        async with self._changes.of(name):
+            with self._topics.claim(name):
+                self._tenancy.partitioned.check_count(partitions)
+                with self._room_for(name, range(partitions)):
+                    await self._tenancy.partitioned.create(name, partitions, properties or {})
+                    await self._create_partitions(name, 0, partitions)
 
     @contextlib.contextmanager
     def _room_for(self, name: TopicName, indexes: range) -> Iterator[None]:
@@ -66,6 +72,10 @@ class PartitionedTopics:
 
     async def update(self, name: TopicName, partitions: int) -> None:
         """Adds partitions. Each new one gets the subscriptions of the first, at its start."""
+        async with self._changes.of(name):
+            await self._update(name, partitions)
+
+    async def _update(self, name: TopicName, partitions: int) -> None:
         before = self._tenancy.partitioned.count(name)
         new = range(before, partitions) if before else range(0)
         if new:
@@ -78,7 +88,8 @@ class PartitionedTopics:
 
     async def create_missing(self, name: TopicName) -> None:
         """Creates missing partitions again, which were deleted one by one."""
-        await self._create_partitions(name, 0, self._tenancy.partitioned.count(name))
+        async with self._changes.of(name):
+            await self._create_partitions(name, 0, self._tenancy.partitioned.count(name))
 
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
         if not name.is_persistent:
@@ -109,29 +120,30 @@ class PartitionedTopics:
 
         Clients that reconnect in the meantime do not create partitions again.
         """
-        existing = await self.existing(name)
+        leaving = self._topics.auto_creation.leaving
+        async with self._changes.of(name):
+            leaving.add(name)
+            try:
+                await self._delete(name, force=force)
+            finally:
+                leaving.discard(name)
+
+    async def _delete(self, name: TopicName, *, force: bool) -> None:
+        existing = [part async for part in in_turns(self._parts(name)) if self._topics.is_taken(part)]
         if not force:
             async for part in in_turns(existing):
                 if str(part) in self._topics.loaded:
                     check_unused(self._topics.loaded[str(part)])
-        leaving = self._topics.auto_creation.leaving
-        leaving.add(name)
-        try:
-            await self._delete(name, existing, force=force)
-        finally:
-            leaving.discard(name)
-
-    async def _delete(self, name: TopicName, existing: list[TopicName], *, force: bool) -> None:
         await side_by_side(existing, partial(self._topics.delete, force=force))
         await self._topics.forget_schemas(name)
         await self._tenancy.partitioned.delete(name)
 
     async def existing(self, name: TopicName) -> list[TopicName]:
         """The partitions that exist."""
-        names = map(name.partition_name, range(self._tenancy.partitioned.count(name)))
-        return [part async for part in in_turns(names) if self._topics.exists(part)]
+        return [part async for part in in_turns(self._parts(name)) if self._topics.exists(part)]
 
     def any_exists(self, name: TopicName) -> bool:
-        return any(
-            self._topics.exists(name.partition_name(index)) for index in range(self._tenancy.partitioned.count(name))
-        )
+        return any(map(self._topics.exists, self._parts(name)))
+
+    def _parts(self, name: TopicName) -> Iterator[TopicName]:
+        return map(name.partition_name, range(self._tenancy.partitioned.count(name)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_core.change_events.topic import is_change_events
 from broker_core.errors import (
+    AlreadyExists,
     InUse,
     NotAllowed,
     PersistenceFailed,
@@ -97,6 +98,7 @@ class TopicRegistry:
         self._service_url = service_url
         self._loading: dict[str, asyncio.Task[Topic]] = {}
         self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
+        self._claimed: set[TopicName] = set()  # names that become those of partitioned topics
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self.publish_latency = publish_latency()
@@ -144,6 +146,10 @@ class TopicRegistry:
     def exists(self, name: TopicName) -> bool:
         return self._documents.get(name) is not None
 
+    def is_taken(self, name: TopicName) -> bool:
+        """Whether the topic exists or is being created."""
+        return self.exists(name) or str(name) in self._creating
+
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
         """Sorted full names of the existing topics, including partitions."""
         return self._documents.of_namespace(namespace, domain)
@@ -153,12 +159,17 @@ class TopicRegistry:
         return await self._documents.listed(namespace, domain, system=system)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
-        """Durable on return; False if the topic already exists, perhaps only just."""
+        """Durable on return; False if the topic already exists, perhaps only just.
+
+        Raises `AlreadyExists` for the name of a partitioned topic.
+        """
         key = str(name)
         while key in self._creating:
             await asyncio.wait([self._creating[key]])
         if self.exists(name):
             return False
+        if name in self._claimed or self._tenancy.partitioned.count(name):
+            raise AlreadyExists("This topic already exists")
         room = contextlib.ExitStack()  # held from now on: between the check of the limit and this there is no await
         room.enter_context(self.room.counting([key]))
         # A client that leaves does not stop it: its document is stored in any case.
@@ -167,6 +178,17 @@ class TopicRegistry:
         creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # marks an error as seen
         await asyncio.shield(creating)
         return True
+
+    @contextlib.contextmanager
+    def claim(self, name: TopicName) -> Iterator[None]:
+        """The name becomes that of a partitioned topic, and no topic takes it meanwhile. Raises `AlreadyExists`."""
+        if self.is_taken(name):
+            raise AlreadyExists("This topic already exists")
+        self._claimed.add(name)
+        try:
+            yield
+        finally:
+            self._claimed.discard(name)
 
     async def _create(self, name: TopicName, properties: dict[str, str], room: contextlib.ExitStack) -> None:
         try:

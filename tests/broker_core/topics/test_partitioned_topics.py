@@ -1,0 +1,89 @@
+"""Concurrent changes of a partitioned topic, and of the topic of the same name."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config.broker import BrokerConfig
+from broker_core.errors import AlreadyExists
+from broker_core.names import parse_topic
+from broker_core.policies.values import AutoTopicCreation
+
+NAME = parse_topic("persistent://public/default/t")
+NUMBER = 3
+
+Change = Callable[[Broker], Coroutine[Any, Any, Any]]
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
+    broker = Broker(BrokerConfig())
+    await broker.start(tmp_path)
+    yield broker
+    await broker.stop()
+
+
+def create(broker: Broker) -> Coroutine[Any, Any, Any]:
+    return broker.partitioned.create(NAME, NUMBER)
+
+
+def create_plain(broker: Broker) -> Coroutine[Any, Any, Any]:
+    return broker.topics.create(NAME)
+
+
+def look_up(broker: Broker) -> Coroutine[Any, Any, Any]:
+    return broker.partitioned.for_client(NAME, create=True)
+
+
+def produce(broker: Broker) -> Coroutine[Any, Any, Any]:
+    return broker.topics.for_client(NAME)
+
+
+@pytest.mark.parametrize("partitioned", [create, look_up], ids=["request", "client"])
+@pytest.mark.parametrize("plain", [create_plain, produce], ids=["request", "client"])
+@pytest.mark.parametrize("turned", [False, True], ids=["partitioned first", "plain first"])
+async def test_one_name_is_never_both_a_topic_and_a_partitioned_topic(
+    broker: Broker, partitioned: Change, plain: Change, turned: bool
+) -> None:
+    await broker.tenancy.set_namespace_policies(
+        NAME.namespace, auto_topic_creation=AutoTopicCreation(True, "partitioned", NUMBER)
+    )
+    both = (plain, partitioned) if turned else (partitioned, plain)
+    await asyncio.gather(*(change(broker) for change in both), return_exceptions=True)
+    assert broker.topics.exists(NAME) != bool(broker.partitioned.count(NAME))
+
+
+async def test_the_second_of_two_creations_is_refused(broker: Broker) -> None:
+    answers = await asyncio.gather(create(broker), create_plain(broker), create(broker), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [type(None), AlreadyExists, AlreadyExists]
+
+
+@pytest.mark.parametrize("change", ["update", "create_missing"])
+@pytest.mark.parametrize("turned", [False, True], ids=["change first", "deletion first"])
+async def test_a_deletion_leaves_no_partition_whatever_else_is_changing_the_topic(
+    broker: Broker, change: str, turned: bool
+) -> None:
+    await create(broker)
+    await broker.topics.delete(NAME.partition_name(1))
+    changes = [
+        broker.partitioned.update(NAME, 8) if change == "update" else broker.partitioned.create_missing(NAME),
+        broker.partitioned.delete(NAME),
+    ]
+    await asyncio.gather(*(changes[::-1] if turned else changes), return_exceptions=True)
+    assert (broker.partitioned.count(NAME), broker.topics.of_namespace(NAME.namespace)) == (0, [])
+
+
+async def test_a_deletion_takes_a_partition_that_a_client_is_creating(broker: Broker) -> None:
+    await create(broker)
+    await broker.topics.delete(NAME.partition_name(1))
+    answers = await asyncio.gather(
+        broker.topics.for_client(NAME.partition_name(1)),
+        broker.partitioned.delete(NAME, force=True),
+        return_exceptions=True,
+    )
+    assert answers[1] is None
+    assert broker.topics.of_namespace(NAME.namespace) == []
