@@ -76,7 +76,7 @@ def test_a_smaller_sequence_id_that_was_not_seen_is_out_of_order(cli: Cli, clien
     publish(client, topic, 2)
     code, found = verify(cli, topic)
     assert (code, found["repeated"], found["outOfOrder"]) == (1, 0, 5)
-    assert "is not whole: 5 out of order" in cli("ops", "verify", topic).stderr
+    assert "is not intact: 5 out of order" in cli("ops", "verify", topic).stderr
 
 
 def test_an_entry_with_a_flipped_bit_is_named_and_the_rest_is_checked(tmp_path: Path, topic: str) -> None:

@@ -43,8 +43,8 @@ def test_each_partition_may_have_its_own_bound(key: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "cannot tell what to read"),
-        ({"topic": "a", "namespace": "b/c"}, "cannot tell what to read"),
+        ({}, "cannot read: no target given, or more than one"),
+        ({"topic": "a", "namespace": "b/c"}, "cannot read: no target given, or more than one"),
         ({"topic": "a", "colour": "red"}, "no option colour"),
         ({"topic": "a", "unit": "batch"}, "not one of message, entry"),
         ({"topic": "a", "tasks_min": "0"}, "not a number of at least 1"),

@@ -128,7 +128,10 @@ def not_accepted(url: str, authentication: Authentication) -> NotAuthorized:
 def _password(security: ClientSecurity) -> Authentication:
     if not security.user or not security.password_file:
         missing = "--password-file FILE" if security.user else "--user NAME"
-        raise UsageProblem("cannot authenticate with a password: half of it is missing", hint=f"specify {missing}")
+        raise UsageProblem(
+            "cannot authenticate with a password: the user name or the password file is missing",
+            hint=f"specify {missing}",
+        )
     path = security.password_file
     return _basic(security.user, lambda: plugins.read_secret(path, "password"))
 
@@ -144,7 +147,9 @@ def _certificate(certificate_file: str | None, key_file: str | None) -> Authenti
         return CertificateAuthentication(certificate_file, key_file)
     if certificate_file or key_file:
         missing = "--tls-key FILE" if certificate_file else "--tls-cert FILE"
-        raise UsageProblem("cannot use the client certificate: half of it is missing", hint=f"specify {missing}")
+        raise UsageProblem(
+            "cannot use the client certificate: the certificate or its key is missing", hint=f"specify {missing}"
+        )
     return NoAuthentication()
 
 

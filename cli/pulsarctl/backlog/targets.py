@@ -35,7 +35,7 @@ def _segments(target: str) -> tuple[str, str, str]:
     parts = target.removeprefix("persistent://").split("/", 2)
     if "://" in parts[0] + "/" or not all(parts):
         raise UsageProblem(
-            f"'{target}' names no persistent topics",
+            f"cannot use '{target}': it names no persistent topics",
             hint="use TOPIC, TENANT/NAMESPACE, TENANT/*, or TENANT/NAMESPACE/*",
         )
     if len(parts) == 1:

@@ -35,9 +35,10 @@ Subscription = Annotated[
 
 @app.verb("whoami")
 def whoami(call: Call) -> None:
-    """Print the role that the broker takes this client for.
+    """Print the role of this client.
 
-    An Apache Pulsar does not tell. Then the role is that in the credentials, which the broker has accepted.
+    The bundled broker reports the role. Apache Pulsar does not, so the command shows the role in the credentials,
+    after the broker has accepted them.
 
     Example: pulsarctl auth whoami --token-file my.token
     """

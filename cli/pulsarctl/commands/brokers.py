@@ -172,7 +172,7 @@ install_requests(
             "delete-dynamic-config",
             "DELETE",
             "brokers/configuration/{config}",
-            "Apply the configured value of a setting again.",
+            "Remove a dynamic setting, so that the configured value applies again.",
             "-c brokerDeduplicationEnabled",
             (Field("config", "Name of the setting.", ("-c", "--config"), "SETTING"),),
             question="Delete the dynamic value of {config}?",

@@ -128,7 +128,7 @@ def latency(
 ) -> None:
     """Check the time that a message takes from a producer to a reader.
 
-    Publishes messages of its own to a topic of its own, and reads them without a subscription. Compares the median.
+    Publishes messages to a separate topic, and reads them without a subscription. The result is the median.
 
     Prints one line as Nagios plugins do. Exit codes: 0 OK, 1 WARNING, 2 CRITICAL (or no connection), 3 UNKNOWN.
 

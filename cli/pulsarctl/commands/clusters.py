@@ -57,32 +57,61 @@ URLS = (
     option("proxy_protocol", "proxyProtocol", "PROTOCOL", "Protocol of the proxy: SNI."),
     option("auth_plugin", "authenticationPlugin", "CLASS", "Authentication plugin of the other clusters' brokers."),
     option("auth_parameters", "authenticationParameters", "TEXT", "Parameters of the authentication plugin."),
-    option("listener_name", "listenerName", "NAME", "Advertised listener to use."),
+    option("listener_name", "listenerName", "NAME", "Advertised listener through which to connect."),
     names(
         "peers", "Clusters that clients may be redirected to.", "-p", "--peer-cluster", place=Place.BODY, default=None
     ),
 )
 TLS = (
     switch("tls_enable", "brokerClientTlsEnabled", "Use TLS to connect to the cluster."),
-    switch("tls_insecure", "tlsAllowInsecureConnection", "Accept any certificate.", "--tls-allow-insecure"),
-    switch("tls_keystore", "brokerClientTlsEnabledWithKeyStore", "Use key stores.", "--tls-enable-keystore"),
-    option("trust_type", "brokerClientTlsTrustStoreType", "TYPE", "Type of the trust store.", "--tls-trust-store-type"),
-    option("trust_store", "brokerClientTlsTrustStore", "FILE", "Trust store.", "--tls-trust-store"),
-    option("trust_pwd", "brokerClientTlsTrustStorePassword", "TEXT", "Its password.", "--tls-trust-store-pwd"),
-    option("key_type", "brokerClientTlsKeyStoreType", "TYPE", "Type of the key store.", "--tls-key-store-type"),
-    option("key_store", "brokerClientTlsKeyStore", "FILE", "Key store.", "--tls-key-store"),
-    option("key_pwd", "brokerClientTlsKeyStorePassword", "TEXT", "Its password.", "--tls-key-store-pwd"),
-    option(
-        "trust_certs", "brokerClientTrustCertsFilePath", "FILE", "Trusted certificates.", "--tls-trust-certs-filepath"
+    switch("tls_insecure", "tlsAllowInsecureConnection", "Accept any server certificate.", "--tls-allow-insecure"),
+    switch(
+        "tls_keystore",
+        "brokerClientTlsEnabledWithKeyStore",
+        "Use Java key stores instead of PEM files.",
+        "--tls-enable-keystore",
     ),
-    option("key_file", "brokerClientKeyFilePath", "FILE", "Private key.", "--tls-key-filepath"),
-    option("certs_file", "brokerClientCertificateFilePath", "FILE", "Certificate.", "--tls-certs-filepath"),
-    option("ssl_factory", "brokerClientSslFactoryPlugin", "CLASS", "Factory of TLS contexts.", "--tls-factory-plugin"),
+    option("trust_type", "brokerClientTlsTrustStoreType", "TYPE", "Type of the trust store.", "--tls-trust-store-type"),
+    option("trust_store", "brokerClientTlsTrustStore", "FILE", "File of the trust store.", "--tls-trust-store"),
+    option(
+        "trust_pwd",
+        "brokerClientTlsTrustStorePassword",
+        "TEXT",
+        "Password of the trust store.",
+        "--tls-trust-store-pwd",
+    ),
+    option("key_type", "brokerClientTlsKeyStoreType", "TYPE", "Type of the key store.", "--tls-key-store-type"),
+    option("key_store", "brokerClientTlsKeyStore", "FILE", "File of the key store.", "--tls-key-store"),
+    option("key_pwd", "brokerClientTlsKeyStorePassword", "TEXT", "Password of the key store.", "--tls-key-store-pwd"),
+    option(
+        "trust_certs",
+        "brokerClientTrustCertsFilePath",
+        "FILE",
+        "File of trusted certificates (PEM).",
+        "--tls-trust-certs-filepath",
+    ),
+    option(
+        "key_file", "brokerClientKeyFilePath", "FILE", "File of the client's private key (PEM).", "--tls-key-filepath"
+    ),
+    option(
+        "certs_file",
+        "brokerClientCertificateFilePath",
+        "FILE",
+        "File of the client certificate (PEM).",
+        "--tls-certs-filepath",
+    ),
+    option(
+        "ssl_factory",
+        "brokerClientSslFactoryPlugin",
+        "CLASS",
+        "Class that creates TLS contexts.",
+        "--tls-factory-plugin",
+    ),
     option(
         "ssl_parameters",
         "brokerClientSslFactoryPluginParams",
         "TEXT",
-        "Parameters of the factory.",
+        "Parameters of the class of --tls-factory-plugin.",
         "--tls-factory-plugin-params",
     ),
 )
@@ -116,7 +145,7 @@ install_requests(
             "create",
             "PUT",
             _CLUSTER,
-            "Create a cluster: record its addresses.",
+            "Create the record of a cluster.",
             "west --url http://west:8080 --broker-url pulsar://west:6650",
             (CLUSTER, *URLS, *TLS, FILE),
             also=("add",),
@@ -236,7 +265,7 @@ def delete_cluster(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete a cluster: forget its addresses.
+    """Delete the record of a cluster.
 
     Example: pulsarctl clusters delete west
     """

@@ -16,10 +16,10 @@ app = Noun("doctor", "Find what is wrong with this client, the broker, and its t
 
 Namespaces = Annotated[
     list[str] | None,
-    typer.Option("-n", "--namespace", metavar="NAMESPACE", help="Namespace to look at; may be repeated. Default: all."),
+    typer.Option("-n", "--namespace", metavar="NAMESPACE", help="Namespace to include; may be repeated. Default: all."),
 ]
 MaxTopics = Annotated[
-    int, typer.Option("--max-topics", metavar="N", min=0, help="Maximum number of topics and partitions to look at.")
+    int, typer.Option("--max-topics", metavar="N", min=0, help="Maximum number of topics and partitions to query.")
 ]
 Skip = Annotated[
     list[str] | None,
@@ -81,7 +81,7 @@ def bundle(
 
     Attach the file to a bug report. Tokens, passwords, and keys are masked by their names, by their form, and wherever
     the same text appears again. The file contains names of topics, subscriptions, roles, and hosts, but no messages.
-    Read it before you send it: a secret under a name that says nothing cannot be recognized.
+    Read it before you send it: a secret with neither a telling name nor a known form is not recognized.
 
     Example: pulsarctl doctor bundle report.tar.gz -n public/default --log /var/log/pulsarctl.log
     """

@@ -183,5 +183,5 @@ def seek(
 def _one(name: str | None, option: str | None) -> str:
     chosen = option or name
     if not chosen:
-        raise UsageProblem("no subscription given", hint="name it after the topic or with -s")
+        raise UsageProblem("no subscription given", hint="specify it after the topic, or with -s")
     return chosen

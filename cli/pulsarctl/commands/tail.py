@@ -53,14 +53,14 @@ def tail(
     ] = None,
     schema_type: SchemaType = "bytes",
     refresh: Annotated[
-        str, typer.Option("--refresh", metavar="DURATION", help="How often --regex looks for new topics.")
+        str, typer.Option("--refresh", metavar="DURATION", help="Interval at which --regex looks for new topics.")
     ] = "10s",
     timeout: Timeout = "30s",
 ) -> None:
     """Follow several topics.
 
-    Prints the messages of all topics as they arrive, each line with the name of its topic, which a terminal shows in a
-    color of its own. Messages of one partition are in order. Following acknowledges nothing and leaves nothing on the
+    Prints the messages of all topics as they arrive, each line with the name of its topic, which is colored on a
+    terminal. Messages of one partition are in order. Following acknowledges nothing and leaves nothing on the
     broker. With --regex, a name is a regular expression after TENANT/NAMESPACE/, or in public/default without them.
 
     Examples:

@@ -117,12 +117,17 @@ def create(
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("-a", "--signature-algorithm", metavar="NAME", help="Default: what fits the key best."),
+        typer.Option(
+            "-a",
+            "--signature-algorithm",
+            metavar="NAME",
+            help="Signature algorithm. Default: the one that fits the key best.",
+        ),
     ] = None,
 ) -> None:
     """Create a token for a role.
 
-    Everyone who has the token has the role, so keep it as you keep a password.
+    Anyone who has the token has the role, so protect it like a password.
 
     Example: pulsarctl tokens create --secret-key file:///path/secret.key --subject orders --expiry-time 30d
     """

@@ -38,22 +38,23 @@ def top(
     ] = What.TOPICS,
     namespaces: Annotated[
         list[str] | None,
-        typer.Option("--namespace", metavar="NAMESPACE", help="Namespace to look at; may be repeated. Default: all."),
+        typer.Option("--namespace", metavar="NAMESPACE", help="Namespace to include; may be repeated. Default: all."),
     ] = None,
     sort: Annotated[
         str | None, typer.Option("--sort", metavar="COLUMN", help="Column to sort by, such as backlog, in, or out.")
     ] = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
     interval: Annotated[
-        str, typer.Option("-i", "--interval", metavar="DURATION", help="Time between two looks at the statistics.")
+        str, typer.Option("-i", "--interval", metavar="DURATION", help="Time between two refreshes.")
     ] = "2s",
     once: Annotated[bool, typer.Option("--once", help="Print the rows once, without a terminal.")] = False,
     iterations: Annotated[
-        int | None, typer.Option("-n", "--iterations", metavar="N", min=1, help="Number of looks. Default: no limit.")
+        int | None,
+        typer.Option("-n", "--iterations", metavar="N", min=1, help="Number of refreshes. Default: no limit."),
     ] = None,
     max_topics: Annotated[
         int,
-        typer.Option("--max-topics", metavar="N", min=1, help="Maximum number of topics and partitions to look at."),
+        typer.Option("--max-topics", metavar="N", min=1, help="Maximum number of topics and partitions to query."),
     ] = 200,
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for each answer of the broker.")

@@ -140,7 +140,7 @@ install_requests(
             "-t 10s",
             Field(
                 "time",
-                "Least time that they are open.",
+                "Minimum time that a transaction has been open.",
                 ("-t", "--time"),
                 "DURATION",
                 read=lambda t: parse_seconds(t) * 1000,

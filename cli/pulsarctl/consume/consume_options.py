@@ -131,7 +131,7 @@ def key_sharing(ranges: list[str] | None, *, out_of_order: bool, subscription_ty
     found = sorted(_hash_range(text) for text in ranges or ())
     for (_, last), (first, _) in pairwise(found):
         if first <= last:
-            raise UsageProblem(f"the hash ranges overlap at {first}")
+            raise UsageProblem(f"cannot use --hash-range: the ranges overlap at {first}")
     return KeySharing(tuple(found), out_of_order)
 
 

@@ -26,7 +26,9 @@ class LakePlace:
         """`to`: a directory, or the URI of a store; `catalog`: its address. Raises `UsageProblem`."""
         if not to:
             if not catalog.startswith("http"):
-                raise UsageProblem("cannot tell where the table is", hint="use --to DIRECTORY, or a REST catalog")
+                raise UsageProblem(
+                    "cannot find the table: no location given", hint="use --to DIRECTORY, or a REST catalog"
+                )
             return cls("", catalog)
         if "://" not in to:
             to = f"file://{Path(to).expanduser().absolute()}"

@@ -159,7 +159,7 @@ StartMessageId = Annotated[
     str, typer.Option("-m", "--start-message-id", metavar="ID", help="Message to start at: earliest, latest, or L:E.")
 ]
 ExitOnEnd = Annotated[
-    bool, typer.Option("-e", "--exit-on-end", help="Stop when the messages that the topics have are received.")
+    bool, typer.Option("-e", "--exit-on-end", help="Stop when all existing messages have been received.")
 ]
 
 
@@ -178,7 +178,7 @@ def wait_of(text: str) -> float:
     """A deadline, which cannot be 0. Raises `UsageProblem`."""
     found = seconds_of(text)
     if not found:
-        raise UsageProblem("a timeout of 0 would wait without end", hint="use 30s or more")
+        raise UsageProblem("cannot use a timeout of 0: the command could wait forever", hint="use 30s or more")
     return found
 
 

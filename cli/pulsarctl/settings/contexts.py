@@ -70,7 +70,9 @@ class ContextFile:
         """Raises `NotFound` naming the existing contexts."""
         if name not in self._section("contexts"):
             known = ", ".join(self.names) or "none"
-            raise NotFound(f"no context '{name}' in {self.path} (there are: {known})", hint="pulsarctl context list")
+            raise NotFound(
+                f"no context '{name}' in {self.path} (known contexts: {known})", hint="pulsarctl context list"
+            )
 
     def fields(self, name: str) -> dict[str, Any]:
         """The settings in a context, by field of `Settings`. Raises `NotFound`."""

@@ -17,7 +17,7 @@ Topic = Annotated[
 Subscription = Annotated[
     str, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Name of the subscription.")
 ]
-Force = Annotated[bool, typer.Option("-f", "--force", help="Delete it even if it is in use.")]
+Force = Annotated[bool, typer.Option("-f", "--force", help="Delete even if in use.")]
 Yes = Annotated[bool, typer.Option("-y", "--yes", "--no-confirm", help="Skip the confirmation.")]
 Properties = Annotated[
     list[str] | None,

@@ -26,7 +26,7 @@ class Session:
     def run(self, words: Sequence[str]) -> int:
         """The exit code. Raises `UsageProblem` for a command that would run another session."""
         if words[0] in NESTED:
-            raise UsageProblem(f"cannot run '{words[0]}' inside of another session")
+            raise UsageProblem(f"cannot run '{words[0]}' inside another session")
         code = self._main(words, self.given)
         if code == 0 and list(words[:2]) in (["context", verb] for verb in ("use", "select", "switch", "create")):
             self.given.pop("context", None)  # the selected one counts from now on, not that of the start

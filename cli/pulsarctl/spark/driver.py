@@ -149,7 +149,7 @@ def _command(java: Java, settings: Mapping[str, str], scratch: Path) -> list[str
             check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise CliError(f"Spark did not start: {_reason(error)}", hint=f"Java is {java.home}") from error
+        raise CliError(f"Spark did not start: {_reason(error)}", hint=f"check the Java in {java.home}") from error
     return [part for part in answer.stdout.strip("\n\0").split("\0") if part and part != _UNWANTED]
 
 

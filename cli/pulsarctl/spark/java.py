@@ -53,8 +53,8 @@ def find_java(environ: Mapping[str, str], cache: Path, root: Path = ROOT) -> Jav
     for java in find_all(environ, cache, root):
         return java
     raise CliError(
-        f"Spark needs Java {VERSION_MIN} or newer, and none was found (JAVA_HOME, PATH, the usual folders)",
-        hint="install one and set JAVA_HOME, or bring one along with: pip install 'pulsarctl[java]'",
+        f"Spark needs Java {VERSION_MIN} or newer, and none was found (JAVA_HOME, PATH, the usual directories)",
+        hint="install one and set JAVA_HOME, or install the bundled one with: pip install 'pulsarctl[java]'",
     )
 
 
@@ -142,7 +142,7 @@ def _stand_in(java: Path, cache: Path) -> Path:
         fresh.replace(target)
     except OSError as error:
         raise CliError(
-            f"cannot prepare a Java for Spark in {home}: {error.strerror}",
-            hint="set XDG_CACHE_HOME to a folder that can be written, or install Java and set JAVA_HOME",
+            f"cannot prepare a Java runtime for Spark in {home}: {error.strerror}",
+            hint="set XDG_CACHE_HOME to a writable directory, or install Java and set JAVA_HOME",
         ) from error
     return home

@@ -39,7 +39,7 @@ def conclude(call: Call, applied: Applied) -> None:
     skipped = f", {len(applied.skipped):,} skipped" if applied.skipped else ""
     raise PartialFailure(
         f"{count(failed, 'change')} failed{skipped}, and {applied.done:,} succeeded",
-        hint="remove the cause, and run the same command again: it makes only what is left",
+        hint="remove the cause, and run the same command again: it applies only what is left",
     )
 
 

@@ -42,7 +42,7 @@ class MissingEntries:
             return
         what = f"entries {ledger_id}:{gone} to {ledger_id}:{last} of {self._topic} are gone"
         if self._fails:
-            raise DataLoss(f"cannot read all of the plan: {what}", hint=HINT)
+            raise DataLoss(f"cannot read all planned messages: {what}", hint=HINT)
         log.warning("%s; they are skipped", what)
 
     def _first_gone(self, ledger_id: int, first: int, last: int) -> int | None:

@@ -66,7 +66,7 @@ class TableOptions:
         parsed = cls(**found, access=access, tier=tier)
         if sum(map(bool, (parsed.topics, parsed.topics_pattern, parsed.namespace))) != 1:
             raise UsageProblem(
-                "cannot tell what to read",
+                "cannot read: no target given, or more than one",
                 hint="specify one of the options topic, topics, topics_pattern, and namespace",
             )
         return parsed

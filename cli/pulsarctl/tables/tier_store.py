@@ -65,7 +65,7 @@ def tier_of(found: dict[str, Any], timeout_seconds: float) -> TierStore | None:
         return None
     if bool(given.get("access_key")) != bool(given.get("secret_key") or given.get("secret_key_file")):
         raise UsageProblem(
-            "cannot use half of a credential",
+            "cannot use the credential of the store: the access key or the secret key is missing",
             hint="specify tier_access_key, and tier_secret_key_file or tier_secret_key",
         )
     offload_settings(uri)  # an unusable URI is refused before a job starts

@@ -44,7 +44,7 @@ def compact(
     dry_run: ShowReading = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
-    """Compact a very large topic: find the last message of each key in a job, so that the broker need not.
+    """Compact a very large topic with a job that finds the last message of each key.
 
     The job reads what is not compacted yet. The broker compares what it read with the log, looks at each message that
     the job names and at a sample of the others, and copies the messages that remain. The result is the same as that of

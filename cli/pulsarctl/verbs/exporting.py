@@ -26,7 +26,7 @@ Directory = Annotated[
 ]
 Format = Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="Format: parquet, jsonl, csv, or avro.")]
 ByOption = Annotated[
-    str, typer.Option("--by", metavar="HOW", help="Files by day (publish time, UTC), by key, or none.")
+    str, typer.Option("--by", metavar="HOW", help="How to split files: day (publish time, UTC), key, or none.")
 ]
 KeyGroups = Annotated[int, typer.Option("--key-groups", min=1, max=999, help="Number of groups for --by key.")]
 Typed = Annotated[

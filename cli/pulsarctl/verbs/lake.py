@@ -30,10 +30,10 @@ Catalog = Annotated[
         help="Catalog: http://HOST:PORT (REST) or sqlite:///FILE. Default: catalog.sqlite in the directory.",
     ),
 ]
-Follow = Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, and append new messages at intervals.")]
+Follow = Annotated[bool, typer.Option("--follow", help="Continue until Ctrl-C, and append new messages at intervals.")]
 Interval = Annotated[str, typer.Option("--interval", metavar="DURATION", help="With --follow: time between commits.")]
 FileSize = Annotated[str, typer.Option("--file-size", metavar="SIZE", help="Merge small files up to about this size.")]
-Keep = Annotated[str, typer.Option("--keep", metavar="DURATION", help="Keep older versions of the table this long.")]
+Keep = Annotated[str, typer.Option("--keep", metavar="DURATION", help="Time to keep older versions of the table.")]
 
 
 def install_lake(noun: Noun) -> None:
@@ -88,7 +88,7 @@ def _show(call: Call, kept: "Kept") -> None:
 def maintain(
     call: Call, topic: Topic, to: To = "", catalog: Catalog = "", file_size: FileSize = "128M", keep: Keep = "7d"
 ) -> None:
-    """Merge the small files of a topic's Iceberg table, and remove what no version of it needs any more.
+    """Merge small files of a topic's Iceberg table, and remove old versions and unused files.
 
     Files of one day are merged in one commit. Then versions that are older than --keep are removed, with the files that
     only they had, and files that a killed run left behind a day ago. Readers and `ops lake` can go on meanwhile.
@@ -100,7 +100,7 @@ def maintain(
 
     table = _lake(to, catalog).table(topic)
     if table is None:
-        raise NotFound(f"there is no table of {topic}", hint="pulsarctl ops lake makes one")
+        raise NotFound(f"there is no table of {topic}", hint=f"create it with pulsarctl ops lake {topic} --to ...")
     done = maintenance.maintain(table, parse_size(file_size), timedelta(seconds=parse_duration(keep)))
     call.show({"merged": done.merged, "files": done.files, "snapshots": done.snapshots, "removed": done.removed})
 

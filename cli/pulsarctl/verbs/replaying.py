@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the topic that gets the messages.")]
 Unacknowledged = Annotated[
-    str, typer.Option("-s", "--subscription", metavar="NAME", help="Only what this subscription has not acknowledged.")
+    str,
+    typer.Option(
+        "-s", "--subscription", metavar="NAME", help="Send only messages that this subscription has not acknowledged."
+    ),
 ]
-Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Only messages with this key.")]
+Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Send only messages with this key.")]
 Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
 Again = Annotated[bool, typer.Option("--again", help="Start over instead of continuing an interrupted replay.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Count the messages, and send none.")]

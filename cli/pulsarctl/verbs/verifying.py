@@ -62,7 +62,7 @@ def verify(
     dry_run: ShowReading = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
-    """Check that messages are whole: in a topic, in an export, or in tiered storage.
+    """Check the integrity of the messages in a topic, an export, or tiered storage.
 
     For a topic, the command reads every message, live or offloaded. It finds damaged entries (checksums, compression,
     batches), missing entries, and, for each producer and partition, sequence IDs that are repeated or out of order,
@@ -140,7 +140,7 @@ def _report(call: Call, what: str, name: str, findings: "Findings") -> None:
     shown = [(key, human_size(found) if key == "bytes" and isinstance(found, int) else found) for key, found in rows]
     call.show(value, Table(("VERIFY", "VALUE"), shown))
     if findings.problems:
-        raise CliError(f"{name} is not whole: {_summary(value)}")
+        raise CliError(f"{name} is not intact: {_summary(value)}")
 
 
 def _summary(value: dict[str, Any]) -> str:

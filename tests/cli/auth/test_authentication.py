@@ -71,9 +71,15 @@ def test_the_disabled_plugin_is_no_authentication() -> None:
         ),
         (ClientSecurity(auth_plugin="basic", auth_params="{hush"), "AuthenticationBasic .*: they are not valid JSON"),
         (ClientSecurity(auth_plugin="oauth2", auth_params="{}"), "AuthenticationOAuth2 .*: issuerUrl is missing"),
-        (ClientSecurity(user="me"), "cannot authenticate with a password: half of it is missing"),
-        (ClientSecurity(password_file="p"), "cannot authenticate with a password: half of it is missing"),
-        (ClientSecurity(tls_cert_file="c"), "cannot use the client certificate: half of it is missing"),
+        (
+            ClientSecurity(user="me"),
+            "cannot authenticate with a password: the user name or the password file is missing",
+        ),
+        (
+            ClientSecurity(password_file="p"),
+            "cannot authenticate with a password: the user name or the password file is missing",
+        ),
+        (ClientSecurity(tls_cert_file="c"), "cannot use the client certificate: the certificate or its key is missing"),
     ],
 )
 def test_unusable_credentials_are_refused_with_the_reason(security: ClientSecurity, message: str) -> None:

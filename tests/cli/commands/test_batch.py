@@ -92,7 +92,7 @@ def test_a_session_inside_of_a_session_is_refused(cli_alone: Cli, file: Path, li
     file.write_text(line)
     outcome = cli_alone("batch", str(file))
     assert outcome.exit_code == 2
-    assert "inside of another session" in outcome.stderr
+    assert "inside another session" in outcome.stderr
 
 
 def test_a_secret_is_not_repeated_in_the_error(cli_alone: Cli, file: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_stamp_is_known_only_to_its_run() -> None:
         (("produce", "t", "-mk", "fixed"), "unknown key generation mode 'fixed'"),
         (("produce", "t", "-time", "soon"), "'soon' is not a duration"),
         (("produce", "t", "-time", "-5"), "the duration -5 is negative"),
-        (("produce", "t", "--send-timeout", "0"), "a timeout of 0 would wait without end"),
+        (("produce", "t", "--send-timeout", "0"), "cannot use a timeout of 0: the command could wait forever"),
         (("produce", "t", "-o", "5", "--max-outstanding", "6"), "-o is given twice"),
         (("produce", "t", "-o", "json", "-o", "csv"), "-o is given twice"),
         (("produce", "t", "-o", "0"), "a producer needs room for 1 message"),

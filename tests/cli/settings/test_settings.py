@@ -87,7 +87,7 @@ def test_no_context_does_not_read_the_context_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_context_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"no context 'nix' in .* \(there are: prod, test\)"):
+    with pytest.raises(NotFound, match=r"no context 'nix' in .* \(known contexts: prod, test\)"):
         resolve({"context": "nix"}, write_contexts(tmp_path), tmp_path)
 
 

@@ -52,7 +52,7 @@ def produce(
 
     Publishes until -m, -time, Ctrl-C, or SIGTERM, and then prints the final record on stdout. The latency of a message
     is the time from its sending to its acknowledgment. One thread sends for all producers; if the achieved rate stays
-    below the offered one, start several commands, or the broker is at its limit.
+    below the offered one, start several commands to find the limit of the broker.
 
     Examples:
       pulsarctl perf produce load -r 1000 -time 60

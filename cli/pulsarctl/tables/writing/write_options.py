@@ -36,7 +36,7 @@ class WriteOptions:
         """Names in any case, as Spark passes them. Raises `UsageProblem`."""
         found = values.read_options({name.lower(): text for name, text in options.items()}, _READERS)
         if "topic" not in found:
-            raise UsageProblem("cannot tell where to write", hint="specify the option topic")
+            raise UsageProblem("cannot write rows: no topic given", hint="specify the option topic")
         access = access_of(found)
         return cls(**found, access=access)
 

@@ -68,7 +68,7 @@ def auto_subscription_creation(
     call: Call,
     *,
     enable: Enable = False,
-    disable: Annotated[bool, typer.Option("-d", "--disable", help="Disable it (default).")] = False,
+    disable: Annotated[bool, typer.Option("-d", "--disable", help="Disable the feature (default).")] = False,
 ) -> Document:
     """Set whether clients may create subscriptions by subscribing."""
     if enable and disable:

@@ -11,8 +11,8 @@ from pulsarctl.errors import UsageProblem
 
 Document = dict[str, Any]
 
-Enable = Annotated[bool, typer.Option("-e", "--enable", help="Enable it.")]
-Disable = Annotated[bool, typer.Option("-d", "--disable", help="Disable it.")]
+Enable = Annotated[bool, typer.Option("-e", "--enable", help="Enable the feature.")]
+Disable = Annotated[bool, typer.Option("-d", "--disable", help="Disable the feature.")]
 
 
 def number(*spellings: str, help: str, metavar: str = "N") -> Any:

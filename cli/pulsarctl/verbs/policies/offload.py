@@ -36,7 +36,13 @@ def offload_policies(
     ] = None,
     threshold: Annotated[
         str | None,
-        _text("-oat", "-t", "--offloadAfterThreshold", metavar="SIZE", help="Size that stays local; -1 is no offload."),
+        _text(
+            "-oat",
+            "-t",
+            "--offloadAfterThreshold",
+            metavar="SIZE",
+            help="Size of the newest ledgers that stay local; -1 is no offload.",
+        ),
     ] = None,
     threshold_time: Annotated[
         str | None,
@@ -49,13 +55,25 @@ def offload_policies(
     ] = None,
     elapsed: Annotated[
         str | None,
-        _text("-oae", "-dl", "--offloadAfterElapsed", metavar="DURATION", help="Time until local files are deleted."),
+        _text(
+            "-oae",
+            "-dl",
+            "--offloadAfterElapsed",
+            metavar="DURATION",
+            help="Time to keep local files after they are offloaded.",
+        ),
     ] = None,
     priority: Annotated[
-        str | None, _text("-orp", "--offloadedReadPriority", metavar="ORDER", help=f"{' or '.join(PRIORITIES)}.")
+        str | None,
+        _text(
+            "-orp",
+            "--offloadedReadPriority",
+            metavar="ORDER",
+            help=f"What to read while both copies exist: {' or '.join(PRIORITIES)}.",
+        ),
     ] = None,
 ) -> Document:
-    """Copy ledgers to tiered storage: where to, and above which thresholds."""
+    """Set where and when ledgers are copied to tiered storage."""
     kind = one_of(driver, DRIVERS, "driver")
     found: Document = {"managedLedgerOffloadDriver": kind, **_of_store(kind, bucket, region, endpoint)}
     found |= {
@@ -93,7 +111,9 @@ def offload_threshold(
 def offload_deletion_lag(
     call: Call,
     *,
-    lag: Annotated[str, typer.Option("-l", "--lag", metavar="DURATION", help="Time until local files are deleted.")],
+    lag: Annotated[
+        str, typer.Option("-l", "--lag", metavar="DURATION", help="Time to keep local files after they are offloaded.")
+    ],
 ) -> int:
     """Delete the local files of offloaded ledgers after a time."""
     return _milliseconds(lag)

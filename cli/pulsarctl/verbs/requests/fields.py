@@ -61,7 +61,7 @@ def document(path: str) -> dict[str, Any]:
         raise UsageProblem(f"cannot read {path}: {error}") from error
     found = _parsed(path, text)
     if not isinstance(found, dict):
-        raise UsageProblem(f"cannot use {path}: it has to contain an object")
+        raise UsageProblem(f"cannot use {path}: it does not contain an object")
     return found
 
 
@@ -73,4 +73,4 @@ def _parsed(path: str, text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise UsageProblem(f"cannot read {path}: neither JSON nor YAML: {error}") from error
+        raise UsageProblem(f"cannot read {path}: it is neither JSON nor YAML: {error}") from error

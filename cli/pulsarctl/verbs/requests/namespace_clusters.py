@@ -68,7 +68,7 @@ MIGRATION_ROWS = (
         "update-migration-state",
         "POST",
         f"{OF_NAMESPACE}/migration",
-        "Say whether a namespace has moved to another cluster.",
+        "Set whether a namespace has moved to another cluster.",
         "public/default --migrated",
         (NAMESPACE, switch("migrated", "migrated", "The namespace has moved.", "--migrated", place=Place.QUERY)),
         heading=PLACEMENT,

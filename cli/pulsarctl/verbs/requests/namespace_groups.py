@@ -14,7 +14,7 @@ AFFINITY_ROWS = (
         "set-anti-affinity-group",
         "POST",
         f"{OF_NAMESPACE}/antiAffinity",
-        "Keep a namespace on other brokers than the other namespaces of a group.",
+        "Put a namespace into an anti-affinity group, whose namespaces run on different brokers.",
         "public/default -g separate",
         (NAMESPACE, _GROUP),
         heading=PLACEMENT,

@@ -116,7 +116,14 @@ AUTH_MODE_ROWS = (
         "public/default -m Prefix",
         (
             NAMESPACE,
-            Field("mode", "None or Prefix.", ("-m", "--subscription-auth-mode"), "MODE", Place.WHOLE, read=auth_mode),
+            Field(
+                "mode",
+                "Naming rule: None (any name) or Prefix (the role of the client).",
+                ("-m", "--subscription-auth-mode"),
+                "MODE",
+                Place.WHOLE,
+                read=auth_mode,
+            ),
         ),
         heading=Heading.DELIVERY,
     ),

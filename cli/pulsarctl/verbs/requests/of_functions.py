@@ -10,21 +10,35 @@ from pulsarctl.shell.arguments import csv
 from pulsarctl.verbs.requests.fields import document
 from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
-Option = tuple[str, str, Any]  # spellings, member of the configuration, kind: str, int, float, bool, list, or dict
+Option = tuple[str, str, Any, str]  # spellings, member of the configuration, kind (str, int, bool, ..., dict), help
 URL_SCHEMES = ("http://", "https://", "file://", "function://", "source://", "sink://", "builtin://")
 RESOURCES: tuple[Option, ...] = (
-    ("--cpu", "cpu", float),
-    ("--ram", "ram", int),
-    ("--disk", "disk", int),
+    ("--cpu", "cpu", float, "CPU cores for each instance."),
+    ("--ram", "ram", int, "Memory for each instance, in bytes."),
+    ("--disk", "disk", int, "Disk space for each instance, in bytes."),
 )
+PACKAGE_HELP = {
+    "source_type": ("Builtin source to run, instead of --archive.", "NAME"),
+    "sink_type": ("Builtin sink to run, instead of --archive.", "NAME"),
+}
 COMMON: tuple[Option, ...] = (
-    ("--classname", "className", str),
-    ("--parallelism", "parallelism", int),
-    ("--processing-guarantees", "processingGuarantees", str),
-    ("--custom-runtime-options", "customRuntimeOptions", str),
-    ("--log-topic", "logTopic", str),
-    ("--runtime-flags", "runtimeFlags", str),
-    ("--secrets", "secrets", dict),
+    ("--classname", "className", str, "Name of the class to run."),
+    ("--parallelism", "parallelism", int, "Number of instances."),
+    (
+        "--processing-guarantees",
+        "processingGuarantees",
+        str,
+        "Delivery guarantee: ATLEAST_ONCE, ATMOST_ONCE, EFFECTIVELY_ONCE, or (functions only) MANUAL.",
+    ),
+    (
+        "--custom-runtime-options",
+        "customRuntimeOptions",
+        str,
+        "Options for the runtime, as text that the runtime interprets.",
+    ),
+    ("--log-topic", "logTopic", str, "Topic for the log of the instances."),
+    ("--runtime-flags", "runtimeFlags", str, "Flags for the process of each instance, such as JVM options."),
+    ("--secrets", "secrets", dict, "Secrets by name, as a JSON object."),
 )
 
 
@@ -36,7 +50,14 @@ def identity(kind: str) -> tuple[Field, ...]:
     )
     if kind != "function":
         return fields
-    full = Field("fqfn", "All three, as TENANT/NAMESPACE/NAME.", ("--fqfn",), "NAME", Place.NOWHERE, default=None)
+    full = Field(
+        "fqfn",
+        "Tenant, namespace, and name, as TENANT/NAMESPACE/NAME.",
+        ("--fqfn",),
+        "NAME",
+        Place.NOWHERE,
+        default=None,
+    )
     return (*fields, full)
 
 
@@ -114,14 +135,11 @@ def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
 def config_fields(options: tuple[Option, ...], file: str, package: tuple[tuple[str, ...], ...]) -> tuple[Field, ...]:
     """The options of create and update; `package` are the options that name the program."""
     found = []
-    for spellings, key, kind in options:
+    for spellings, key, kind, help in options:
         words = spellings.split()
         name = words[-1].lstrip("-").replace("-", "_")
         typed = str if kind in (dict, list) else kind
         default: Any = False if kind is bool else None
-        help = {dict: f"{key}, as a JSON object.", list: f"{key}, comma-separated."}.get(
-            kind, f"{key} of the configuration."
-        )
         found.append(
             Field(name, help, tuple(words), "" if kind is bool else "VALUE", Place.NOWHERE, typed, default, key)
         )
@@ -132,7 +150,8 @@ def config_fields(options: tuple[Option, ...], file: str, package: tuple[tuple[s
     )
     for spelled in package:
         name = spelled[-1].lstrip("-").replace("-", "_")
-        found.append(Field(name, "Program: a file, a URL, or a builtin.", spelled, "FILE", Place.NOWHERE, default=None))
+        help, shown = PACKAGE_HELP.get(name, ("Program to run: a file, or a URL such as builtin://NAME.", "FILE"))
+        found.append(Field(name, help, spelled, shown, Place.NOWHERE, default=None))
     return tuple(found)
 
 
@@ -159,7 +178,7 @@ def form_of(
 def configuration(options: tuple[Option, ...], given: Given) -> dict[str, Any]:
     """The members of the file and, with precedence, those of the options. Raises `UsageProblem`."""
     found: dict[str, Any] = document(given["config"]) if given["config"] else {}
-    for spellings, key, kind in options:
+    for spellings, key, kind, _ in options:
         value = given[spellings.split()[-1].lstrip("-").replace("-", "_")]
         if value is None or value is False:
             continue

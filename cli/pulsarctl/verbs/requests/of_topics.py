@@ -27,8 +27,8 @@ def _shadow_properties(given: Given) -> dict[str, str]:
 
 
 _SWITCHES = (
-    Field("enable", "Replicate it.", ("-e", "--enable"), "", Place.NOWHERE, bool, False),
-    Field("disable", "Do not replicate it.", ("-d", "--disable"), "", Place.NOWHERE, bool, False),
+    Field("enable", "Replicate the subscription.", ("-e", "--enable"), "", Place.NOWHERE, bool, False),
+    Field("disable", "Do not replicate the subscription.", ("-d", "--disable"), "", Place.NOWHERE, bool, False),
 )
 
 ROWS = (
@@ -76,7 +76,7 @@ ROWS = (
         "set-replicated-subscription-status",
         "POST",
         f"{_SUBSCRIPTION}/replicatedSubscriptionStatus",
-        "Replicate a subscription to other clusters, or stop that.",
+        "Start or stop the replication of a subscription to other clusters.",
         "orders -s billing --enable",
         (TOPIC, SUBSCRIPTION, *_SWITCHES),
         heading=Heading.SUBSCRIPTIONS,

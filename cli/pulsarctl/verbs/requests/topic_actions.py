@@ -18,7 +18,7 @@ from pulsarctl.verbs.requests.request import Act, Field, Given, Place, Request, 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
 
-FORCE = Field("force", "Delete it even if it is in use.", ("-f", "--force"), "", Place.NOWHERE, bool, False)
+FORCE = Field("force", "Delete even if in use.", ("-f", "--force"), "", Place.NOWHERE, bool, False)
 
 
 def _terminate(given: Given) -> Act:
@@ -232,7 +232,7 @@ ROWS = (
         "PUT",
         "",
         "Copy the older ledgers of topics to tiered storage.\n\nLedgers are copied as a whole, in the background, up to"
-        " the first one within the threshold. 'topics offload-status' shows how it goes. The store comes from the"
+        " the first one within the threshold. 'topics offload-status' shows the progress. The store comes from the"
         " broker's configuration or from offload policies.",
         "orders --size-threshold 1G",
         (
