@@ -112,7 +112,7 @@ class Unsent:
             try:
                 write()
             except Exception:
-                log.exception("queued answers of a connection could not be sent")
+                log.exception("cannot send the queued answers of a connection")
 
     def _end_turn(self) -> None:
         self._was_due = False

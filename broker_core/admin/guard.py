@@ -54,7 +54,7 @@ class Guard:
             return None
         for name in _ONCE:
             if len(request.headers.getall(name, ())) > 1:  # a reverse proxy may have checked another one
-                raise AuthenticationFailed(f"the header {name} is there more than once")
+                raise AuthenticationFailed(f"the header {name} appears more than once")
         if is_console(path):
             return await self._user_of_console(request)
         host = request.remote or "gone"

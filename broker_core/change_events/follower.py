@@ -126,4 +126,4 @@ class Follower:
 
     def _report(self, position: Position, reason: str) -> None:
         where = f"{position.ledger_id}:{position.entry_id}"
-        log.warning("topic %s: the event at %s is skipped, or a part of it: %.500s", self._context.name, where, reason)
+        log.warning("topic %s: skipped the event at %s, or a part of it: %.500s", self._context.name, where, reason)

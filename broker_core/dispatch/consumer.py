@@ -229,4 +229,4 @@ class Consumer:
         try:
             await self.close()
         except StorageError as error:  # they stay in memory and are written with the next ones
-            log.warning(self.client.host, "", "what consumer %s acknowledged is not synced: %s", self.name, error)
+            log.warning(self.client.host, "", "consumer %s: its acknowledgments are not synced: %s", self.name, error)

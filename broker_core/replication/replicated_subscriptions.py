@@ -192,14 +192,14 @@ class ReplicatedSubscriptions:
         elif isinstance(marker, markers.Update):
             self._told(marker)
         else:
-            log.warning("topic %s: the marker at %s cannot be read and is ignored", self._context.name, position)
+            log.warning("topic %s: ignoring the marker at %s, which cannot be read", self._context.name, position)
 
     def _answer(self, request: markers.SnapshotRequest) -> None:
         """Everything up to the end of the topic reaches the other cluster before the answer does."""
         own = self._services.cluster
         if all(one.cluster != request.source for one in self._replicators.values()):
             log.warning(
-                "topic %s: does not answer cluster %s, to which it is not replicated",
+                "topic %s: cannot answer cluster %s: the topic is not replicated to it",
                 self._context.name,
                 request.source,
             )

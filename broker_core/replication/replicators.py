@@ -102,7 +102,7 @@ class Replicators(Mapping[str, Replicator]):
         if one is not None:
             await one.close()
         await self._context.log.delete_cursor(name)
-        log.info("topic %s: is not replicated to cluster %s any longer", self._context.name, name)
+        log.info("topic %s: no longer replicated to cluster %s", self._context.name, name)
         self._moved()
 
     def _limit(self) -> None:

@@ -102,7 +102,7 @@ class Certificates:
         try:
             self.context.current = self._load()
         except InvalidConfiguration as error:
-            log.error("%s; the broker keeps the certificates that it has", error)
+            log.error("%s; the broker keeps the current certificates", error)
             return False
         finally:
             self._state = state
@@ -120,7 +120,7 @@ class Certificates:
             try:
                 self._renew()
             except (InvalidConfiguration, OSError) as error:
-                log.error("cannot renew the certificates: %s; the broker keeps those that it has", error)
+                log.error("cannot renew the certificates: %s; the broker keeps the current ones", error)
         self.reload()
 
 

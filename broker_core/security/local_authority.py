@@ -62,7 +62,7 @@ class LocalAuthority:
         signer = self._signer()
         if not self._is_current(self.server_file, signer, self._hosts):
             self._issue(self.server_file, signer, "pulsarctl broker", self._hosts)
-            log.info("made a certificate for %s", ", ".join(self._hosts))
+            log.info("created a certificate for %s", ", ".join(self._hosts))
         if not self._is_current(self.client_file, signer, []):
             self._issue(self.client_file, signer, CLIENT, [])
 

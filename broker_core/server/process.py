@@ -57,7 +57,7 @@ async def _stop(server: Server) -> None:
     try:
         await server.stop()
     except TimeoutError:
-        log.warning("the broker did not stop in time; what was acknowledged is on disk")
+        log.warning("the broker did not stop in time; all acknowledged messages are on disk")
 
 
 def addresses(server: Server) -> dict[str, str | int]:

@@ -241,7 +241,7 @@ class Session:
         try:
             await consumer.settle()
         except StorageError as error:
-            log.warning(self.host, "", "what consumer %s acknowledged is not synced: %s", consumer.name, error)
+            log.warning(self.host, "", "consumer %s: its acknowledgments are not synced: %s", consumer.name, error)
 
 
 @contextlib.contextmanager

@@ -171,7 +171,7 @@ class Checkpoints:
         try:
             await self.run()
         except Exception:
-            log.exception("checkpoint failed; the journal is kept")
+            log.exception("checkpoint failed; the broker keeps the journal")
             self._arm()
         finally:
             self._task = None

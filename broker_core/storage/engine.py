@@ -261,7 +261,7 @@ class StorageEngine:
             if self.damage.dirty:
                 self.damage.save()
         except OSError as error:  # it is logged and shown all the same, and saved with the next place
-            log.error("the record of damage was not saved: %s", error)
+            log.error("cannot save the record of damage: %s", error)
 
     @property
     def _journal_directory(self) -> Path:
@@ -322,7 +322,7 @@ class StorageEngine:
 
     def _on_unwritten(self, ledger: Ledger, error: OSError) -> None:
         """A ledger file could not be written. Its entries are safe in the journal, which stays until they are."""
-        log.error("ledger %d was not written: %s", ledger.info.id, error)
+        log.error("ledger %d: cannot write it: %s", ledger.info.id, error)
         if error.errno in NO_SPACE:
             self._spawn(self.space.ran_out(str(error)))
         else:
@@ -346,7 +346,7 @@ class StorageEngine:
         try:
             await self._write_everything()
         except (StorageError, OSError) as error:
-            log.error("not everything was written, and the journal is kept: %s", error)
+            log.error("cannot write all ledgers; the broker keeps the journal: %s", error)
         self.acks.close()
         await self.space.close()
         if self._tasks:

@@ -100,7 +100,7 @@ class SyncedGroups:
         except OSError:
             pass
         except Exception:  # which nothing waits for
-            log.exception("cannot mark what of the journal is synced")
+            log.exception("cannot record how far the journal is synced")
 
     def _failed(self, group: Group, error: Exception) -> None:
         """Nothing tells what of the group is on disk: what it touched is fenced before anything else is written."""
@@ -124,7 +124,7 @@ class SyncedGroups:
         try:
             await self._services.space.ran_out(str(reason))
         except OSError:
-            log.exception("the reserve could not be given up")
+            log.exception("cannot release the disk reserve")
         finally:
             # What was appended in the meantime continues runs that failed: it must not be written either.
             _fail(self._services.journal.resume(), reason)

@@ -162,7 +162,7 @@ class Subscription:
             log.warning(
                 consumer.client.host,
                 self.topic_name,
-                "a cumulative acknowledgment of consumer %s on %s is ignored",
+                "ignoring a cumulative acknowledgment of consumer %s on %s",
                 consumer.name,
                 self.delivery.type_name,
             )

@@ -71,10 +71,10 @@ class Inactivity:
     async def _delete(self, topic: Topic) -> None:
         try:
             if await self._topics.delete_if(topic, lambda: not is_in_use(topic)):
-                log.info("topic %s was not used for long and is deleted", topic.name)
+                log.info("topic %s: deleted, because it was inactive", topic.name)
                 await self._delete_partitioned(topic.name)
         except (BrokerError, StorageError, OSError) as error:
-            log.warning("topic %s is not used and could not be deleted: %s", topic.name, error)
+            log.warning("topic %s: cannot delete this inactive topic: %s", topic.name, error)
 
     async def _delete_partitioned(self, name: TopicName) -> None:
         """Deletes a partitioned topic after its last partition, if configured."""
@@ -99,9 +99,14 @@ class Inactivity:
         elif now - self._unused_subscriptions.setdefault(subscription, now) >= seconds:
             try:
                 await topic.subscriptions.delete(subscription.name)
-                log.info("subscription %s of %s was not used for long and is deleted", subscription.name, topic.name)
+                log.info("subscription %s of %s: deleted, because it was inactive", subscription.name, topic.name)
             except (BrokerError, StorageError, OSError) as error:
-                log.warning("subscription %s of %s could not be deleted: %s", subscription.name, topic.name, error)
+                log.warning(
+                    "subscription %s of %s: cannot delete this inactive subscription: %s",
+                    subscription.name,
+                    topic.name,
+                    error,
+                )
 
 
 def is_in_use(topic: Topic) -> bool:

@@ -53,4 +53,4 @@ async def test_a_connection_that_fails_does_not_silence_the_others(caplog: pytes
         unsent.add(fail)
         unsent.add(lambda: written.append("other"))
     assert written == ["other"]
-    assert "queued answers of a connection could not be sent" in caplog.text
+    assert "cannot send the queued answers of a connection" in caplog.text
