@@ -1,15 +1,21 @@
 """`pulsarctl subscriptions`: the Go tool's shorter names. The subscription follows the topic, or comes with `-s`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.shell.arguments import TIME, Force, Properties, Topic, Yes, pairs
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, TIME, Force, Parallel, Properties, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.message_ids import parse_message_id
-from pulsarctl.verbs import cursors, peeking
+from pulsarctl.verbs import many_subscriptions, peeking
+from pulsarctl.verbs.many import act_on
+from pulsarctl.verbs.many_subscriptions import TopicsAndSubscription, topics_and_subscription
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, chosen
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 app = Noun("subscriptions", "Create, list, move, and delete the subscriptions of a topic.")
 
@@ -33,8 +39,7 @@ def list_subscriptions(call: Call, topic: Topic) -> None:
 @app.verb("create", "c")
 def create(
     call: Call,
-    topic: Topic,
-    name: Name = None,
+    topics: TopicsAndSubscription = None,
     subscription: Option = None,
     message_id: Annotated[
         str,
@@ -47,54 +52,80 @@ def create(
         ),
     ] = "latest",
     properties: Properties = None,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
-    """Create a subscription on a topic.
+    """Create a subscription on topics.
 
-    Fails with exit code 6 if the subscription exists.
+    Fails with exit code 6 if the subscription exists. If some of several topics fail, the others are done, and the exit
+    code is 10.
 
     Example: pulsarctl subscriptions create orders billing -m earliest
     """
-    position = parse_message_id(message_id)
-    call.admin.topics.create_subscription(topic, _one(name, subscription), position, properties=pairs(properties))
+    position, found = parse_message_id(message_id), pairs(properties)
+    given, one = topics_and_subscription(topics, subscription)
+    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+
+    def create_on(admin: "AdminClient", topic: str) -> None:
+        admin.topics.create_subscription(topic, one, position, properties=found)
+
+    if names:
+        act_on(call, names, create_on, verb="create", parallel=parallel)
 
 
 @app.verb("delete", "d", loses_data=True)
 def delete(
-    call: Call, topic: Topic, name: Name = None, subscription: Option = None, force: Force = False, yes: Yes = False
+    call: Call,
+    topics: TopicsAndSubscription = None,
+    subscription: Option = None,
+    force: Force = False,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
 ) -> None:
-    """Delete a subscription.
+    """Delete a subscription of topics.
 
-    A subscription that has consumers is deleted only with --force.
+    A subscription that has consumers is deleted only with --force. Without a terminal, several topics require --yes.
+    --regex and --namespace pass over topics without the subscription.
 
     Example: pulsarctl subscriptions delete orders billing
     """
-    chosen = _one(name, subscription)
-    call.confirm(f"Delete subscription {chosen} of {topic}?", yes=yes)
-    call.admin.topics.delete_subscription(topic, chosen, force=force)
+    given, one = topics_and_subscription(topics, subscription)
+    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    many_subscriptions.delete(call, names, one, force=force, yes=yes, parallel=parallel, verb="delete")
 
 
 @app.verb("skip", loses_data=True)
 def skip(
     call: Call,
-    topic: Topic,
-    name: Name = None,
+    topics: TopicsAndSubscription = None,
     subscription: Option = None,
     count: Annotated[int | None, typer.Option("-n", "--count", help="Number of messages.")] = None,
     everything: Annotated[bool, typer.Option("-a", "--all", help="Skip the whole backlog.")] = False,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
     yes: Yes = False,
 ) -> None:
-    """Acknowledge the next or all messages of a subscription.
+    """Acknowledge the next or all messages of a subscription of topics.
+
+    Without a terminal, several topics require --yes. --regex and --namespace pass over topics without the subscription.
 
     Example: pulsarctl subscriptions skip orders billing -n 10
     """
-    chosen = _one(name, subscription)
-    if everything:
-        call.confirm(f"Clear the backlog of {chosen} in {topic}?", yes=yes)
-        call.admin.topics.clear_backlog(topic, chosen)
-    elif count is None:
+    if count is None and not everything:
         raise UsageProblem("no number of messages given", hint="use -n COUNT or --all")
+    given, one = topics_and_subscription(topics, subscription)
+    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    if everything or count is None:
+        many_subscriptions.clear_backlogs(call, names, one, yes=yes, parallel=parallel)
     else:
-        call.admin.topics.skip(topic, chosen, count)
+        many_subscriptions.skip(call, names, one, count, yes=yes, parallel=parallel)
 
 
 @app.verb("peek")
@@ -135,8 +166,7 @@ def get_message_by_id(
 @app.verb("expire", loses_data=True)
 def expire(
     call: Call,
-    topic: Topic,
-    name: Name = None,
+    topics: TopicsAndSubscription = None,
     subscription: Option = None,
     time: Annotated[
         str | None,
@@ -145,19 +175,28 @@ def expire(
     position: Annotated[
         str | None, typer.Option("-p", "--position", metavar="ID", help="Last message to acknowledge, as LEDGER:ENTRY.")
     ] = None,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
 ) -> None:
-    """Acknowledge the messages of a subscription up to an age or a message.
+    """Acknowledge the messages of a subscription of topics up to an age or a message.
+
+    Without a terminal, several topics require --yes. --regex and --namespace pass over topics without the subscription,
+    and subscriptions without old messages, for which the broker refuses the request.
 
     Example: pulsarctl subscriptions expire orders billing -t 1h
     """
-    cursors.expire(call, topic, _one(name, subscription), time, position, False)
+    given, one = topics_and_subscription(topics, subscription)
+    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    many_subscriptions.expire(call, names, one, time, position, excluded=False, yes=yes, parallel=parallel)
 
 
 @app.verb("seek")
 def seek(
     call: Call,
-    topic: Topic,
-    name: Name = None,
+    topics: TopicsAndSubscription = None,
     subscription: Option = None,
     time: Annotated[str | None, typer.Option("-t", "--time", metavar="TIME", help=TIME)] = None,
     message_id: Annotated[
@@ -170,18 +209,26 @@ def seek(
             help="Message to start at: earliest, latest, or LEDGER:ENTRY.",
         ),
     ] = None,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
 ) -> None:
-    """Move a subscription to a time or a message.
+    """Move a subscription of topics to a time or a message.
 
-    Later messages are delivered again.
+    Later messages are delivered again. Without a terminal, several topics require --yes. --regex and --namespace pass
+    over topics without the subscription.
 
     Example: pulsarctl subscriptions seek orders billing -t 1h
     """
-    cursors.reset(call, topic, _one(name, subscription), time, message_id)
+    given, one = topics_and_subscription(topics, subscription)
+    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    many_subscriptions.seek(call, names, one, time, message_id, yes=yes, parallel=parallel)
 
 
 def _one(name: str | None, option: str | None) -> str:
-    chosen = option or name
-    if not chosen:
+    found = option or name
+    if not found:
         raise UsageProblem("no subscription given", hint="specify it after the topic, or with -s")
-    return chosen
+    return found

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.values.quantities import parse_seconds
@@ -12,13 +11,6 @@ from pulsarctl.values.times import parse_time_ms
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
-
-
-def reset(call: Call, topic: str, subscription: str, time: str | None, message_id: str | None) -> None:
-    """Resets the cursor of one topic, and says to which time."""
-    time_ms = resetting(subscription, time, message_id, False)(call.admin, topic)
-    if time_ms is not None:
-        call.notice_time(f"subscription {subscription} of {topic} moved to", time_ms)
 
 
 def resetting(
@@ -48,11 +40,6 @@ def _resetting_to_time(subscription: str, time_ms: int) -> "Callable[[AdminClien
         return time_ms
 
     return act
-
-
-def expire(call: Call, topic: str, subscription: str, time: str | None, position: str | None, excluded: bool) -> None:
-    """Acknowledges messages older than a duration or up to a position. Raises `UsageProblem`."""
-    expiry(subscription, time, position, excluded)(call.admin, topic)
 
 
 def expiry(

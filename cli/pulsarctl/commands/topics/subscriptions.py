@@ -1,12 +1,9 @@
 """Verbs for the subscriptions of a topic; `pulsarctl subscriptions` has them under shorter names."""
 
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from pulsarctl.errors import Conflict, UsageProblem
 from pulsarctl.shell.arguments import (
     PARALLEL_DEFAULT,
     Force,
@@ -18,12 +15,10 @@ from pulsarctl.shell.arguments import (
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs import cursors
-from pulsarctl.verbs.many import Chosen, act_on, shown
+from pulsarctl.verbs import cursors, many_subscriptions
+from pulsarctl.verbs.many import shown
+from pulsarctl.verbs.many_subscriptions import expire_each
 from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
-
-if TYPE_CHECKING:
-    from pulsarctl.admin.client import AdminClient
 
 app = Noun("topics", "")
 
@@ -57,15 +52,7 @@ def unsubscribe(
     Example: pulsarctl topics unsubscribe orders -s billing
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names:
-        call.confirm(f"Delete subscription {subscription} of {shown(names)}?", yes=yes, several=names.several)
-        act_on(
-            call,
-            names,
-            lambda admin, topic: admin.topics.delete_subscription(topic, subscription, force=force),
-            verb="unsubscribe",
-            parallel=parallel,
-        )
+    many_subscriptions.delete(call, names, subscription, force=force, yes=yes, parallel=parallel, verb="unsubscribe")
 
 
 @app.verb("clear-backlog", "skip-all", heading=Heading.SUBSCRIPTIONS, loses_data=True)
@@ -86,15 +73,7 @@ def clear_backlog(
     Example: pulsarctl topics clear-backlog orders -s billing
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names:
-        call.confirm(f"Clear the backlog of {subscription} in {shown(names)}?", yes=yes, several=names.several)
-        act_on(
-            call,
-            names,
-            lambda admin, topic: admin.topics.clear_backlog(topic, subscription),
-            verb="clear the backlog of",
-            parallel=parallel,
-        )
+    many_subscriptions.clear_backlogs(call, names, subscription, yes=yes, parallel=parallel)
 
 
 @app.verb("expire-messages", heading=Heading.SUBSCRIPTIONS, loses_data=True)
@@ -126,12 +105,7 @@ def expire_messages(
     Example: pulsarctl topics expire-messages orders -s billing -t 1h
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if position is not None and names.several:
-        raise UsageProblem("a position belongs to one topic", hint="use -t DURATION for several topics")
-    if names:
-        if names.several:
-            call.confirm(f"Acknowledge old messages of {subscription} in {shown(names)}?", yes=yes, several=True)
-        _expire(call, names, cursors.expiry(subscription, time, position, excluded), parallel)
+    many_subscriptions.expire(call, names, subscription, time, position, excluded=excluded, yes=yes, parallel=parallel)
 
 
 @app.verb("expire-messages-all-subscriptions", heading=Heading.SUBSCRIPTIONS, loses_data=True)
@@ -156,12 +130,4 @@ def expire_messages_of_all(
     if names:
         question = f"Acknowledge messages older than {time} for every subscription of {shown(names)}?"
         call.confirm(question, yes=yes, several=True)
-        _expire(call, names, lambda admin, topic: admin.topics.expire_all(topic, seconds), parallel)
-
-
-def _expire(call: Call, names: Chosen, expire: "Callable[[AdminClient, str], None]", parallel: int) -> None:
-    def unless_caught_up(admin: "AdminClient", topic: str) -> None:
-        with suppress(Conflict):  # Pulsar's answer if there is nothing to expire, or it is being expired
-            expire(admin, topic)
-
-    act_on(call, names, unless_caught_up if names.found else expire, verb="expire messages of", parallel=parallel)
+        expire_each(call, names, lambda admin, topic: admin.topics.expire_all(topic, seconds), parallel)
