@@ -47,7 +47,7 @@ def _sessions(call: Call) -> Sessions:
 
 def _check_enabled(call: Call) -> None:
     if not call.broker.config.console.enabled:
-        raise RecordNotFound("the web console is switched off (consoleEnabled)")
+        raise RecordNotFound("the web console is disabled (consoleEnabled)")
 
 
 class ConsolePages:

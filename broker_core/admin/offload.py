@@ -58,11 +58,11 @@ async def audit(call: Call) -> dict[str, Any]:
     body = call.json()
     where = configured_store(call.broker.config.offload) if body is None else OffloadPolicies.from_document(body)
     if not where.driver:
-        raise InvalidValue("cannot look at a store: name one, or set managedLedgerOffloadDriver")
+        raise InvalidValue("cannot scan a store: name one, or set managedLedgerOffloadDriver")
     try:
         found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
     except (OffloadFailed, OSError) as error:  # the store that the caller names does not answer, or refuses
-        raise InvalidValue(f"cannot look at the store: {str(error).splitlines()[0]}") from None
+        raise InvalidValue(f"cannot scan the store: {str(error).splitlines()[0]}") from None
     return found.to_document()
 
 

@@ -70,7 +70,8 @@ class DispatchConfig:
     look_ahead_per_subscription: int = setting(
         "keySharedLookAheadMsgInReplayThresholdPerSubscription",
         20_000,
-        "Entries per subscription that wait, at which Key_Shared stops reading ahead; 0 is no limit.",
+        "Entries per subscription that wait for busy keys or consumers, at which Key_Shared stops reading ahead; 0"
+        " is no limit.",
         least=0,
         dynamic=True,
     )

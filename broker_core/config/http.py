@@ -10,7 +10,7 @@ class HttpConfig:
     max_connections: int = setting(
         "maxHttpServerConnections",
         2048,
-        "Maximum number of connections to the admin API; the broker answers more with status 503.",
+        "Maximum number of connections to the admin API; additional ones get status 503.",
         least=1,
     )
     max_connections_per_ip: int = setting(
@@ -22,7 +22,7 @@ class HttpConfig:
     max_requests: int = setting(
         "maxConcurrentHttpRequests",
         1024,
-        "Maximum number of concurrent requests to the admin API; the broker answers more with status 503.",
+        "Maximum number of concurrent requests to the admin API; additional ones get status 503.",
         least=1,
     )
     max_header_bytes: int = setting(

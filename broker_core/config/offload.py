@@ -84,7 +84,8 @@ class OffloadConfig:
     table_catalog: str = setting(
         "offloadTableCatalog",
         "",
-        "Catalog of these tables: sqlite:///FILE, or the URL of a REST catalog; empty is tables.sqlite in the data"
+        "Catalog of the tables of offloaded messages: sqlite:///FILE, or the URL of a REST catalog; empty is"
+        " tables.sqlite in the data"
         " directory.",
     )
     filesystem_uri: str = setting(
@@ -97,7 +98,9 @@ class OffloadConfig:
     )
     s3_role: str = setting("s3ManagedLedgerOffloadRole", "", "Role that the driver aws-s3 assumes.")
     s3_session: str = setting(
-        "s3ManagedLedgerOffloadRoleSessionName", "pulsar-s3-offload", "Session name with which it assumes the role."
+        "s3ManagedLedgerOffloadRoleSessionName",
+        "pulsar-s3-offload",
+        "Session name with which the driver aws-s3 assumes its role.",
     )
     gcs_bucket: str = setting("gcsManagedLedgerOffloadBucket", "", "Bucket for the driver google-cloud-storage.")
     gcs_key_file: str = setting(

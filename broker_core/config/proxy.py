@@ -51,7 +51,7 @@ class ProxyServerConfig:
     drain_seconds: float = setting(
         "proxyShutdownTimeoutMs",
         30.0,
-        "Maximum time for connections to become idle after that; then the proxy closes the rest (ms).",
+        "Maximum time for connections to become idle after proxyReadinessDelayMs (ms); then the proxy closes the rest.",
         scale=0.001,
         least=0,
     )
@@ -65,7 +65,7 @@ class ProxyBrokersConfig:
         "Brokers to ask: pulsar://HOST:PORT, or several hosts separated by commas.",
     )
     service_url_tls: str = setting(
-        "brokerServiceURLTLS", "", "The same over TLS, pulsar+ssl://HOST:PORT; used if tlsEnabledWithBroker is true."
+        "brokerServiceURLTLS", "", "Brokers over TLS, pulsar+ssl://HOST:PORT; used if tlsEnabledWithBroker is true."
     )
     web_url: str = setting(
         "brokerWebServiceURL",
@@ -73,7 +73,9 @@ class ProxyBrokersConfig:
         "Admin API of the brokers: http://HOST:PORT, or several hosts separated by commas; empty forwards no requests.",
     )
     web_url_tls: str = setting(
-        "brokerWebServiceURLTLS", "", "The same over TLS, https://HOST:PORT; used if tlsEnabledWithBroker is true."
+        "brokerWebServiceURLTLS",
+        "",
+        "Admin API of the brokers over TLS, https://HOST:PORT; used if tlsEnabledWithBroker is true.",
     )
     metadata_store: str = setting(
         "metadataStoreUrl", "", "Refused unless brokerServiceURL is set: this proxy finds no brokers in metadata."
@@ -81,16 +83,19 @@ class ProxyBrokersConfig:
     allowed_hosts: str = setting(
         "brokerProxyAllowedHostNames",
         "",
-        "Hosts of brokers beside those of brokerServiceURL, separated by commas; * stands for any characters.",
+        "Hosts of brokers in addition to those of brokerServiceURL, separated by commas; * matches any characters.",
     )
     allowed_addresses: str = setting(
         "brokerProxyAllowedIPAddresses",
         "*",
-        "Addresses, networks, or ranges that such a host may have; * is every address except loopback, link-local, and"
+        "Addresses, networks, or ranges of hosts in brokerProxyAllowedHostNames; * is every address except loopback,"
+        " link-local, and"
         " metadata services, which must be named.",
     )
     allowed_ports: str = setting(
-        "brokerProxyAllowedTargetPorts", "6650,6651", "Ports of such a host, separated by commas; * is any port."
+        "brokerProxyAllowedTargetPorts",
+        "6650,6651",
+        "Ports of hosts in brokerProxyAllowedHostNames, separated by commas; * is any port.",
     )
     connect_seconds: float = setting(
         "brokerProxyConnectTimeoutMs",
@@ -114,24 +119,24 @@ class ProxyBrokersConfig:
     parameters: str = setting(
         "brokerClientAuthenticationParameters",
         "",
-        "Credentials for it, such as token:TOKEN or file:///PATH; the file is read again for each connection.",
+        "Credentials of brokerClientAuthenticationPlugin, such as token:TOKEN or file:///PATH; the file is read"
+        " again for each connection.",
     )
     forward_credentials: bool = setting(
         "forwardAuthorizationCredentials",
         False,
-        "Whether brokers get the credentials of clients: beside the proxy's own, or in their place if the proxy has"
-        " none.",
+        "Whether brokers get the credentials of clients: in addition to the proxy's own, or instead if it has none.",
     )
     tls: bool = setting("tlsEnabledWithBroker", False, "Whether the proxy connects to the brokers over TLS.")
     trust_file: str = setting(
         "brokerClientTrustCertsFilePath",
         "",
-        "Certificate authorities of the brokers in PEM form; empty trusts those of the machine.",
+        "Certificate authorities of the brokers in PEM form; empty trusts those of the operating system.",
     )
     certificate_file: str = setting(
         "brokerClientCertificateFilePath", "", "Certificate of the proxy for the brokers in PEM form."
     )
-    key_file: str = setting("brokerClientKeyFilePath", "", "Private key of that certificate in PEM form.")
+    key_file: str = setting("brokerClientKeyFilePath", "", "Private key of the proxy for the brokers in PEM form.")
     verify_hostname: bool = setting(
         "tlsHostnameVerificationEnabled", True, "Whether a broker's certificate must be valid for its host name."
     )
@@ -177,7 +182,7 @@ class ProxySecurityConfig(SecurityConfig):
     )
     original_data: bool = False
     authorization: bool = setting(
-        "authorizationEnabled", False, "Requires authenticationEnabled; it is the brokers that check permissions."
+        "authorizationEnabled", False, "Requires authenticationEnabled; the brokers check permissions."
     )
     super_users: str = setting("superUserRoles", "", "Roles that may see the proxy's connections.")
     proxies: str = ""
@@ -185,7 +190,9 @@ class ProxySecurityConfig(SecurityConfig):
     internal_plugin: str = ""
     internal_parameters: str = ""
     authenticate_metrics: bool = setting(
-        "authenticateMetricsEndpoint", True, "Whether /metrics requires authentication if it is enabled."
+        "authenticateMetricsEndpoint",
+        True,
+        "Whether /metrics requires authentication, if authenticationEnabled is true.",
     )
 
 

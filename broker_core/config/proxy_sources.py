@@ -48,7 +48,7 @@ def _refuse_exposure(found: Gathered[ProxyConfig]) -> None:
     checked = config.security.authentication or config.security.allow_unauthenticated or _passes_on(config)
     if address and not is_loopback(address) and not checked:
         raise InvalidConfiguration(
-            f"bindAddress={address} ({found.by_key['bindAddress'].source}): everyone who can reach this address would"
+            f"bindAddress={address} ({found.by_key['bindAddress'].source}): anyone who can reach this address would"
             " act on the brokers as this proxy. Set authenticationEnabled=true (docs/proxy.md), or leave the check to"
             " the brokers with forwardAuthorizationCredentials=true, or accept the risk with --allow-unauthenticated"
         )

@@ -49,14 +49,14 @@ class ReplicationConfig:
     snapshot_ms: int = setting(
         "replicatedSubscriptionsSnapshotFrequencyMillis",
         1000,
-        "How long a topic with replicated subscriptions waits from one snapshot of the positions in all clusters to the"
-        " next (ms).",
+        "Interval at which a topic with replicated subscriptions takes a snapshot of its positions in all clusters"
+        " (ms).",
         least=10,
     )
     snapshot_timeout_seconds: int = setting(
         "replicatedSubscriptionsSnapshotTimeoutSeconds",
         30,
-        "How long a snapshot waits for the answers of the other clusters (s).",
+        "Maximum time for the other clusters to answer a snapshot request (s).",
         least=1,
     )
     snapshots_cached: int = setting(

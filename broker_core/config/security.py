@@ -22,7 +22,7 @@ class SecurityConfig:
     allow_unauthenticated: bool = setting(
         "allowUnauthenticatedAccess",
         False,
-        "Whether the broker may listen on other than loopback addresses without authentication.",
+        "Whether the broker may listen on non-loopback addresses without authentication.",
     )
     refresh_seconds: float = setting(
         "authenticationRefreshCheckSeconds",
@@ -57,7 +57,8 @@ class SecurityConfig:
     failed_attempts_of_user: int = setting(
         "maxFailedAuthenticationsPerUser",
         10,
-        "Failed authentications with the name of one user, from all addresses, that have the same effect.",
+        "Failed authentications with one user's name, from all addresses, after which the broker delays its answers"
+        " to that name.",
         least=1,
     )
     refused_attempts: int = setting(
@@ -99,7 +100,7 @@ class SecurityConfig:
         "tokenPublicKey", "", "Public key of tokens (DER or PEM): a file, file: URL, data: URL, or base64 text."
     )
     token_public_alg: str = setting(
-        "tokenPublicAlg", "", "Algorithm family of tokenPublicKey in Pulsar; the key itself says it here."
+        "tokenPublicAlg", "", "Accepted and not used: the algorithm follows from tokenPublicKey."
     )
     token_claim: str = setting("tokenAuthClaim", "sub", "Claim of a token that holds the role.")
     token_audience_claim: str = setting(

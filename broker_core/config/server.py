@@ -100,7 +100,8 @@ class ConnectionConfig:
     incomplete_seconds: float = setting(
         "incompleteFrameTimeoutSeconds",
         15,
-        "Time in which a frame must arrive while that memory is used up (s); then the broker closes its connection.",
+        "Time in which a frame must arrive while maxIncompleteFramesSizeInMB is used up (s); then its connection is"
+        " closed.",
         least=0.1,
     )
     write_buffer_bytes: int = setting(

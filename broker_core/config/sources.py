@@ -57,7 +57,7 @@ def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Map
     if _is_exposed(config) and not config.security.authentication and not config.security.allow_unauthenticated:
         raise InvalidConfiguration(
             f"{_exposing(config, by_key)}: without authentication,"
-            " everyone who can reach this address could read and change all data. Set authenticationEnabled=true"
+            " anyone who can reach this address could read and change all data. Set authenticationEnabled=true"
             " (docs/security.md), or listen on a loopback address with --bind 127.0.0.1, or accept the risk with"
             " --allow-unauthenticated"
         )
@@ -99,7 +99,7 @@ def _risks(config: BrokerConfig, by_key: Mapping[str, Given]) -> Iterable[str]:
         yield f"journalSyncData=false ({source}): a power failure can lose messages that the broker has confirmed"
     if _is_exposed(config) and not config.security.authentication:
         yield (
-            f"{_exposing(config, by_key)}: there is no authentication: everyone who can reach this address can read"
+            f"{_exposing(config, by_key)}: there is no authentication: anyone who can reach this address can read"
             " and change all data"
         )
 

@@ -240,7 +240,7 @@ def check_ranges(wanted: Sequence[Range]) -> None:
         raise ConsumerAssignFailed("Ranges for KeyShared policy must not be empty.")
     for first, last in wanted:
         if not 0 <= first <= last < RANGE_SIZE:
-            raise ConsumerAssignFailed(f"[{first}, {last}] is no range of hashes from 0 to {RANGE_SIZE - 1}")
+            raise ConsumerAssignFailed(f"[{first}, {last}] is not a range of hashes from 0 to {RANGE_SIZE - 1}")
     for (_, last), (first, _) in pairwise(sorted(wanted)):
         if first <= last:
             raise ConsumerAssignFailed("Ranges for KeyShared policy with overlap.")

@@ -44,7 +44,9 @@ class Authentication:
         wanted = [name.strip() for name in config.providers.split(",") if name.strip()]
         if not wanted:
             known = ", ".join(PROVIDERS)
-            raise InvalidConfiguration(f"authenticationEnabled needs authenticationProviders; there are {known}")
+            raise InvalidConfiguration(
+                f"authenticationEnabled needs authenticationProviders; set it to one or more of {known}"
+            )
         if config.anonymous_role in names(config.super_users):
             raise InvalidConfiguration("anonymousUserRole must not be one of superUserRoles: everyone would have it")
         return cls([_provider(name, setup) for name in wanted], config.anonymous_role.strip())
@@ -122,7 +124,7 @@ def _provider(name: str, setup: Setup) -> Provider:
     short = name.rpartition(".")[2]
     if short not in PROVIDERS or (short != name and not name.startswith(PACKAGE)):
         known = ", ".join(PROVIDERS)
-        raise InvalidConfiguration(f"unknown class {name!r} in authenticationProviders; there are {known}")
+        raise InvalidConfiguration(f"unknown class {name!r} in authenticationProviders; use one or more of {known}")
     try:
         return PROVIDERS[short](setup)
     except ImportError as error:

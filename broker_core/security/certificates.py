@@ -45,7 +45,7 @@ class Certificates:
         self._renew = renew
         if config.allow_insecure:
             raise InvalidConfiguration(
-                "cannot use tlsAllowInsecureConnection: with it, everyone can make a certificate of any role;"
+                "cannot use tlsAllowInsecureConnection: with it, anyone can create a certificate for any role;"
                 " set tlsTrustCertsFilePath"
             )
         if not config.certificate_file or not config.key_file:
@@ -75,7 +75,7 @@ class Certificates:
         names = [name.strip() for name in config.protocols.split(",") if name.strip()] or list(_VERSIONS)
         for name in names:
             if name not in _VERSIONS:
-                raise InvalidConfiguration(f"unknown name {name!r} in tlsProtocols; there are {', '.join(_VERSIONS)}")
+                raise InvalidConfiguration(f"unknown name {name!r} in tlsProtocols; use {', '.join(_VERSIONS)}")
         context.minimum_version = min(_VERSIONS[name] for name in names)
         context.maximum_version = max(_VERSIONS[name] for name in names)
         # A resumed session would keep the client certificate of an earlier connection.

@@ -68,5 +68,5 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
         if not math.isfinite(seconds):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise AuthenticationFailed(f"the claim {name} of the token is no time") from None
+        raise AuthenticationFailed(f"the claim {name} of the token is not a time") from None
     return int(seconds * 1000)

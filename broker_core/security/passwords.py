@@ -27,7 +27,7 @@ def read_users(content: bytes) -> dict[str, str]:
             raise InvalidConfiguration(f"line {number} of basicAuthConf is not user:hash")
         if checker(hashed) is None:
             raise InvalidConfiguration(
-                f"line {number} of basicAuthConf has a hash that is not supported; make it with htpasswd -B or -m"
+                f"line {number} of basicAuthConf has a hash that is not supported; create it with htpasswd -B or -m"
             )
         users[name] = hashed
     if not users:

@@ -66,4 +66,4 @@ def _known(name: str, names: Iterable[str], what: str) -> str:
     if name in names:
         return name
     spelled = ", ".join(sorted(one.lower().replace("_", "-") for one in (*names, ADMINISTRATE)))
-    raise InvalidRequest(f"there is no action {name.lower().replace('_', '-')} on {what}; there are {spelled}")
+    raise InvalidRequest(f"there is no action {name.lower().replace('_', '-')} on {what}; use one of {spelled}")

@@ -34,7 +34,9 @@ class Security:
     def __init__(self, config: SecurityConfig, openid: OpenIdConfig, clock: Clock, spawn: Spawn) -> None:
         """Raises `InvalidConfiguration`: a broker that cannot keep its promises does not start."""
         if config.authorization and not config.authentication:
-            raise InvalidConfiguration("authorizationEnabled needs authenticationEnabled: roles must be proved")
+            raise InvalidConfiguration(
+                "authorizationEnabled needs authenticationEnabled: without it, the broker cannot verify roles"
+            )
         self.config = config
         self.authentication = Authentication.of(Setup(config, openid, clock, spawn)) if config.authentication else None
         self.authorization: Authorization | None = None
@@ -88,7 +90,7 @@ class Security:
     @property
     def _authentication(self) -> Authentication:
         if self.authentication is None:
-            raise AuthenticationFailed("authentication is switched off")
+            raise AuthenticationFailed("authentication is disabled")
         return self.authentication
 
     def _counted(self, method: str) -> str:

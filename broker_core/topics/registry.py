@@ -118,7 +118,7 @@ class TopicRegistry:
         `from_replicator`: another cluster asks, which may not create a topic that was deleted here.
         """
         if not name.is_persistent and not self._config.topics.non_persistent:
-            raise NotAllowed(f"Non-persistent topics are switched off (enableNonPersistentTopics): {name}")
+            raise NotAllowed(f"Non-persistent topics are disabled (enableNonPersistentTopics): {name}")
         if self._stopping:
             raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
         await self._settled(str(name))

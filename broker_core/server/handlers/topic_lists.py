@@ -84,7 +84,7 @@ async def on_watch_topic_list(session: Session, command: pb.CommandWatchTopicLis
     """Answers with what matches now; WATCH_TOPIC_UPDATEs follow until the client closes the watcher."""
     limits = session.broker.config.topic_lists
     if not limits.watchers:
-        raise NotAllowed("Topic list watchers are switched off (enableBrokerTopicListWatcher)")
+        raise NotAllowed("Topic list watchers are disabled (enableBrokerTopicListWatcher)")
     if len(command.topics_pattern) > limits.max_pattern_length:
         raise NotAllowed(f"The pattern is longer than subscriptionPatternMaxLength = {limits.max_pattern_length}")
     if command.watcher_id in session.watchers:

@@ -28,7 +28,7 @@ def walk(path: Path) -> Iterator[Found]:
         raise FileNotFoundError(path)
     if not path.is_dir():
         if _handler(path) is None:
-            raise NotOurDirectory(f"{path} is no file of a data directory")
+            raise NotOurDirectory(f"{path} is not a file of a data directory")
         yield from _file(path)
         return
     marker = filenames.format_file(path)

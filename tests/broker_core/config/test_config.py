@@ -117,7 +117,7 @@ def test_risky_settings_of_a_file_apply_with_one_warning_each(tmp_path: Path) ->
     assert loaded.warnings == (
         f"journalSyncData=false ({file}, line 1): a power failure can lose messages that the broker has confirmed",
         f"bindAddress=0.0.0.0 ({file}, line 2): "
-        "there is no authentication: everyone who can reach this address can read and change all data",
+        "there is no authentication: anyone who can reach this address can read and change all data",
     )
 
 

@@ -192,7 +192,7 @@ def test_a_client_certificate_can_be_required(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"allow_insecure": True}, "everyone can make a certificate of any role"),
+        ({"allow_insecure": True}, "anyone can create a certificate for any role"),
         ({"certificate_file": ""}, "need tlsCertificateFilePath and tlsKeyFilePath"),
         ({"trust_file": "", "require_client_certificate": True}, "needs tlsTrustCertsFilePath"),
         ({"key_file": "/no/such/file"}, "cannot use the TLS files"),

@@ -101,8 +101,8 @@ def test_a_tenant_admin_may_ask_about_the_tenant_only(secured: Run) -> None:
 @pytest.mark.parametrize(
     ("action", "resource", "problem"),
     [
-        ("fly", PLAIN, "there is no action fly on a topic; there are administrate, compact, consume"),
-        ("produce", NAMESPACE, "there is no action produce on a namespace; there are add-bundle, administrate"),
+        ("fly", PLAIN, "there is no action fly on a topic; use one of administrate, compact, consume"),
+        ("produce", NAMESPACE, "there is no action produce on a namespace; use one of add-bundle, administrate"),
         ("produce", "a/b/c/d/e/f", "Invalid short topic name"),
     ],
 )

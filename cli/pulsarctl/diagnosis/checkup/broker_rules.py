@@ -103,7 +103,7 @@ def clock(skew_ms: int | None) -> Finding:
     """`skew_ms`: how far the broker's clock is ahead of ours; None if the broker does not tell the time."""
     if skew_ms is None:
         return Finding(
-            "clock-unknown", Severity.OK, "The broker does not tell the time.", "timedatectl status", Certainty.LIKELY
+            "clock-unknown", Severity.OK, "The broker does not report its time.", "timedatectl status", Certainty.LIKELY
         )
     if abs(skew_ms) < SKEW_WARNING_MS:
         return Finding("clock", Severity.OK, "The clocks of the broker and of this machine agree.")
@@ -123,7 +123,7 @@ def disk(one: Disk | None) -> Finding:
         return Finding(
             "disk-unknown",
             Severity.OK,
-            "Brokers of Apache Pulsar do not report disk usage; look at each bookie.",
+            "Brokers of Apache Pulsar do not report disk usage; check each bookie.",
             command("bookies", "list-bookies"),
             Certainty.LIKELY,
         )

@@ -68,7 +68,7 @@ def configuration(one: Configuration) -> Iterator[Finding]:
         yield Finding(
             "exposed-secret",
             Severity.WARNING,
-            f"Other users can read {path}, which has credentials.",
+            f"Other users can read {path}, which contains credentials.",
             f"chmod 600 {path}",
         )
     yield from _transport(one)
