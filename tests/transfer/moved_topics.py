@@ -1,7 +1,7 @@
 """Topics that are exported and imported: the commands, and what an official reader sees of each key."""
 
 import json
-import subprocess
+import os
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import pulsar
 
 from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
 
 PULSARCTL = Path(sys.executable).with_name("pulsarctl")
 RECEIVE_MS = 20_000
@@ -25,14 +26,20 @@ def command(broker: EmbeddedBroker, *arguments: object) -> list[str]:
 
 def ops(broker: EmbeddedBroker, *arguments: object) -> Any:
     """The printed result. Fails unless the command succeeds."""
-    done = subprocess.run(command(broker, *arguments), capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run(broker, *arguments)
+    assert done.exit_code == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def failed(broker: EmbeddedBroker, *arguments: object) -> tuple[int, str]:
-    done = subprocess.run(command(broker, *arguments), capture_output=True, text=True, timeout=110, check=False)
-    return done.returncode, done.stderr
+    done = run(broker, *arguments)
+    return done.exit_code, done.stderr
+
+
+def run(broker: EmbeddedBroker, *arguments: object) -> Outcome:
+    """In this process, with the state of `own_state`."""
+    cli = Cli(Path(os.environ["XDG_STATE_HOME"]), broker.http_url, broker.service_url)
+    return cli("-o", "json", "ops", *map(str, arguments))
 
 
 def by_key(client: pulsar.Client, topic: str) -> dict[str, list[Seen]]:

@@ -178,7 +178,8 @@ def test_spark_writes_the_files_that_the_local_engine_writes(
     pytest.importorskip("pyspark")
     publish(client, topic, 3000)
     local = ops(pulsar_broker, "export", topic, tmp_path / "local", "--engine", "local")
-    spark = ops(pulsar_broker, "export", topic, tmp_path / "spark", "--engine", "spark", "--master", "local[1]")
+    words = command(pulsar_broker, "export", topic, tmp_path / "spark", "--engine", "spark", "--master", "local[1]")
+    spark = json.loads(subprocess.run(words, stdout=subprocess.PIPE, timeout=110, check=True).stdout)
     assert (spark.pop("engine"), local.pop("engine")) == ("spark", "local")
     assert {**spark, "directory": ""} == {**local, "directory": ""}
     assert exported(tmp_path / "spark") == exported(tmp_path / "local")

@@ -12,6 +12,7 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.settings.settings import Settings
 from pulsarctl.transfer.replay_state import ReplayFiles, ReplayState
+from pulsarctl.values.clock import now_ms
 from tests.condition import wait_until
 from tests.transfer.moved_topics import by_key, command, failed, ops
 
@@ -87,14 +88,70 @@ def test_a_killed_replay_continues(
     assert ops(pulsar_broker, "replay", *words)["storedBefore"] == 0
 
 
+@pytest.fixture
+def target(pulsar_broker: EmbeddedBroker, topic: str) -> str:
+    return f"{topic}-2"
+
+
+def interrupted(broker: EmbeddedBroker, topic: str, target: str, start: str = "earliest") -> tuple[str, ...]:
+    """A replay that ends after its first message, because its progress cannot be written; and what continues it."""
+    rows = ReplayFiles.of(os.environ, broker.service_url, topic, target, start, "latest", "", "", "True").rows
+    obstacle = rows.with_name(f".{rows.name}.tmp")
+    obstacle.mkdir(parents=True)
+    words = ("replay", topic, target, "--start", start, "--rate", "10")
+    code, text = failed(broker, *words)
+    assert (code, "cannot write" in text) == (1, True), text
+    obstacle.rmdir()
+    return words
+
+
+def test_a_replay_of_the_last_hour_continues_with_the_same_messages_later(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(client, topic)
+    words = interrupted(pulsar_broker, topic, target, "@-1h")
+    for place in ("pulsarctl.verbs.replaying", "pulsarctl.tables.bound_options"):
+        monkeypatch.setattr(f"{place}.now_ms", lambda: now_ms() + 2 * 3_600_000)
+    assert ops(pulsar_broker, *words)["sent"] == 6
+    found = by_key(client, target)
+    assert {key: list(dict.fromkeys(rows)) for key, rows in found.items()} == by_key(client, topic)
+
+
+@pytest.mark.parametrize("which", ["source", "target"])
+def test_a_replay_does_not_continue_after_a_topic_was_created_again(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, target: str, which: str
+) -> None:
+    publish(client, topic)
+    words = interrupted(pulsar_broker, topic, target)
+    name = topic if which == "source" else target
+    with closing(AdminClient(Settings(web_url=pulsar_broker.http_url))) as admin:
+        admin.topics.delete(name, force=True)
+    publish(client, name)
+    code, text = failed(pulsar_broker, *words)
+    assert (code, f"{name} was deleted or created again since" in text, "--again" in text) == (6, True, True), text
+    assert ops(pulsar_broker, *words, "--again")["sent"] == 6
+
+
+def test_a_replay_does_not_continue_with_more_partitions(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, target: str
+) -> None:
+    publish(client, topic)
+    pulsar_broker.create_partitioned_topic(target, 2)
+    words = interrupted(pulsar_broker, topic, target)
+    with closing(AdminClient(Settings(web_url=pulsar_broker.http_url))) as admin:
+        admin.topics.update_partitioned(target, 3)
+    code, text = failed(pulsar_broker, *words)
+    assert (code, "it has 3 partitions, and had 2" in text) == (6, True), text
+
+
 def test_again_forgets_an_interrupted_replay(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
     publish(client, topic)
     words = (pulsar_broker.service_url, topic, f"{topic}-2", "earliest", "latest", "", "", "True")
     files = ReplayFiles.of(os.environ, *words)
-    files.begin(ReplayState.new(5000, {}))
+    files.begin(ReplayState.new(5000, "earliest", "latest"))
     files.stored(4)
     assert ops(pulsar_broker, "replay", topic, f"{topic}-2")["sent"] == 2
-    files.begin(ReplayState.new(5000, {}))
+    files.begin(ReplayState.new(5000, "earliest", "latest"))
     files.stored(4)
     assert ops(pulsar_broker, "replay", topic, f"{topic}-2", "--again")["sent"] == 6
     assert files.load() is None

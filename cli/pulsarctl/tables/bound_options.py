@@ -11,6 +11,7 @@ from pulsarctl.values.clock import now_ms
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
+from pulsarctl.values.times import parse_time_ms, utc
 
 
 def start_of(name: str, text: str) -> Bounds:
@@ -21,16 +22,27 @@ def end_of(name: str, text: str) -> Bounds:
     return _bounds(name, text, LAST)
 
 
+def fixed(name: str, text: str, now: int) -> str:
+    """The same bounds, whenever they are read: what is some time before `now` is a time. Raises `UsageProblem`."""
+    if text.lstrip().startswith("{"):
+        return json.dumps({key: fixed(name, each, now) for key, each in _by_partition(name, text).items()})
+    return f"@{utc(parse_time_ms(text, now))}" if text.lstrip().startswith("@") else text
+
+
 def _bounds(name: str, text: str, anywhere: Bound) -> Bounds:
     if not text.lstrip().startswith("{"):
         return Bounds(_bound(name, text, anywhere))
+    found = _by_partition(name, text)
+    return Bounds(anywhere, {_partition(key): _bound(name, each, anywhere) for key, each in found.items()})
+
+
+def _by_partition(name: str, text: str) -> dict[str, str]:
     try:
-        found = json.loads(text)
+        return {key: str(each) for key, each in json.loads(text).items()}
     except ValueError as error:
         raise UsageProblem(
             f"option {name}: the JSON cannot be read: {error}", hint='use {"0": "7:3", "1": "@TIME"}'
         ) from error
-    return Bounds(anywhere, {_partition(key): _bound(name, str(each), anywhere) for key, each in found.items()})
 
 
 def _partition(key: str) -> str:

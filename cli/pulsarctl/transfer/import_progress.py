@@ -8,7 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from pulsarctl.errors import CliError, Conflict
+from pulsarctl.errors import CliError
+from pulsarctl.transfer.created_topics import check_created, check_partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +35,10 @@ class ImportProgress:
 
     def begun(self, topic: str, partitions: int, created: Mapping[str, str]) -> Self:
         """With rows that may be stored beyond it. Raises `Conflict` if earlier rows are elsewhere or gone."""
-        self._check_same(topic, partitions, created)
+        doing = f"import into {topic}"
+        check_partitions(doing, 0 if self.done else self.partitions, partitions)
+        check_created(doing, self.created, created)
         return replace(self, done=False, partitions=partitions, created={**self.created, **created})
-
-    def _check_same(self, topic: str, partitions: int, created: Mapping[str, str]) -> None:
-        if not self.done and self.partitions not in (0, partitions):
-            raise Conflict(
-                f"cannot continue the import into {topic}: it has {partitions} partitions, and had {self.partitions}",
-                hint="delete the topic and use --again, or use --again to send everything once more",
-            )
-        for name, before in self.created.items():
-            if created.get(name) != before:
-                raise Conflict(
-                    f"cannot continue the import into {topic}: {name} was deleted or created again since",
-                    hint="use --again to send everything once more",
-                )
 
     def in_file(self, row: int) -> Self:
         return replace(self, row=row)

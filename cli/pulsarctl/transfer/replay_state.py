@@ -1,31 +1,49 @@
 """A replay that has not ended, in two small files of this user: what it replays, and how far it has come.
 
-What it replays is fixed when it starts: the ledgers and cursors of that moment (`internalStats` of each partition).
-Rows have the same numbers in each run, whatever is published or acknowledged in the meantime.
+What it replays is fixed when it starts: the ledgers and cursors of that moment (`internalStats` of each partition), and
+bounds that do not depend on the time. Rows have the same numbers in each run, whatever is published or acknowledged in
+the meantime. A topic that was deleted since, or created again under its name, has none of them.
 """
 
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
 from pulsarctl.errors import CliError
+from pulsarctl.transfer.created_topics import check_created, check_partitions
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayState:
-    """`name` is that of the producers. Runs must agree on `checkpoint_rows`, after which everything is stored."""
+    """`name` is that of the producers. Runs must agree on `checkpoint_rows`, after which everything is stored.
+
+    `partitions` are those of the target, and `created` says when each of them, and of the source, was created, by its
+    name. It is empty if the admin API did not tell.
+    """
 
     name: str
     checkpoint_rows: int
-    stats: Mapping[str, Any] = field(repr=False)
+    start: str
+    end: str
+    stats: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    partitions: int = 0
+    created: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def new(cls, checkpoint_rows: int, stats: Mapping[str, Any]) -> Self:
-        return cls(f"replay-{secrets.token_hex(8)}", checkpoint_rows, stats)
+    def new(cls, checkpoint_rows: int, start: str, end: str) -> Self:
+        return cls(f"replay-{secrets.token_hex(8)}", checkpoint_rows, start, end)
+
+    def begun(self, stats: Mapping[str, Any], partitions: int, created: Mapping[str, str]) -> Self:
+        return replace(self, stats=stats, partitions=partitions, created=created)
+
+    def check_same(self, topic: str, partitions: int, created: Mapping[str, str]) -> None:
+        """Raises `Conflict` if rows that were sent are elsewhere or gone, or if those to send are other ones."""
+        check_partitions(f"replay into {topic}", self.partitions, partitions)
+        check_created(f"replay into {topic}", self.created, created)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,14 @@
 """Plans and runs `ops import`: what is sent, how far it has come, and which engine does it."""
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import Choice, Engine, choose
-from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
+from pulsarctl.errors import Conflict, NotFound
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
@@ -19,7 +18,6 @@ from pulsarctl.verbs.on_spark import access, explained, start_spark
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-    from pulsarctl.admin.client import AdminClient
     from pulsarctl.tables.access import Access
     from pulsarctl.transfer.file_formats import FileFormat
     from pulsarctl.transfer.import_progress import ImportProgress
@@ -85,9 +83,10 @@ def partitions(call: Call, topic: str) -> int:
 def run(call: Call, of: ImportPlan) -> Imported:
     """Sends everything that is not stored yet, and keeps the progress. Raises `CliError`."""
     from pulsarctl.transfer import import_progress
+    from pulsarctl.transfer.created_topics import target_created_at
 
     target = target_of(access(call), of)
-    created = created_at(call.admin, target, must_tell=bool(of.before.created))
+    created = target_created_at(call.admin, target, must_tell=bool(of.before.created))
     begun = replace(of, before=of.before.begun(of.request.topic, len(target.partitions), created))
     import_progress.save(begun.file, begun.before)
     progress = Progress(quiet=call.settings.quiet)
@@ -147,37 +146,6 @@ def target_of(where: "Access", of: ImportPlan) -> "Target":
         record_schema=request.record_schema,
         checkpoint_rows=CHECKPOINT_ROWS * len(names),
     )
-
-
-def created_at(admin: "AdminClient", target: "Target", *, must_tell: bool) -> dict[str, str]:
-    """When each partition was created, by its name, so that one that is created again is noticed.
-
-    Creates those that are missing, so that each has a time before it has messages. Empty if the admin API does not
-    tell, unless it must.
-    """
-    from pulsarctl.transfer.target import create
-
-    try:
-        found = _creation_dates(admin, target.partitions)
-        missing = [name for name in target.partitions if name not in found]
-        if missing and not must_tell:
-            create(target.access, target.topic, missing)
-            found = _creation_dates(admin, target.partitions)
-    except (NotAuthorized, CannotConnect, TimedOut):
-        if must_tell:
-            raise
-        return {}
-    return found
-
-
-def _creation_dates(admin: "AdminClient", names: Sequence[str]) -> dict[str, str]:
-    """Of those that exist. Statistics tell whether one does: what is stored about a missing one is an error 500."""
-    found: dict[str, str] = {}
-    for name in names:
-        with suppress(NotFound):
-            admin.topics.stats(name)
-            found[name] = str(admin.topics.internal_info(name)["creationDate"])
-    return found
 
 
 def send_locally(of: ImportPlan, target: "Target", progress: Progress) -> Imported:

@@ -1,7 +1,8 @@
 """`ops replay`: messages of one topic into another, such as dead letters into the topic that they came from."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,9 @@ from pulsarctl.output.render import Progress, Table
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.clock import now_ms
 from pulsarctl.values.names import full_topic
+from pulsarctl.verbs.on_spark import access
 from pulsarctl.verbs.range_options import End, Start
 
 if TYPE_CHECKING:
@@ -21,8 +24,9 @@ if TYPE_CHECKING:
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.replay_state import ReplayFiles, ReplayState
     from pulsarctl.transfer.row_sender import RowSender
+    from pulsarctl.transfer.target import Target
 
-Target = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the topic that gets the messages.")]
+TargetTopic = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the topic that gets the messages.")]
 Unacknowledged = Annotated[
     str,
     typer.Option(
@@ -35,6 +39,19 @@ Again = Annotated[bool, typer.Option("--again", help="Start over instead of cont
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Count the messages, and send none.")]
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What the command line asks for, with full names."""
+
+    source: str
+    target: str
+    start: str
+    end: str
+    subscription: str
+    key: str | None
+    rate: float
+
+
 def install_replay(noun: Noun) -> None:
     noun.verb("replay")(replay)
 
@@ -42,7 +59,7 @@ def install_replay(noun: Noun) -> None:
 def replay(
     call: Call,
     topic: Topic,
-    target: Target,
+    target: TargetTopic,
     start: Start = "earliest",
     end: End = "latest",
     subscription: Unacknowledged = "",
@@ -68,59 +85,100 @@ def replay(
     if source == name:
         raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")
     words = (call.settings.service_url, source, name, start, end, subscription, key or "", str(key is None))
+    request = _Request(source, name, start, end, subscription, key, rate)
     files = ReplayFiles.of(os.environ, *words)
     if again:
         files.end()
-    table = _table(call, source, start, end, subscription)
     if dry_run:
+        table = _table(call, request, start, end)
         value: dict[str, object] = {"topic": source, "target": name, "wouldSend": _count(table, key)}
     else:
-        found = _replay(call, table, name, key, rate, files)
+        found = _replay(call, request, files)
         value = {"topic": source, "target": name, "sent": found.sent, "storedBefore": found.row - found.sent}
     call.show(value, Table(("REPLAY", "VALUE"), list(value.items())))
 
 
-def _table(call: Call, topic: str, start: str, end: str, subscription: str) -> "TopicTable":
-    from dataclasses import replace
-
+def _table(call: Call, request: _Request, start: str, end: str) -> "TopicTable":
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.exporting import columns
-    from pulsarctl.verbs.on_spark import access
 
-    options = {"topic": topic, "start": start, "end": end, "columns": ",".join(columns(typed=False)), "decode": "raw"}
-    if subscription:
-        for part in call.admin.topics.parts(topic):
-            if subscription not in call.admin.topics.subscriptions(part):
-                raise NotFound(f"cannot replay: {part} has no subscription {subscription}")
-        options["subscriptions"] = subscription
-    return TopicTable.open(replace(TableOptions.parse(options | {"tasks_min": "1"}), access=access(call)))
+    options = {"topic": request.source, "start": start, "end": end, "decode": "raw", "tasks_min": "1"}
+    options["columns"] = ",".join(columns(typed=False))
+    if request.subscription:
+        for part in call.admin.topics.parts(request.source):
+            if request.subscription not in call.admin.topics.subscriptions(part):
+                raise NotFound(f"cannot replay: {part} has no subscription {request.subscription}")
+        options["subscriptions"] = request.subscription
+    return TopicTable.open(replace(TableOptions.parse(options), access=access(call)))
 
 
-def _replay(
-    call: Call, table: "TopicTable", target: str, key: str | None, rate: float, files: "ReplayFiles"
+def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "RowSender":
+    """Begins a replay, or continues the one that was interrupted."""
+    from pulsarctl.tables.plan import Snapshot
+
+    found = files.load()
+    state, stored = found or (_new(request), 0)
+    table = _table(call, request, state.start, state.end)
+    target = _target(call, request, state)
+    snapshot = Snapshot(state.stats)
+    parts = table.plan(snapshot)
+    created = _created(call, target, snapshot.known, must_tell=bool(state.created))
+    if found is None:
+        files.begin(state.begun(snapshot.known, len(target.partitions), created))
+    else:
+        state.check_same(request.target, len(target.partitions), created)
+        call.notice(f"continuing a replay that was interrupted after {stored:,} messages; --again starts over")
+    rows = _rows(table, parts, request.key, step=state.checkpoint_rows)
+    return _send(call, rows, target, request.rate, files, stored)
+
+
+def _new(request: _Request) -> "ReplayState":
+    from pulsarctl.tables.bound_options import fixed
+    from pulsarctl.transfer.replay_state import ReplayState
+    from pulsarctl.transfer.target import CHECKPOINT_ROWS
+
+    rows = min(max(int(request.rate / 10), 1), CHECKPOINT_ROWS) if request.rate else CHECKPOINT_ROWS
+    now = now_ms()
+    return ReplayState.new(rows, fixed("start", request.start, now), fixed("end", request.end, now))
+
+
+def _target(call: Call, request: _Request, state: "ReplayState") -> "Target":
+    from pulsarctl.transfer.target import Target, partitions_of
+    from pulsarctl.verbs.export_plan import schemas_of
+
+    where = access(call)
+    return Target(
+        access=where,
+        topic=request.target,
+        partitions=partitions_of(where, request.target),
+        producer=state.name,
+        schemas=schemas_of(call, request.source),
+        checkpoint_rows=state.checkpoint_rows,
+    )
+
+
+def _created(call: Call, target: "Target", sources: Iterable[str], *, must_tell: bool) -> dict[str, str]:
+    """When the partitions of both topics were created, as far as the admin API tells."""
+    from pulsarctl.transfer.created_topics import created_at, target_created_at
+
+    found = created_at(call.admin, list(sources), must_tell=must_tell) or {}
+    return found | target_created_at(call.admin, target, must_tell=must_tell)
+
+
+def _send(
+    call: Call, rows: "Iterable[pa.RecordBatch]", target: "Target", rate: float, files: "ReplayFiles", stored: int
 ) -> "RowSender":
     """Sends what is not stored yet, and keeps the progress until all is."""
     from pulsarctl.transfer.pace import Pace
     from pulsarctl.transfer.row_sender import RowSender
-    from pulsarctl.transfer.target import Target, partitions_of
-    from pulsarctl.verbs.export_plan import schemas_of
 
-    state, stored, parts = _begun(call, table, rate, files)
     progress = Progress(quiet=call.settings.quiet)
     call.call_on_close(progress.clear)
-    to = Target(
-        access=table.options.access,
-        topic=target,
-        partitions=partitions_of(table.options.access, target),
-        producer=state.name,
-        schemas=schemas_of(call, table.options.topics[0]),
-        checkpoint_rows=state.checkpoint_rows,
-    )
     pace = Pace(rate)
-    with RowSender(to, after=stored) as sender:
-        for rows in _rows(table, parts, key, step=state.checkpoint_rows):
-            sender.send(rows)
+    with RowSender(target, after=stored) as sender:
+        for each in rows:
+            sender.send(each)
             if sender.stored > stored:
                 stored = sender.stored
                 files.stored(stored)
@@ -130,26 +188,6 @@ def _replay(
     files.end()
     progress.clear()
     return sender
-
-
-def _begun(
-    call: Call, table: "TopicTable", rate: float, files: "ReplayFiles"
-) -> "tuple[ReplayState, int, list[LedgerRange]]":
-    """A new replay, or the one that was interrupted: its state, the rows that are stored, and its plan."""
-    from pulsarctl.tables.plan import Snapshot
-    from pulsarctl.transfer.replay_state import ReplayState
-    from pulsarctl.transfer.target import CHECKPOINT_ROWS
-
-    found = files.load()
-    if found is not None:
-        state, stored = found
-        call.notice(f"continuing a replay that was interrupted after {stored:,} messages; --again starts over")
-        return state, stored, table.plan(Snapshot(state.stats))
-    snapshot = Snapshot()
-    parts = table.plan(snapshot)
-    state = ReplayState.new(min(max(int(rate / 10), 1), CHECKPOINT_ROWS) if rate else CHECKPOINT_ROWS, snapshot.known)
-    files.begin(state)
-    return state, 0, parts
 
 
 def _rows(table: "TopicTable", parts: "list[LedgerRange]", key: str | None, *, step: int) -> "Iterator[pa.RecordBatch]":
