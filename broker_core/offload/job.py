@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
@@ -24,6 +25,7 @@ from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 
 _CHUNK = 4 << 20
+_READ_BACK_BYTES = 16 << 20  # of one request: stores answer each after tens of milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,14 @@ def _sum(stream: Any) -> tuple[int, int]:
         crc = crc32c(data, crc)
         size += len(data)
     return size, crc
+
+
+class _Extent(NamedTuple):
+    """Where a row group is in the file."""
+
+    group: int
+    offset: int
+    length: int
 
 
 @dataclass(slots=True)
@@ -178,9 +188,24 @@ def _read_back(store: Store, path: str, built: _Built) -> None:
         footer = TierFooter(tail)
         if footer.index.groups != built.groups:
             raise ValueError("the index reads back differently from what was written")
-        for group in range(len(built.groups)):
-            offset, length = footer.extent(group)
-            footer.block(group, offset, file.read_at(length, offset))
+        for groups in _read_together(footer, len(built.groups)):
+            begin, end = groups[0].offset, groups[-1].offset + groups[-1].length
+            data = memoryview(file.read_at(end - begin, begin))
+            for group, offset, length in groups:
+                footer.block(group, offset, bytes(data[offset - begin : offset - begin + length]))
+
+
+def _read_together(footer: TierFooter, count: int) -> Iterator[list[_Extent]]:
+    """The row groups of one request each. They follow each other in the file."""
+    found: list[_Extent] = []
+    for group in range(count):
+        offset, length = footer.extent(group)
+        if found and offset + length - found[0].offset > _READ_BACK_BYTES:
+            yield found
+            found = []
+        found.append(_Extent(group, offset, length))
+    if found:
+        yield found
 
 
 def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> str:

@@ -171,3 +171,11 @@ def test_a_position_in_the_middle_of_an_offloaded_ledger_is_read_without_what_is
     second = one.log().ledger_infos()[1].id
     block = one.broker.call(one.log().read(Position(second, 4), 100, 1 << 20))
     assert (block.ledger_id, block.first_entry_id) == (second, 4)
+
+
+def test_a_copy_of_several_row_groups_is_read_back_in_one_request(one: OffloadedTopic, s3: S3) -> None:
+    one.publish(values(10, size=400_000))
+    before = len(s3.proxy.requests)
+    one.offload()
+    reads = [each for each in s3.proxy.requests[before:] if s3.requests(one, "GET", ".parquet")(each)]
+    assert len(reads) == 2  # the footer, and all row groups
