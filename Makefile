@@ -100,6 +100,11 @@ stream-kills: ROUNDS ?= 30
 stream-kills: $(READY) ## kill -9 the driver and executors of a streaming query on a Spark cluster (ROUNDS=30)
 	@STREAM_KILLS=$(ROUNDS) $(PY) -m pytest -q -s tests/spark/test_stream_kills.py $(ARGS)
 
+.PHONY: import-kills
+import-kills: ROUNDS ?= 10
+import-kills: $(READY) ## kill -9 `ops import --engine spark` while it sends (ROUNDS=10)
+	@IMPORT_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/spark/test_import.py -k command_that_was_killed $(ARGS)
+
 replication-kills: ROUNDS ?= 50
 replication-kills: $(READY) ## kill -9 clusters that replicate, and cut and slow their network (ROUNDS=50 of 5 faults)
 	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 7200 tests/broker_core/replication/test_kills.py $(ARGS)

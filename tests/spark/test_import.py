@@ -1,6 +1,12 @@
-"""Imports by Spark tasks, beside those of one process: the same messages, also after one of them was killed."""
+"""Imports by Spark tasks, beside those of one process: the same messages, also after one of them was killed.
 
+`make import-kills` kills the command more than once.
+"""
+
+import json
 import os
+import random
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -30,6 +36,7 @@ from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.official_client import connect
 from tests.spark.processes import kill, needs_proc, python_workers
+from tests.transfer.moved_topics import command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +45,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
 
 PARTITIONS = 3
 MESSAGES = 2400
+KILLS = int(os.environ.get("IMPORT_KILLS", "1"))
+KILLS_OF_ONE_IMPORT_MAX = 3
+END_SECONDS = 200  # a busy machine takes long to start Spark
 SOURCE = "persistent://public/default/imported-from"
 COMPARED = "partition,producer,sequence_id,batch_index,batch_size,key,ordering_key,properties,event_time,schema_version"
 
@@ -120,10 +130,10 @@ def deduplicate(admin: AdminClient, topic: str) -> None:
     admin.topics.set_policy(topic, "deduplicationEnabled", True)
 
 
-def throttle(admin: AdminClient, topic: str) -> None:
-    """The first batch of each partition passes, and the next one waits for longer than a test takes."""
-    rate = {"publishThrottlingRateInMsg": 2, "publishThrottlingRateInByte": -1}
-    admin.topics.set_policy(topic, "publishRate", rate)
+def throttle(admin: AdminClient, topic: str, rate: int = 2) -> None:
+    """The first batch of each partition passes. With the default, the next one waits for longer than a test takes."""
+    limits = {"publishThrottlingRateInMsg": rate, "publishThrottlingRateInByte": -1}
+    admin.topics.set_policy(topic, "publishRate", limits)
 
 
 def test_spark_sends_what_one_process_sends(
@@ -184,3 +194,43 @@ def test_an_import_whose_workers_were_killed_continues_without_duplicates(
     wanted = Import(pulsar_broker, exported, f"{topic}-wanted", tmp_path / "wanted")
     wanted.locally()
     assert killed.messages() == wanted.messages()
+
+
+@pytest.mark.timeout(600 + 200 * KILLS)
+def test_an_import_command_that_was_killed_finishes_when_it_is_run_again(
+    pulsar_broker: EmbeddedBroker,
+    admin: AdminClient,
+    exported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    seed = random.randrange(1 << 32)
+    chosen, killed = random.Random(seed), 0
+    wanted = Import(pulsar_broker, exported, "persistent://public/default/command", tmp_path / "wanted")
+    wanted.locally()
+    while killed < KILLS:
+        topic = f"{wanted.topic}-after-{killed}"
+        found = Import(pulsar_broker, exported, topic, tmp_path / "unused")
+        words = command(pulsar_broker, "import", exported, topic, "--engine", "spark", "--master", "local[2]")
+        deduplicate(admin, topic)
+        throttle(admin, topic, 100)
+        for _ in range(min(KILLS - killed, KILLS_OF_ONE_IMPORT_MAX)):
+            kill_once_stored(words, found, len(found.messages()) + chosen.randint(1, 300))
+            killed += 1
+        assert 0 < len(found.messages()) < MESSAGES
+        admin.topics.remove_policy(topic, "publishRate")
+        done = subprocess.run(words, capture_output=True, text=True, timeout=END_SECONDS, check=False)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["messages"] == MESSAGES
+        assert found.messages() == wanted.messages(), f"seed {seed}, {killed} kills"
+
+
+def kill_once_stored(words: list[str], running: Import, messages: int) -> None:
+    """kill -9 of the command alone. Its Java and its workers have to notice."""
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: len(running.messages()) >= messages, END_SECONDS)
+            assert process.poll() is None
+        finally:
+            process.kill()
