@@ -1,27 +1,20 @@
 """A subscription's place in a managed ledger (Pulsar's ManagedCursor).
 
-Everything up to `mark_delete` is acknowledged; above it, acknowledged entries are kept per ledger in an `AckWindow`,
-and batches of which only some messages are acknowledged in `OpenBatches`. Entries that do not exist (trimmed, or
-past the end of a sealed ledger) count as acknowledged. `read_position` is the dispatcher's, in memory only.
+`acknowledgments` says what is acknowledged. `read_position` is the dispatcher's, in memory only.
 
 Acknowledgments change memory at once and reach the journal a moment later, and no caller waits for that. A crash loses
 those of the last `ack_flush_ms` at most, and their messages are redelivered. `flush` waits for the disk.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from broker_core.storage import changes
-from broker_core.storage.ack_ranges import AckWindow
-from broker_core.storage.backlog import Backlog
-from broker_core.storage.block import Block
+from broker_core.storage.acknowledgments import Acknowledgments
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.unwritten_acks import UnwrittenAcks
 from broker_core.storage.weights import Weights
-
-_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
 
 
 class CursorOwner(Protocol):
@@ -49,156 +42,19 @@ class CursorOwner(Protocol):
     async def cursor_reset(self, cursor: "ManagedCursor", record: bytes) -> None: ...
 
 
-class ManagedCursor:
+class ManagedCursor(Acknowledgments):
     def __init__(self, owner: CursorOwner, info: CursorInfo, *, durable: bool) -> None:
         self._owner = owner
-        self._ledgers = owner.ledgers
-        self.info = info
-        self.open_batches = info.batches  # entries above mark-delete of which some messages are acknowledged
-        self.durable = durable
-        self._unwritten = UnwrittenAcks(owner.owner_id, info)
-        self._dirty = False
-        self._front = EARLIEST
-        self._settle(info.mark_delete)
+        super().__init__(owner.ledgers, owner.weights, owner.owner_id, info, durable=durable)
         self.read_position = self._front
-        self._backlog = Backlog(info, owner.ledgers, owner.weights)
 
     @property
     def name(self) -> str:
         return self.info.name
 
     @property
-    def mark_delete(self) -> Position:
-        return self.info.mark_delete
-
-    @property
     def properties(self) -> dict[str, str]:
         return self.info.properties
-
-    # ---- acknowledge
-
-    def acknowledge(self, ledger_id: int, entry_ids: Sequence[int]) -> int:
-        """Acknowledges entries of one ledger one by one; returns how many were newly acknowledged."""
-        ledger = self._ledgers.infos.get(ledger_id)
-        if ledger is None or not entry_ids:
-            return 0
-        front_ledger, front_entry = self._front
-        if (
-            entry_ids[0] == front_entry
-            and len(entry_ids) == 1
-            and ledger_id == front_ledger
-            and front_entry + 1 < ledger.entries
-            and not self.info.windows
-            and not self.info.batches
-        ):  # in order, one by one: what most consumers do
-            self.info.mark_delete = self._front
-            self._front = _new(Position, (ledger_id, front_entry + 1))
-            if not self._dirty:
-                self._mark_dirty()
-            return 1
-        if ledger_id != front_ledger:
-            front_ledger, front_entry = self._refresh_front()
-            if ledger_id < front_ledger:
-                return 0
-        if self.info.batches:
-            self.info.batches.discard(ledger_id, entry_ids)
-        window = self.info.windows.get(ledger_id)
-        if window is None:
-            if ledger_id == front_ledger and entry_ids[0] == front_entry and _in_order(entry_ids):
-                stop = min(entry_ids[-1] + 1, ledger.entries)
-                if stop <= front_entry:
-                    return 0
-                self._move(ledger_id, stop)
-                return stop - front_entry
-            window = AckWindow(front_entry if ledger_id == front_ledger else 0)
-            self.info.windows[ledger_id] = window
-        low = front_entry if ledger_id == front_ledger else 0
-        if min(entry_ids) < low or max(entry_ids) >= ledger.entries:
-            entry_ids = [entry_id for entry_id in entry_ids if low <= entry_id < ledger.entries]
-            if not entry_ids:
-                return 0
-        newly = window.acknowledge(entry_ids, ledger.entries)
-        if newly:
-            self.info.dirty_windows.add(ledger_id)
-            if self.durable:  # other cursors never write them, so the list would grow forever
-                self._unwritten.entries(ledger_id, entry_ids)
-            if ledger_id == front_ledger and (stop := window.first_unacknowledged(front_entry)) > front_entry:
-                self._move(ledger_id, min(stop, ledger.entries))
-            else:
-                self._mark_dirty()
-        return newly
-
-    def acknowledge_indexes(self, position: Position, open_bits: int, messages: int = 0) -> tuple[int, bool]:
-        """Acknowledges the messages of a batch except those in the bit set (1 is open); none becomes open again.
-
-        `messages` of the batch, if the caller knows; it need not be right. Returns how many messages were newly
-        acknowledged, and whether they were the last ones of the entry, which is acknowledged then.
-        """
-        ledger_id, entry_id = position
-        self._refresh_front()
-        if self.is_acknowledged(position) or not self._ledgers.is_valid(position):
-            return 0, False
-        messages = self._owner.weights.messages_of(ledger_id, entry_id) or messages
-        batches = self.info.batches
-        before = batches.get(ledger_id, entry_id)
-        newly, left = batches.clear_bits(ledger_id, entry_id, messages, open_bits)
-        if left is None:
-            self.acknowledge(ledger_id, (entry_id,))
-        elif batches.get(ledger_id, entry_id) is not before:  # size unknown: acknowledges some, and counts none
-            if self.durable:
-                self._unwritten.batch(ledger_id, entry_id)
-            self._mark_dirty()
-        return newly, left is None
-
-    def acknowledge_cumulative(self, position: Position) -> int:
-        """Acknowledges everything up to and including `position`; returns how many messages are newly acknowledged.
-
-        As exact as `backlog_messages`.
-        """
-        before = self.backlog_messages
-        self.acknowledge_up_to(position)
-        return before - self.backlog_messages
-
-    def acknowledge_up_to(self, position: Position) -> int:
-        """As `acknowledge_cumulative`, but returns entries and never weighs them."""
-        position = min(position, self._ledgers.last_confirmed)
-        if position.entry_id < 0:  # before the first entry of a ledger: the end of the previous one
-            position = self._ledgers.previous(position)
-        front = self._refresh_front()
-        if position < front:
-            return 0
-        before = self.backlog_entries
-        for ledger_id in [i for i in self.info.windows if i < position.ledger_id]:
-            self._drop_window(ledger_id)
-        stop = position.entry_id + 1
-        window = self.info.windows.get(position.ledger_id)
-        if window is not None:
-            stop = window.first_unacknowledged(stop)
-        if self.info.batches:
-            self.info.batches.discard_below(Position(position.ledger_id, stop))
-        self._move(position.ledger_id, stop)
-        return before - self.backlog_entries
-
-    def is_acknowledged(self, position: Position) -> bool:
-        if position <= self.info.mark_delete:
-            return True
-        window = self.info.windows.get(position.ledger_id)
-        return window is not None and window.is_acknowledged(position.entry_id)
-
-    def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
-        """Index ranges [a, b) of the block's entries that are not acknowledged."""
-        ledger_id, first = block.ledger_id, block.first_entry_id
-        n = len(block.starts)
-        mark_ledger, mark_entry = self.info.mark_delete
-        start = first
-        if ledger_id <= mark_ledger:
-            if ledger_id < mark_ledger:
-                return []
-            start = max(first, mark_entry + 1)
-        window = self.info.windows.get(ledger_id)
-        if window is None:
-            return [(start - first, n)] if start < first + n else []
-        return [(a - first, b - first) for a, b in window.open_ranges(start, first + n)]
 
     # ---- place
 
@@ -207,10 +63,13 @@ class ManagedCursor:
         self.read_position = self.info.mark_delete.next if also_trimmed else self._refresh_front()
 
     async def reset(self, position: Position, open_bits: int = 0, moved: Callable[[], None] | None = None) -> None:
-        """Seek: the next entry read is the first one at or after `position`, and everything before it counts as
-        acknowledged, nothing after it. With a bit set only those messages of the entry at `position` are open.
-        Durable on return (a durable cursor); `moved` is called before that, as soon as this is so in memory."""
-        messages = await self._owner.weights.read_messages_of(*position) if open_bits else 0
+        """Makes the first entry at or after `position` the next one to read, as after a seek.
+
+        Everything before it counts as acknowledged, and nothing after it. With a bit set, only those messages of the
+        entry at `position` are open. A durable cursor is durable on return; `moved` is called before that, as soon as
+        this is so in memory.
+        """
+        messages = await self._weights.read_messages_of(*position) if open_bits else 0
         if messages and not open_bits & ((1 << messages) - 1):
             position, open_bits = position.next, 0  # past the last message of the batch
         target = self._ledgers.next_valid(position)
@@ -234,26 +93,6 @@ class ManagedCursor:
         if self.durable:
             await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))
 
-    def oldest_unacknowledged(self) -> Position | None:
-        """None if there is no backlog."""
-        front = self._refresh_front()
-        return front if self._ledgers.is_valid(front) else None
-
-    def skip(self, entries: int) -> int:
-        """Acknowledges the next `entries` unacknowledged entries; returns how many there were."""
-        done = 0
-        while done < entries and (front := self.oldest_unacknowledged()):
-            ledger = self._ledgers.infos[front.ledger_id]
-            window = self.info.windows.get(front.ledger_id)
-            stop = ledger.entries
-            for a, b in window.open_ranges(front.entry_id, ledger.entries) if window else [(front.entry_id, stop)]:
-                stop = min(b, a + entries - done)
-                done += stop - a
-                if done == entries:
-                    break
-            self.acknowledge_up_to(Position(front.ledger_id, stop - 1))
-        return done
-
     def expire_to(self, position: Position) -> tuple[int, int]:
         """Acknowledges everything up to and including `position`; returns (entries, messages)."""
         messages = self.backlog_messages
@@ -261,10 +100,6 @@ class ManagedCursor:
         return entries, messages - self.backlog_messages
 
     # ---- backlog
-
-    @property
-    def backlog_entries(self) -> int:
-        return self._backlog.entries(self._refresh_front())
 
     @property
     def entries_read_ahead(self) -> int:
@@ -313,17 +148,9 @@ class ManagedCursor:
         batches = self.info.batches
         for ledger_id, entry_id, batch in list(batches) if batches else ():
             if not batch.messages:
-                messages = await self._owner.weights.read_messages_of(ledger_id, entry_id)
+                messages = await self._weights.read_messages_of(ledger_id, entry_id)
                 if batches.set_messages(ledger_id, entry_id, messages):
                     self.acknowledge(ledger_id, (entry_id,))
-
-    def ack_ranges(self) -> Iterator[tuple[int, int, int]]:
-        """(ledger, first, last) of the entries acknowledged above mark-delete."""
-        front = self._refresh_front()
-        for ledger_id in sorted(self.info.windows):
-            start = front.entry_id if ledger_id == front.ledger_id else 0
-            for a, b in self.info.windows[ledger_id].acked_ranges(start):
-                yield ledger_id, a, b - 1
 
     # ---- journal
 
@@ -354,52 +181,3 @@ class ManagedCursor:
         if self.durable and not self._dirty:
             self._dirty = True
             self._owner.cursor_dirty(self)
-
-    # ---- mark-delete
-
-    def _move(self, ledger_id: int, stop: int) -> None:
-        """Mark-delete moves to (ledger_id, stop - 1), and on over what is acknowledged in the ledgers that follow."""
-        ledgers = self._ledgers
-        while True:
-            if stop > 0:
-                self.info.mark_delete = Position(ledger_id, stop - 1)
-            window = self.info.windows.get(ledger_id)
-            if window is not None:
-                window.drop_before(stop)
-                self.info.dirty_windows.add(ledger_id)
-                if not window.bits:
-                    del self.info.windows[ledger_id]
-            following = ledgers.following(ledger_id)
-            ledger = ledgers.infos.get(ledger_id)
-            if following is None or (ledger is not None and stop < ledger.entries):
-                break
-            ledger_id = following
-            window = self.info.windows.get(ledger_id)
-            stop = window.first_unacknowledged(0) if window is not None else 0
-        self._front = Position(ledger_id, stop)
-        self._mark_dirty()
-
-    def _refresh_front(self) -> Position:
-        """The first position above mark-delete that is not acknowledged; ledgers may have come or gone meanwhile."""
-        ledger_id, entry_id = self._front
-        ledger = self._ledgers.infos.get(ledger_id)
-        if ledger is None or entry_id >= ledger.entries:
-            self._settle(self.info.mark_delete)
-        return self._front
-
-    def _settle(self, mark_delete: Position) -> None:
-        front = self._ledgers.next_valid(mark_delete.next)
-        window = self.info.windows.get(front.ledger_id)
-        if window is not None and (stop := window.first_unacknowledged(front.entry_id)) > front.entry_id:
-            front = self._ledgers.next_valid(Position(front.ledger_id, stop))
-        self._front = front
-
-    def _drop_window(self, ledger_id: int) -> None:
-        del self.info.windows[ledger_id]
-        self.info.dirty_windows.add(ledger_id)
-
-
-def _in_order(entry_ids: Sequence[int]) -> bool:
-    first = entry_ids[0]
-    n = len(entry_ids)
-    return n == 1 or (entry_ids[-1] - first == n - 1 and list(entry_ids) == list(range(first, first + n)))
