@@ -12,16 +12,16 @@ from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, RESET_DATA, TRUTH
 from broker_core.admin.targets import check_exists, every_topic, one_topic
+from broker_core.backlog.backlogs import no_backlog
 from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpired, ReservedName, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.policies.json_values import truth
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.security.operations import on_topic
 from broker_core.storage.position import LATEST
-from broker_core.topic.backlogs import no_backlog
 
 if TYPE_CHECKING:
-    from broker_core.topic.backlogs import Backlogged
+    from broker_core.backlog.backlogged import Backlogged
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.topic import Topic
 

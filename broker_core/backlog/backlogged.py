@@ -1,54 +1,59 @@
-"""The backlog of a replicator, as housekeeping, quotas, and the admin API see it.
+"""What has a backlog: a subscription or a replicator, as housekeeping, quotas, and the admin API see it.
 
-Entries that are acknowledged here are never sent.
+Its cursor can be moved forward over messages that were not delivered. A replicator never sends those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from broker_core.rates.rate import Rate
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.rates.rate import Rate
+    from broker_core.clock import Clock
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic_log import TopicLog
 
 
-class ReplicatorBacklog:
-    """`passed` is called when the cursor passed entries."""
-
-    durable = True
-
-    def __init__(self, log: TopicLog, cursor: ManagedCursor, expired: Rate, passed: Callable[[], None]) -> None:
+class Backlogged(ABC):
+    def __init__(self, log: TopicLog, cursor: ManagedCursor, clock: Clock) -> None:
         self.cursor = cursor
         self.name = cursor.name
-        self.expired = expired
+        self.clock = clock
+        self.expired = Rate(clock)
+        self.last_expired_ms = 0
         self._log = log
-        self._passed = passed
 
-    def retry_now(self) -> None:
-        """Goes on with the entries that are left."""
+    @property
+    @abstractmethod
+    def durable(self) -> bool:
+        """Whether its cursor survives a restart."""
+
+    @property
+    @abstractmethod
+    def has_reader(self) -> bool:
+        """Whether a consumer or another cluster gets its messages now."""
+
+    @abstractmethod
+    def _moved(self) -> None:
+        """The cursor moved forward over entries that are being delivered, or were about to be."""
 
     async def skip(self, entries: int) -> None:
-        """Acknowledges the next `entries` unacknowledged entries."""
+        """Acknowledges the next `entries` unacknowledged entries; durable on return."""
         self.cursor.skip(entries)
         self._moved()
         await self.cursor.flush()
 
     async def clear_backlog(self) -> None:
-        """Acknowledges everything in the topic now."""
+        """Acknowledges everything in the topic now; durable on return."""
         self.cursor.expire_to(self._log.last_confirmed)
         self._moved()
         await self.cursor.flush()
 
-    @property
-    def has_reader(self) -> bool:
-        return True
-
     async def expire_before(self, publish_time_ms: int) -> int:
-        """Acknowledges the messages published before that time, up to the first later one; returns how many."""
+        """Acknowledges the messages published before that time, up to the first later one; returns how many expired."""
         if not self.cursor.backlog_entries:
             return 0
         return await self.expire_up_to(await self._log.find_by_time(publish_time_ms), inclusive=False)
@@ -59,12 +64,6 @@ class ReplicatorBacklog:
         _, expired = self.cursor.expire_to(last)
         if expired:
             self.expired.add(expired, 0)
+            self.last_expired_ms = self.clock.wall_ms()
             self._moved()
         return expired
-
-    def _moved(self) -> None:
-        """The cursor passed entries that were perhaps not sent, or that could not be sent."""
-        if self.cursor.read_position <= self.cursor.mark_delete:
-            self.cursor.rewind()
-        self.retry_now()
-        self._passed()

@@ -1,47 +1,19 @@
-"""Everything of a topic that has a backlog: subscriptions and replicators, as housekeeping and quotas see them."""
+"""Everything of a topic that has a backlog, by name: subscriptions and replicators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from broker_core.errors import SubscriptionNotFound
 from broker_core.publishing.replication import REPLICATOR_PREFIX
 
 if TYPE_CHECKING:
+    from broker_core.backlog.backlogged import Backlogged
     from broker_core.names import TopicName
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
 
 
-class Backlogged(Protocol):
-    """A subscription or a replicator."""
-
-    name: str
-    cursor: ManagedCursor
-
-    @property
-    def durable(self) -> bool:
-        """Whether its cursor survives a restart."""
-
-    @property
-    def has_reader(self) -> bool:
-        """Whether a consumer or another cluster gets its messages now."""
-
-    async def skip(self, entries: int) -> None:
-        """Acknowledges the next `entries` unacknowledged entries."""
-
-    async def clear_backlog(self) -> None:
-        """Acknowledges everything in the topic now."""
-
-    async def expire_before(self, publish_time_ms: int) -> int:
-        """Acknowledges older messages, up to the first later one; returns how many expired."""
-
-    async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
-        """Acknowledges everything up to the position, or before it; returns how many messages expired."""
-
-
-class Backlogs(Mapping[str, Backlogged]):
+class Backlogs(Mapping[str, "Backlogged"]):
     """A view of mappings by cursor name. No name is in two of them: those of replicators are reserved."""
 
     def __init__(self, topic: TopicName, *parts: Mapping[str, Backlogged]) -> None:

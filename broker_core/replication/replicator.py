@@ -19,9 +19,9 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from broker_core.backlog.backlogged import Backlogged
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.rates.rate import Rate
-from broker_core.replication.backlog import ReplicatorBacklog
 from broker_core.replication.backoff import Backoff
 from broker_core.replication.copies import Copy
 from broker_core.replication.errors import CannotReplicate, ClosedThere, DeletedThere
@@ -58,9 +58,11 @@ class ReplicatorState(enum.Enum):
     TERMINATED = "Terminated"
 
 
-class Replicator(ReplicatorBacklog):
+class Replicator(Backlogged):
     """`moved` is called when its cursor passed entries, so that the topic may trim them."""
 
+    durable = True
+    has_reader = True
     dropped: Rate | None = None  # messages that were never sent, where the topic keeps none
 
     def __init__(
@@ -71,7 +73,8 @@ class Replicator(ReplicatorBacklog):
         cursor: ManagedCursor,
         moved: Callable[[], None],
     ) -> None:
-        super().__init__(context.log, cursor, Rate(context.clock), moved)
+        super().__init__(context.log, cursor, context.clock)
+        self._passed = moved
         self.cluster = cluster
         self.state = ReplicatorState.DISCONNECTED
         self.last_error = ""
@@ -119,6 +122,12 @@ class Replicator(ReplicatorBacklog):
         self._backoff.reset()
         self._again.set()
         self._awake.set()
+
+    def _moved(self) -> None:
+        if self.cursor.read_position <= self.cursor.mark_delete:
+            self.cursor.rewind()
+        self.retry_now()
+        self._passed()
 
     async def close(self) -> None:
         """Stops sending. The cursor stays, with what was confirmed on disk."""

@@ -23,10 +23,10 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
+    from broker_core.backlog.backlogged import Backlogged
     from broker_core.config.features import BacklogQuotaConfig
     from broker_core.policies.values import BacklogQuota
     from broker_core.publishing.producer import Producer
-    from broker_core.topic.backlogs import Backlogged
     from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)

@@ -20,8 +20,8 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.retention import Retention
 
 if TYPE_CHECKING:
+    from broker_core.backlog.backlogged import Backlogged
     from broker_core.compaction.compaction import Compaction
-    from broker_core.topic.backlogs import Backlogged
     from broker_core.topic.offloading import Offloading
     from broker_core.topic_context import TopicContext
 
@@ -57,15 +57,8 @@ class Housekeeping:
         self._closed = False
         self.watches_appends = False  # a TTL or a compaction threshold applies, so a new message may make work due
 
-    def appended(self) -> None:
-        """There are new messages. Called only while it `watches_appends`."""
-        self._look_soon()
-
-    def acknowledged(self) -> None:
-        self._look_soon()
-
-    def _look_soon(self) -> None:
-        """Work that becomes due must not wait for a timer that is set to a later moment."""
+    def look_soon(self) -> None:
+        """A cursor moved, or there are new messages and it `watches_appends`: work may be due before the timer."""
         if self._timer is None or self._due > self._loop.time() + SETTLE_SECONDS:
             self._arm(SETTLE_SECONDS)
 

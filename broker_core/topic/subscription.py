@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from broker_core.backlog.backlogged import Backlogged
 from broker_core.client_log import ClientLog
 from broker_core.errors import MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
@@ -40,24 +41,19 @@ class SubscriptionOwner(Protocol):
         """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
 
 
-class Subscription:
+class Subscription(Backlogged):
     dropped: Rate | None = None  # messages that no consumer could take at once, where the topic keeps none
 
     def __init__(
         self, owner: SubscriptionOwner, context: SubscriptionContext, name: str, cursor: ManagedCursor
     ) -> None:
+        super().__init__(context.topic.log, cursor, context.topic.clock)
         self._owner = owner
         self._context = context
-        self._log = context.topic.log
-        self.name = name
-        self.cursor = cursor
-        self.clock = context.topic.clock
         self.fenced = False  # by a running seek or unsubscribe
         self.closed = False  # the topic was unloaded or the subscription deleted: consumers must retry
-        self.expired = Rate(self.clock)
         self._moves = 0
         self.last_acked_ms = 0
-        self.last_expired_ms = 0
         self.last_advanced_ms = 0  # when the mark-delete position last moved
         self._mark_delete = cursor.mark_delete
         self.delivery = Delivery(context, name, cursor)
@@ -232,18 +228,6 @@ class Subscription:
         if move == self._moves:
             await self.forget_unless_used()
 
-    async def skip(self, entries: int) -> None:
-        """Acknowledges the next `entries` unacknowledged entries."""
-        self.cursor.skip(entries)
-        self._moved()
-        await self.cursor.flush()
-
-    async def clear_backlog(self) -> None:
-        """Acknowledges everything in the topic now."""
-        self.cursor.expire_to(self._log.last_confirmed)
-        self._moved()
-        await self.cursor.flush()
-
     @property
     def has_reader(self) -> bool:
         return bool(self.consumers)
@@ -286,24 +270,6 @@ class Subscription:
             self._snapshots.followed()
         self._moved()
         await self.cursor.flush()
-
-    async def expire_before(self, publish_time_ms: int) -> int:
-        """Acknowledges the messages published before that time, up to the first later one; returns how many expired."""
-        if not self.cursor.backlog_entries:
-            return 0
-        first_kept = await self._log.find_by_time(publish_time_ms)
-        return await self.expire_up_to(first_kept, inclusive=False)
-
-    async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
-        """Acknowledges everything up to the position, or before it; returns how many messages expired."""
-        last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
-        _, expired = self.cursor.expire_to(last)
-        if not expired:
-            return 0
-        self._moved()
-        self.expired.add(expired, 0)
-        self.last_expired_ms = self.clock.wall_ms()
-        return expired
 
     def _moved(self) -> None:
         """The cursor moved forward over entries that consumers have or were about to get."""

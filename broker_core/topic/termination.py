@@ -57,8 +57,8 @@ class Termination:
         return last
 
     def tell_readers(self) -> None:
-        """Tells consumers at the end; called after acknowledgments and when a consumer is ready."""
-        if self.at is None:
+        """Tells consumers at the end. Hot path: called after each acknowledgment, and when a consumer is ready."""
+        if self._log is None or self._log.terminated is None:
             return
         for subscription in self._subscriptions.values():
             if not subscription.cursor.backlog_entries:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker_core.backlog.backlogs import Backlogs
 from broker_core.compaction.compaction import Compaction
 from broker_core.dispatch.context import DispatchContext
 from broker_core.errors import BrokerError
@@ -32,7 +33,6 @@ from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
-from broker_core.topic.backlogs import Backlogs
 from broker_core.topic.calls import TopicCalls
 from broker_core.topic.housekeeping import Housekeeping
 from broker_core.topic.last_message import last_message
@@ -135,7 +135,7 @@ class Topic:
             compaction_seconds=services.limits.compaction_seconds,
         )
         calls.followers = (
-            self._housekeeping.acknowledged,  # ledgers may be due for trimming
+            self._housekeeping.look_soon,  # ledgers may be due for trimming
             self.termination.tell_readers,  # a consumer may have reached the end
             self.migration.acknowledged,
         )
@@ -205,7 +205,7 @@ class Topic:
         except StorageError as error:
             raise self.write_failed(error) from error
         if self._housekeeping.watches_appends:
-            self._housekeeping.appended()
+            self._housekeeping.look_soon()
 
     def _written(
         self, run: EntryRun, began: float, done: PublishDone, first: Position | None, error: StorageError | None
