@@ -28,7 +28,7 @@ with contextlib.closing(pulsar.Client(SERVICE_URL, logger=pulsar.ConsoleLogger(p
         producer.send(amount.encode(), partition_key=customer)
 
 # %% [markdown]
-# Start a local Spark, and register the data source. `spark_session` is a context manager; a notebook enters it by hand.
+# Start a local Spark, and register the data source. `spark_session` is a context manager, which `ExitStack` keeps open.
 
 # %%
 cells = contextlib.ExitStack()
