@@ -43,8 +43,15 @@ class RawClient:
         self._decoder = FrameDecoder(FRAME_SIZE_MAX)
         self._items: deque[Any] = deque()
         if handshake:
+            self._shake_hands()
+
+    def _shake_hands(self) -> None:
+        try:
             self.send(client_commands.connect("raw"))
             self.connected = self.expect(BaseCommand.CONNECTED)
+        except BaseException:  # no caller gets this client, so none could close it
+            self.close()
+            raise
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)

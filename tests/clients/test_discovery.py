@@ -45,11 +45,9 @@ def port_of(url: str) -> int:
 
 
 def looked_up(broker: EmbeddedBroker, listener: str | None) -> Any:
-    client = RawClient(broker.service_url)
-    client.send(client_commands.lookup(1, TOPIC, listener=listener))
-    answer = client.expect(BaseCommand.LOOKUP_RESPONSE)
-    client.close()
-    return answer
+    with RawClient(broker.service_url) as client:
+        client.send(client_commands.lookup(1, TOPIC, listener=listener))
+        return client.expect(BaseCommand.LOOKUP_RESPONSE)
 
 
 def test_a_client_that_names_a_listener_gets_its_address(broker: EmbeddedBroker) -> None:

@@ -84,31 +84,29 @@ def test_a_client_without_credentials_never_reaches_the_broker(
     broker: EmbeddedBroker, proxy: RunningProxy, fields: dict[str, Any]
 ) -> None:
     for target in (None, broker.service_url):
-        raw = RawClient(proxy.service_url, handshake=False)
-        raw.send(client_commands.connect("raw", proxy_to_broker_url=target, **fields))
-        assert raw.expect(BaseCommand.ERROR).error == AuthenticationError
-        assert raw.is_closed()
-        raw.close()
+        with RawClient(proxy.service_url, handshake=False) as raw:
+            raw.send(client_commands.connect("raw", proxy_to_broker_url=target, **fields))
+            assert raw.expect(BaseCommand.ERROR).error == AuthenticationError
+            assert raw.is_closed()
 
 
 def test_a_client_cannot_act_for_another_one(broker: EmbeddedBroker, proxy: RunningProxy) -> None:
     """Whatever it claims, the broker learns the role that the proxy has found."""
-    raw = RawClient(proxy.service_url, handshake=False)
-    mine = token("nothing").encode()
-    raw.send(
-        client_commands.connect(
-            "raw",
-            auth_method_name="token",
-            auth_data=mine,
-            original_principal=ADMIN,
-            proxy_to_broker_url=broker.service_url,
+    with RawClient(proxy.service_url, handshake=False) as raw:
+        mine = token("nothing").encode()
+        raw.send(
+            client_commands.connect(
+                "raw",
+                auth_method_name="token",
+                auth_data=mine,
+                original_principal=ADMIN,
+                proxy_to_broker_url=broker.service_url,
+            )
         )
-    )
-    raw.expect(BaseCommand.CONNECTED)
-    raw.send(client_commands.lookup(1, PLAIN))
-    refused = raw.expect(BaseCommand.LOOKUP_RESPONSE)
-    assert "not authorized" in refused.message.lower()
-    raw.close()
+        raw.expect(BaseCommand.CONNECTED)
+        raw.send(client_commands.lookup(1, PLAIN))
+        refused = raw.expect(BaseCommand.LOOKUP_RESPONSE)
+        assert "not authorized" in refused.message.lower()
 
 
 def test_over_http_a_role_may_do_what_it_may_do_at_the_broker(either: RunningProxy) -> None:

@@ -53,86 +53,89 @@ def test_a_broker_that_is_down_is_reported_at_once() -> None:
     with RunningProxy(config) as proxy:
         started = time.monotonic()
         for frame in (connect_to(fake.service_url), None):
-            client = RawClient(proxy.service_url, handshake=frame is None)
-            if frame is not None:
-                client.send(frame)
-                refused = client.expect(BaseCommand.ERROR)
-            else:
-                client.send(client_commands.lookup(1, TOPIC))
-                refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
-            assert refused.error == ServiceNotReady and "cannot reach the broker" in refused.message
-            client.close()
+            with RawClient(proxy.service_url, handshake=frame is None) as client:
+                if frame is not None:
+                    client.send(frame)
+                    refused = client.expect(BaseCommand.ERROR)
+                else:
+                    client.send(client_commands.lookup(1, TOPIC))
+                    refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
+                assert refused.error == ServiceNotReady and "cannot reach the broker" in refused.message
         assert time.monotonic() - started < 5
 
 
 def test_a_broker_that_never_answers_is_reported_in_time() -> None:
-    with FakeBroker(silent) as fake, RunningProxy(proxy_config_of(fake, connect_seconds=0.2)) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
+    with (
+        FakeBroker(silent) as fake,
+        RunningProxy(proxy_config_of(fake, connect_seconds=0.2)) as proxy,
+        RawClient(proxy.service_url, handshake=False) as client,
+    ):
         client.send(connect_to(fake.service_url))
         assert "did not answer CONNECT" in client.expect(BaseCommand.ERROR).message
-        looking = RawClient(proxy.service_url)
-        looking.send(client_commands.lookup(1, TOPIC))
-        assert looking.expect(BaseCommand.LOOKUP_RESPONSE).error == ServiceNotReady
-        looking.close()
-        client.close()
+        with RawClient(proxy.service_url) as looking:
+            looking.send(client_commands.lookup(1, TOPIC))
+            assert looking.expect(BaseCommand.LOOKUP_RESPONSE).error == ServiceNotReady
 
 
 def test_the_connection_of_a_client_ends_with_that_of_its_broker() -> None:
-    with FakeBroker() as fake, RunningProxy(proxy_config_of(fake)) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
+    with (
+        FakeBroker() as fake,
+        RunningProxy(proxy_config_of(fake)) as proxy,
+        RawClient(proxy.service_url, handshake=False) as client,
+    ):
         client.send(connect_to(fake.service_url))
         client.expect(BaseCommand.CONNECTED)
         fake.stop()
         assert client.is_closed()
-        client.close()
 
 
 def test_the_proxy_follows_redirects_between_brokers() -> None:
     owner = FakeBroker(answers(BaseCommand.LOOKUP, owns_every_topic))
     with owner, FakeBroker(answers(BaseCommand.LOOKUP, redirects_to(owner.service_url))) as first:
         url = f"{first.service_url},{owner.service_url.removeprefix('pulsar://')}"
-        with RunningProxy(proxy_config_of(first, service_url=url)) as proxy:
-            client = RawClient(proxy.service_url)
+        with RunningProxy(proxy_config_of(first, service_url=url)) as proxy, RawClient(proxy.service_url) as client:
             client.send(client_commands.lookup(1, TOPIC, listener="inside"))
             answer = client.expect(BaseCommand.LOOKUP_RESPONSE)
-            client.close()
         assert (answer.brokerServiceUrl, answer.proxy_through_service_url) == (owner.service_url, True)
         asked = owner.bodies(BaseCommand.LOOKUP)
         assert [(one.authoritative, one.advertised_listener_name) for one in asked] == [(True, "inside")]
 
 
 def test_a_circle_of_redirects_ends() -> None:
-    with FakeBroker(answers(BaseCommand.LOOKUP, redirects_to())) as fake, RunningProxy(proxy_config_of(fake)) as proxy:
-        client = RawClient(proxy.service_url)
+    with (
+        FakeBroker(answers(BaseCommand.LOOKUP, redirects_to())) as fake,
+        RunningProxy(proxy_config_of(fake)) as proxy,
+        RawClient(proxy.service_url) as client,
+    ):
         client.send(client_commands.lookup(1, TOPIC))
         assert client.expect(BaseCommand.LOOKUP_RESPONSE).message == "Reached max number of redirections"
         assert len(fake.bodies(BaseCommand.LOOKUP)) == 20
-        client.close()
 
 
 def test_the_error_of_a_broker_stays_what_it_is() -> None:
     def missing(_broker: FakeBroker, request: Any) -> bytes:
         return commands.lookup_failed(request.request_id, TopicNotFound, "no such topic")
 
-    with FakeBroker(answers(BaseCommand.LOOKUP, missing)) as fake, RunningProxy(proxy_config_of(fake)) as proxy:
-        client = RawClient(proxy.service_url)
+    with (
+        FakeBroker(answers(BaseCommand.LOOKUP, missing)) as fake,
+        RunningProxy(proxy_config_of(fake)) as proxy,
+        RawClient(proxy.service_url) as client,
+    ):
         client.send(client_commands.lookup(7, TOPIC))
         answer = client.expect(BaseCommand.LOOKUP_RESPONSE)
         assert (answer.request_id, answer.error, answer.message) == (7, TopicNotFound, "no such topic")
-        client.close()
 
 
 def test_broker_and_client_see_the_versions_and_features_of_each_other() -> None:
     with FakeBroker() as fake, RunningProxy(proxy_config_of(fake)) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
-        command = BaseCommand(type=BaseCommand.CONNECT)
-        body = command.connect
-        body.client_version, body.protocol_version = "Pulsar-Java-v4.0.5", 21
-        body.proxy_to_broker_url = fake.service_url.removeprefix("pulsar://")
-        body.feature_flags.supports_repl_dedup_by_lid_and_eid = True
-        client.send(commands.frame(command))
-        connected = client.expect(BaseCommand.CONNECTED)
-        client.close()
+        with RawClient(proxy.service_url, handshake=False) as client:
+            command = BaseCommand(type=BaseCommand.CONNECT)
+            body = command.connect
+            body.client_version, body.protocol_version = "Pulsar-Java-v4.0.5", 21
+            body.proxy_to_broker_url = fake.service_url.removeprefix("pulsar://")
+            body.feature_flags.supports_repl_dedup_by_lid_and_eid = True
+            client.send(commands.frame(command))
+            connected = client.expect(BaseCommand.CONNECTED)
         [seen] = fake.bodies(BaseCommand.CONNECT)
     assert (seen.client_version, seen.feature_flags) == (body.client_version, body.feature_flags)
     assert not seen.HasField("proxy_to_broker_url") and not seen.HasField("proxy_version")
@@ -143,11 +146,13 @@ def test_a_lookup_connection_survives_the_pings_of_its_broker() -> None:
     def pings_first(broker: FakeBroker, request: Any) -> bytes:
         return commands.ping() + owns_every_topic(broker, request)
 
-    with FakeBroker(answers(BaseCommand.LOOKUP, pings_first)) as fake, RunningProxy(proxy_config_of(fake)) as proxy:
-        client = RawClient(proxy.service_url)
+    with (
+        FakeBroker(answers(BaseCommand.LOOKUP, pings_first)) as fake,
+        RunningProxy(proxy_config_of(fake)) as proxy,
+        RawClient(proxy.service_url) as client,
+    ):
         client.send(client_commands.lookup(1, TOPIC))
         client.expect(BaseCommand.LOOKUP_RESPONSE)
         wait_until(lambda: len(fake.bodies(BaseCommand.PONG)) == 1, 5)
         client.send(commands.ping())
         client.expect(BaseCommand.PONG)
-        client.close()

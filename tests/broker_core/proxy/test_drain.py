@@ -32,16 +32,15 @@ def test_idle_connections_leave_at_once(broker: EmbeddedBroker) -> None:
 def test_a_busy_connection_leaves_at_the_deadline() -> None:
     with FakeBroker() as fake:
         proxy = RunningProxy(proxy_config_of(fake)).start()
-        client = RawClient(proxy.service_url, handshake=False)
-        client.send(connect_to(fake.service_url))
-        client.expect(BaseCommand.CONNECTED)
-        ended = threading.Event()
-        busy = threading.Thread(target=_ping_until_closed, args=(client, ended))
-        busy.start()
-        proxy.stop()
-        assert ended.wait(10)
-        busy.join()
-        client.close()
+        with RawClient(proxy.service_url, handshake=False) as client:
+            client.send(connect_to(fake.service_url))
+            client.expect(BaseCommand.CONNECTED)
+            ended = threading.Event()
+            busy = threading.Thread(target=_ping_until_closed, args=(client, ended))
+            busy.start()
+            proxy.stop()
+            assert ended.wait(10)
+            busy.join()
 
 
 def _ping_until_closed(client: RawClient, ended: threading.Event) -> None:

@@ -20,12 +20,11 @@ REFUSED = "Target broker cannot be validated."
 
 def refusal_of(proxy: RunningProxy, target: str) -> str:
     """The text of the error, after which the connection is closed."""
-    client = RawClient(proxy.service_url, handshake=False)
-    client.send(connect_to(target))
-    error = client.expect(BaseCommand.ERROR)
-    assert error.error == ServiceNotReady
-    assert client.is_closed()
-    client.close()
+    with RawClient(proxy.service_url, handshake=False) as client:
+        client.send(connect_to(target))
+        error = client.expect(BaseCommand.ERROR)
+        assert error.error == ServiceNotReady
+        assert client.is_closed()
     return str(error.message)
 
 
@@ -77,11 +76,10 @@ def test_a_name_is_resolved_once_so_that_it_cannot_change_after_the_check(broker
     port = broker.service_url.rpartition(":")[2]
     config = proxy_config(broker, allowed_hosts="*.test", allowed_addresses="127.0.0.1", allowed_ports=port)
     with RunningProxy(config, resolve=name) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
-        client.send(connect_to(f"changes.test:{port}"))
-        client.expect(BaseCommand.CONNECTED)
-        assert name.asked == 1
-        client.close()
+        with RawClient(proxy.service_url, handshake=False) as client:
+            client.send(connect_to(f"changes.test:{port}"))
+            client.expect(BaseCommand.CONNECTED)
+            assert name.asked == 1
         assert refusal_of(proxy, f"changes.test:{port}") == REFUSED
 
 
@@ -98,21 +96,22 @@ def test_a_broker_that_names_a_forbidden_owner_is_not_believed() -> None:
     def elsewhere(_broker: FakeBroker, request: Any) -> bytes:
         return commands.lookup_connect(request.request_id, "pulsar://169.254.169.254:6650")
 
-    with FakeBroker(answers(BaseCommand.LOOKUP, elsewhere)) as fake, RunningProxy(proxy_config_of(fake)) as proxy:
-        client = RawClient(proxy.service_url)
+    with (
+        FakeBroker(answers(BaseCommand.LOOKUP, elsewhere)) as fake,
+        RunningProxy(proxy_config_of(fake)) as proxy,
+        RawClient(proxy.service_url) as client,
+    ):
         client.send(client_commands.lookup(1, "persistent://public/default/t"))
         answer = client.expect(BaseCommand.LOOKUP_RESPONSE)
         assert answer.error == ServiceNotReady and "169.254.169.254" in answer.message
-        client.close()
 
 
 def test_a_client_must_not_claim_to_be_a_proxy(proxy: RunningProxy) -> None:
-    client = RawClient(proxy.service_url, handshake=False)
-    frame = commands_with_proxy_version()
-    client.send(frame)
-    assert client.expect(BaseCommand.ERROR).message == "Must not provide proxyVersion"
-    assert client.is_closed()
-    client.close()
+    with RawClient(proxy.service_url, handshake=False) as client:
+        frame = commands_with_proxy_version()
+        client.send(frame)
+        assert client.expect(BaseCommand.ERROR).message == "Must not provide proxyVersion"
+        assert client.is_closed()
 
 
 def commands_with_proxy_version() -> bytes:
@@ -133,14 +132,12 @@ def commands_with_proxy_version() -> bytes:
     ],
 )
 def test_what_is_no_frame_ends_the_connection(proxy: RunningProxy, data: bytes) -> None:
-    client = RawClient(proxy.service_url, handshake=False)
-    client.send(data)
-    assert client.is_closed()
-    client.close()
+    with RawClient(proxy.service_url, handshake=False) as client:
+        client.send(data)
+        assert client.is_closed()
 
 
 def test_a_command_before_connect_ends_the_connection(proxy: RunningProxy) -> None:
-    client = RawClient(proxy.service_url, handshake=False)
-    client.send(client_commands.lookup(1, "persistent://public/default/t"))
-    assert client.is_closed()
-    client.close()
+    with RawClient(proxy.service_url, handshake=False) as client:
+        client.send(client_commands.lookup(1, "persistent://public/default/t"))
+        assert client.is_closed()

@@ -42,11 +42,10 @@ def test_more_connections_than_allowed_are_refused(broker: EmbeddedBroker) -> No
 
 def test_a_spliced_connection_keeps_its_place_until_it_ends(broker: EmbeddedBroker) -> None:
     with limited(broker, max_connections=1) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
-        client.send(connect_to(broker.service_url))
-        client.expect(BaseCommand.CONNECTED)
-        assert proxy.gateway.places.taken == 1
-        client.close()
+        with RawClient(proxy.service_url, handshake=False) as client:
+            client.send(connect_to(broker.service_url))
+            client.expect(BaseCommand.CONNECTED)
+            assert proxy.gateway.places.taken == 1
         wait_until(lambda: proxy.gateway.places.taken == 0, 5)
 
 
@@ -57,39 +56,39 @@ def test_more_lookups_than_allowed_are_refused() -> None:
     with FakeBroker(only_connects) as fake:
         config = dataclasses.replace(proxy_config_of(fake), limits=ProxyLimits(max_lookups=2))
         with RunningProxy(config) as proxy:
-            client = RawClient(proxy.service_url)
-            for number in range(3):
-                client.send(client_commands.lookup(number, TOPIC))
-                wait_until(lambda most=number: proxy.gateway.looking_up >= min(most + 1, 2), 5)  # type: ignore[misc]  # a lambda's default is untyped
-            refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
-            assert (refused.request_id, refused.error) == (2, TooManyRequests)
-            assert proxy.gateway.counts.rejected["lookup"] == 1
-            client.close()
+            with RawClient(proxy.service_url) as client:
+                for number in range(3):
+                    client.send(client_commands.lookup(number, TOPIC))
+                    wait_until(lambda most=number: proxy.gateway.looking_up >= min(most + 1, 2), 5)  # type: ignore[misc]  # a lambda's default is untyped
+                refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
+                assert (refused.request_id, refused.error) == (2, TooManyRequests)
+                assert proxy.gateway.counts.rejected["lookup"] == 1
             wait_until(lambda: proxy.gateway.looking_up == 0, 5)
 
 
 def test_a_client_that_says_nothing_is_disconnected(broker: EmbeddedBroker) -> None:
     config = dataclasses.replace(proxy_config(broker), security=ProxySecurityConfig(timeout_seconds=0.1))
-    with RunningProxy(config) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
+    with RunningProxy(config) as proxy, RawClient(proxy.service_url, handshake=False) as client:
         assert client.is_closed()
-        client.close()
 
 
 def test_a_silent_lookup_connection_is_disconnected(broker: EmbeddedBroker) -> None:
-    with RunningProxy(dataclasses.replace(proxy_config(broker), limits=ProxyLimits(keep_alive_seconds=0.1))) as proxy:
-        client = RawClient(proxy.service_url)
+    with (
+        RunningProxy(dataclasses.replace(proxy_config(broker), limits=ProxyLimits(keep_alive_seconds=0.1))) as proxy,
+        RawClient(proxy.service_url) as client,
+    ):
         assert client.is_closed()
-        client.close()
 
 
 def test_a_silent_side_of_a_splice_ends_it() -> None:
-    with FakeBroker() as fake, RunningProxy(proxy_config_of(fake, silence_seconds=0.2)) as proxy:
-        client = RawClient(proxy.service_url, handshake=False)
+    with (
+        FakeBroker() as fake,
+        RunningProxy(proxy_config_of(fake, silence_seconds=0.2)) as proxy,
+        RawClient(proxy.service_url, handshake=False) as client,
+    ):
         client.send(connect_to(fake.service_url))
         client.expect(BaseCommand.CONNECTED)
         assert client.is_closed()
-        client.close()
 
 
 CHUNK = bytes(1 << 20)
