@@ -56,6 +56,7 @@ def proxy_crowd(
             lines.append(_line(directory, name, connections, seconds, warm_up))
         except Missing as reason:
             left_out = f"\n  left out: {name}: {reason}"
+    scratch_dir(directory, "proxy-crowd")
     head = f"{connections:,} connections, half of which publish 1 GB a minute to the others, in messages of 10 KB:"
     return f"{head}\n{aligned(HEADINGS, lines)}{left_out}"
 

@@ -44,7 +44,11 @@ class NoOtherCluster(Difference):
 DIFFERENCES: tuple[Difference, ...] = (
     NoOtherCluster(
         "the tests have no other cluster of Apache Pulsar, and none with TLS",
-        (("Go", "TestClientsFollowTheirTopicToAnotherCluster"),),
+        (
+            ("Java", "MigrationTest.clientsFollowTheirTopicToAnotherCluster"),
+            ("Go", "TestClientsFollowTheirTopicToAnotherCluster"),
+            ("Node", "a producer of a topic that has moved is told the new address"),
+        ),
     ),
     Difference(
         "after an unload, Apache Pulsar delivers a batch again as a whole, with what is acknowledged in it",
