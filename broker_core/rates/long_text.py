@@ -56,6 +56,9 @@ class LongText:
             yield self._pieces.popleft()
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `json.dumps` makes one for each call
+
+
 class Json(str):
     """JSON text; as a string, already written parts cost the garbage collector nothing."""
 
@@ -63,7 +66,7 @@ class Json(str):
 
     @classmethod
     def of(cls, value: Any) -> Json:
-        return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return cls(_encode(value))
 
 
 def plain(value: Any, levels: int = JSON_LEVELS) -> Any:
