@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.condition import wait_until
+from tests.http_servers import answers
 
 START_SECONDS = 60.0
 
@@ -28,20 +29,12 @@ def gcs_server(bucket: str) -> Iterator[str]:
     where = ("-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-external-url", f"http://{address}")
     process = subprocess.Popen([binary, "-backend", "memory", *where], stderr=subprocess.DEVNULL)
     try:
-        wait_until(lambda: _answers(f"http://{address}/_internal/healthcheck"), START_SECONDS)
+        wait_until(lambda: answers(f"http://{address}/_internal/healthcheck"), START_SECONDS)
         _create(f"http://{address}/storage/v1/b?project=tests", bucket)
         yield address
     finally:
         process.kill()
         process.wait(START_SECONDS)
-
-
-def _answers(url: str) -> bool:
-    try:
-        urllib.request.urlopen(url, timeout=START_SECONDS).close()
-    except OSError:
-        return False
-    return True
 
 
 def _create(url: str, bucket: str) -> None:

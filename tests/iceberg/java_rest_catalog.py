@@ -5,12 +5,12 @@ It downloads about 80 MB once into a cache directory (`PULSARCTL_TEST_CACHE`, de
 
 import os
 import subprocess
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.condition import wait_until
+from tests.http_servers import answers
 from tests.real_pulsar.java_pulsar import free_ports, jars, java_command
 
 VERSION = "1.10.1"
@@ -37,17 +37,9 @@ def java_rest_catalog(directory: Path) -> Iterator[str]:
         process = subprocess.Popen(command, env=os.environ | settings, stdout=out, stderr=out)
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: process.poll() is not None or _answers(f"{url}/v1/config"), START_SECONDS)
+        wait_until(lambda: process.poll() is not None or answers(f"{url}/v1/config"), START_SECONDS)
         assert process.poll() is None, log.read_text()
         yield url
     finally:
         process.terminate()
         process.wait(STOP_SECONDS)
-
-
-def _answers(url: str) -> bool:
-    try:
-        urllib.request.urlopen(url, timeout=START_SECONDS).close()
-    except OSError:
-        return False
-    return True
