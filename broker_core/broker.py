@@ -150,7 +150,7 @@ class Broker:
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
-        self.tenancy.on_change(self.topics.policies_changed)
+        self.tenancy.on_change(self.topics.renewal.policies_changed)
         if self.security.authorization is not None:
             self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
@@ -165,7 +165,7 @@ class Broker:
     async def _settings_changed(self) -> None:
         """A dynamic setting changed: renews what was derived from it."""
         self.tenancy.effective.forget_all()
-        await self.topics.configuration_changed()
+        await self.topics.renewal.configuration_changed()
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to reconnect, everything acknowledged is synced, the lock is released."""

@@ -194,7 +194,7 @@ async def set_migration(call: Call) -> Answer:
         shown = {"migrated": migrated, "migratedClusterUrl": {**urls, "empty": not urls}}
         await records.put(CLUSTER, name, _record(call, name) | {"migration": shown})
     if name == call.broker.tenancy.cluster:
-        await call.broker.topics.configuration_changed()  # its clients go, or stay
+        await call.broker.topics.renewal.configuration_changed()  # its clients go, or stay
     return Answer(200)
 
 

@@ -208,7 +208,7 @@ async def set_migration(call: Call) -> None:
             " store it with `clusters update-cluster-migration`"
         )
     await tenancy.set_kept(name, MIGRATED, migrated)
-    await call.broker.topics.policies_changed(name, None)
+    await call.broker.topics.renewal.policies_changed(name, None)
 
 
 # Single properties

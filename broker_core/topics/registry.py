@@ -27,7 +27,6 @@ from broker_core.errors import (
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
-from broker_core.rates.turns import in_short_turns
 from broker_core.rates.writes import publish_latency
 from broker_core.replication.remote_cluster import RemoteClusters
 from broker_core.replication.services import ReplicationServices
@@ -40,6 +39,7 @@ from broker_core.topics.deleted import DeletedTopics
 from broker_core.topics.documents import TopicDocuments
 from broker_core.topics.loaded import LoadedTopics
 from broker_core.topics.opening import TopicOpener, ledger_name
+from broker_core.topics.renewal import TopicRenewal
 from broker_core.topics.room import TopicRoom
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class TopicRegistry:
         )
         self.auto_creation = AutoCreation(tenancy)
         self.aging = AgingTopics(tenancy, self._documents, self.loaded, self.get)
+        self.renewal = TopicRenewal(self.loaded, self._opener, self.aging, spawn)
         self.room = TopicRoom(tenancy, self.of_namespace)
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
 
@@ -339,27 +340,6 @@ class TopicRegistry:
         for topic in list(self.loaded.values()):
             yield topic.writes
             yield from topic.rates()
-
-    async def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        """Applies a policy change to the loaded topics. A caller that stops waiting does not stop it."""
-        await asyncio.shield(self._spawn(self._renew_policies(namespace, topic)))
-
-    async def configuration_changed(self) -> None:
-        """Applies a change of a dynamic setting to the loaded topics. A caller that stops waiting does not stop it."""
-        self._opener.configuration_changed()
-        await asyncio.shield(self._spawn(self._renew_all()))
-
-    async def _renew_all(self) -> None:
-        await self._renew(list(self.loaded.values()))
-
-    async def _renew_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        await self._renew(self.loaded.affected_by(namespace, topic))
-        self._spawn(self.aging.load_affected(namespace, topic))
-
-    async def _renew(self, topics: list[Topic]) -> None:
-        async for topic in in_short_turns(topics):
-            if self.loaded.get(str(topic.name)) is topic:  # topics loaded in the meantime read the new policies
-                await topic.policies_changed()
 
     async def stop(self) -> None:
         """Unloads every topic and loads none from now on."""

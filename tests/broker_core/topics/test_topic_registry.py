@@ -166,7 +166,7 @@ async def test_topics_follow_a_change_of_policies_a_few_at_a_time(broker: Broker
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await broker.topics.policies_changed(NAME.namespace, None)
+    await broker.topics.renewal.policies_changed(NAME.namespace, None)
     counting.cancel()
     assert turns >= 3
 
