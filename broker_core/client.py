@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from broker_core.names import TopicName
+
 log = logging.getLogger(__name__)
 
 
@@ -73,6 +75,9 @@ class Client(Protocol):
 
     def follows_to(self, service_url: str, service_url_tls: str) -> bool:
         """Whether it understands TOPIC_MIGRATED (PIP-188), and can use one of the addresses."""
+
+    def may_move(self, topic: TopicName, subscription: str) -> bool:
+        """Whether its role may acknowledge messages of the subscription now, and create it."""
 
     def forget_producer(self, producer_id: int) -> None:
         """The broker closed it: SENDs that are still arriving are dropped."""

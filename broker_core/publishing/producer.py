@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.limits.publish_throttle import PublishThrottle
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.policy_checks import entry_refusal, needs_entry_checks
-from broker_core.publishing.replication import Origin, by_original_producer, is_replicator
+from broker_core.publishing.replication import MarkerSender, Origin, by_original_producer, is_replicator, source_cluster
 from broker_core.rates.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
@@ -60,7 +61,7 @@ class PublishTarget(Protocol):
     def chunk_published(self) -> None:
         """A chunk is about to be published."""
 
-    def marker_stored(self, entry: bytes, position: Position) -> None:
+    def marker_stored(self, entry: bytes, position: Position, sender: MarkerSender) -> None:
         """A marker of another cluster is on disk."""
 
     def publish_held(self) -> None:
@@ -217,6 +218,10 @@ class Producer:
             self._drained = asyncio.Event()
             await self._drained.wait()
 
+    @property
+    def marker_sender(self) -> MarkerSender:
+        return MarkerSender(source_cluster(self.name), partial(self.client.may_move, self.topic.name))
+
     def finished(self, messages: int) -> None:
         self._pending -= 1
         self.client.outbound.publish_finished(messages)
@@ -244,7 +249,7 @@ class PendingPublish:
         producer.client.outbound.send(receipts)
         producer.finished(len(run.starts))
         if not run.counts[0]:  # a marker comes as a run of one
-            producer.topic.marker_stored(run.entry(0), first)
+            producer.topic.marker_stored(run.entry(0), first, producer.marker_sender)
 
     def repeated(self, error: StorageError | None) -> None:
         """These messages are duplicates; with an error, a message published before them failed."""

@@ -8,7 +8,7 @@ messages, which are stored in order and never reach a consumer (`replication.rep
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +38,13 @@ def is_replicator(producer_name: str) -> bool:
 def source_cluster(producer_name: str) -> str:
     """The cluster that a replicator copies from: old brokers name no more than that, newer ones also the target."""
     return producer_name.removeprefix(REPLICATOR_PREFIX).partition("-->")[0]
+
+
+class MarkerSender(NamedTuple):
+    """The replicator of another cluster. `may_move`: whether it may acknowledge messages of that subscription."""
+
+    cluster: str
+    may_move: Callable[[str], bool]
 
 
 class Origin(NamedTuple):

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from broker_core.errors import BrokerError
 from broker_core.names import is_reserved_subscription
-from broker_core.publishing.replication import MARKER_MESSAGES
+from broker_core.publishing.replication import MARKER_MESSAGES, MarkerSender
 from broker_core.replication.passed_snapshots import PassedSnapshots
 from broker_core.replication.snapshot_rounds import SnapshotRounds
 from broker_core.storage.errors import StorageError
@@ -180,7 +180,7 @@ class ReplicatedSubscriptions:
 
     # -- markers of other clusters
 
-    def received(self, entry: bytes, position: Position) -> None:
+    def received(self, entry: bytes, position: Position, sender: MarkerSender) -> None:
         """A marker of another cluster is on disk, at that position."""
         if self._closed or not self._services.config.subscriptions:
             return
@@ -190,14 +190,14 @@ class ReplicatedSubscriptions:
         elif isinstance(marker, markers.SnapshotResponse):
             self._answered(marker, position)
         elif isinstance(marker, markers.Update):
-            self._told(marker)
+            self._told(marker, sender)
         else:
             log.warning("topic %s: ignoring the marker at %s, which cannot be read", self._context.name, position)
 
     def _answer(self, request: markers.SnapshotRequest) -> None:
         """Everything up to the end of the topic reaches the other cluster before the answer does."""
         own = self._services.cluster
-        if all(one.cluster != request.source for one in self._replicators.values()):
+        if not self._replicates_to(request.source):
             log.warning(
                 "topic %s: cannot answer cluster %s: the topic is not replicated to it",
                 self._context.name,
@@ -221,10 +221,25 @@ class ReplicatedSubscriptions:
         metrics.taken += 1
         metrics.taken_ms += (self._context.clock.monotonic() - done.started) * 1000
 
-    def _told(self, update: markers.Update) -> None:
-        """Consumers in another cluster have acknowledged everything up to some position here."""
+    def _replicates_to(self, cluster: str) -> bool:
+        return any(one.cluster == cluster for one in self._replicators.values())
+
+    def _told(self, update: markers.Update, sender: MarkerSender) -> None:
+        """Consumers in another cluster have acknowledged everything up to some position here.
+
+        Any role that may produce can send a marker, so it also needs permission to consume.
+        """
         here = update.elsewhere.get(self._services.cluster)
         if here is None or not update.subscription.strip() or is_reserved_subscription(update.subscription):
+            return
+        if not self._replicates_to(sender.cluster) or not sender.may_move(update.subscription):
+            log.warning(
+                "topic %s: subscription %s does not follow cluster %s, to which the topic is not replicated or whose"
+                " role may not consume",
+                self._context.name,
+                update.subscription,
+                sender.cluster,
+            )
             return
         position = Position(*here)
         if position > self._context.log.last_confirmed:  # of an earlier life of this cluster

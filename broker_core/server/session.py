@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from broker_core.broker import Broker
     from broker_core.client import Outbound
     from broker_core.dispatch.consumer import Consumer
+    from broker_core.names import TopicName
     from broker_core.publishing.producer import Producer
     from broker_core.security.principal import Principal
     from broker_core.security.refresh import Refresh
@@ -218,6 +219,9 @@ class Session:
             subscription = attached.subscription
             if not self._may(SUBSCRIBE, Target.of_topic(subscription.topic_name, subscription.name)):
                 await attached.consumer.disconnect()
+
+    def may_move(self, topic: TopicName, subscription: str) -> bool:
+        return self._may(SUBSCRIBE, Target.of_topic(topic, subscription))
 
     def _may(self, operation: Operation, target: Target) -> bool:
         return self.broker.security.decide(self.principal, operation, target).allowed

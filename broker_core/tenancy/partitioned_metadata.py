@@ -58,14 +58,19 @@ class PartitionedMetadata:
     async def update(self, topic: TopicName, partitions: int) -> None:
         """Sets a larger number of partitions, or the same; a smaller one is refused."""
         async with self._changes.alone:
-            current = self._records.partitioned.get(topic)
-            if current is None:
-                raise WrongTopicKind(f"Topic {topic} is not the partitioned topic.")
-            if partitions < current.partitions:
-                refused = f"Desired partitions {partitions} can't be less than the current partitions"
-                raise FewerPartitions(f"{refused} {current.partitions}.")
-            self.check_count(partitions)
+            current = self.check_update(topic, partitions)
             await self._records.put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
+
+    def check_update(self, topic: TopicName, partitions: int) -> PartitionedTopic:
+        """The topic as it is. Raises what `update` raises."""
+        current = self._records.partitioned.get(topic)
+        if current is None:
+            raise WrongTopicKind(f"Topic {topic} is not the partitioned topic.")
+        if partitions < current.partitions:
+            refused = f"Desired partitions {partitions} can't be less than the current partitions"
+            raise FewerPartitions(f"{refused} {current.partitions}.")
+        self.check_count(partitions)
+        return current
 
     async def change_properties(self, topic: TopicName, change: PropertyChange) -> None:
         async with self._changes.alone:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
+from broker_core.names import is_reserved_subscription
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_short_turns
 from broker_core.storage.position import EARLIEST, LATEST, Position
@@ -80,6 +81,8 @@ class Subscriptions(Mapping[str, "Subscription"]):
             if replicated:
                 await found.set_replicated(replicated)
             return found
+        if is_reserved_subscription(name):
+            raise NotAllowed(f"Subscription name {name} is reserved")
         self._limits.check_subscriptions(len(self.by_name))
         replicated = self._context.replicated.may_replicate(name, wanted=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)

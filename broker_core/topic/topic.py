@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from broker_core.config.topic import TopicConfig
     from broker_core.names import TopicName
     from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.publishing.replication import MarkerSender
     from broker_core.storage.block import EntryRun
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import TopicLog
@@ -245,9 +246,9 @@ class Topic:
         """A chunk is about to be published."""
         self.special_entries.chunk_published()
 
-    def marker_stored(self, entry: bytes, position: Position) -> None:
+    def marker_stored(self, entry: bytes, position: Position, sender: MarkerSender) -> None:
         """A marker of another cluster is on disk."""
-        self.replicated_subscriptions.received(entry, position)
+        self.replicated_subscriptions.received(entry, position, sender)
 
     async def terminate(self) -> Position:
         """The topic takes no more messages. Durable on return. Returns the last position, also when called again."""

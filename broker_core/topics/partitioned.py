@@ -1,7 +1,8 @@
 """Partitioned topics: the number of partitions in the metadata, and one topic `T-partition-N` for each partition.
 
-The metadata is created first and deleted last, so that a failed creation or deletion can be repeated. Partitions are
-topics of the registry, which deletes, unloads, and counts them. Changes of one partitioned topic follow one another.
+The metadata is created first and deleted last, so that a failed creation or deletion can be repeated; new partitions
+are ready before the metadata counts them. Partitions are topics of the registry, which deletes, unloads, and counts
+them. Changes of one partitioned topic follow one another.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from functools import partial
+from itertools import count as numbers_from
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull
@@ -76,15 +79,12 @@ class PartitionedTopics:
             await self._update(name, partitions)
 
     async def _update(self, name: TopicName, partitions: int) -> None:
-        before = self._tenancy.partitioned.count(name)
-        new = range(before, partitions) if before else range(0)
-        if new:
-            self._tenancy.partitioned.check_count(partitions)
-        with self._room_for(name, new):
-            await self._tenancy.partitioned.update(name, partitions)
+        before = self._tenancy.partitioned.check_update(name, partitions).partitions
+        with self._room_for(name, range(before, partitions)):
             await self._create_partitions(name, before, partitions)
-        if before and partitions > before:
             await self._copy_subscriptions(name, before, partitions)
+            # Last: what a failure or a crash left undone before it is done when the request is repeated.
+            await self._tenancy.partitioned.update(name, partitions)
 
     async def create_missing(self, name: TopicName) -> None:
         """Creates missing partitions again, which were deleted one by one."""
@@ -103,7 +103,7 @@ class PartitionedTopics:
             return
         model = await self._topics.get(name.partition_name(0))
         wanted = [one for one in model.subscriptions.values() if one.durable]
-        for index in range(first, end):
+        for index in range(first, end if wanted else first):
             topic = await self._topics.get(name.partition_name(index))
             for one in wanted:
                 await topic.subscriptions.open(
@@ -129,13 +129,14 @@ class PartitionedTopics:
                 leaving.discard(name)
 
     async def _delete(self, name: TopicName, *, force: bool) -> None:
-        existing = [part async for part in in_turns(self._parts(name)) if self._topics.is_taken(part)]
+        existing = [part async for part in in_turns(self._parts_and_beyond(name)) if self._topics.is_taken(part)]
         if not force:
             async for part in in_turns(existing):
                 if str(part) in self._topics.loaded:
                     check_unused(self._topics.loaded[str(part)])
         await side_by_side(existing, partial(self._topics.delete, force=force))
         await self._topics.forget_schemas(name)
+        await self._tenancy.topic_policies.forget(name)
         await self._tenancy.partitioned.delete(name)
 
     async def existing(self, name: TopicName) -> list[TopicName]:
@@ -147,3 +148,9 @@ class PartitionedTopics:
 
     def _parts(self, name: TopicName) -> Iterator[TopicName]:
         return map(name.partition_name, range(self._tenancy.partitioned.count(name)))
+
+    def _parts_and_beyond(self, name: TopicName) -> Iterator[TopicName]:
+        """With those that an unfinished update has created."""
+        yield from self._parts(name)
+        beyond = map(name.partition_name, numbers_from(self._tenancy.partitioned.count(name)))
+        yield from takewhile(self._topics.is_taken, beyond)

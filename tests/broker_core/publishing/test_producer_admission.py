@@ -176,6 +176,14 @@ def test_the_initial_subscription_exists_before_the_first_message(
     assert loaded(pulsar_broker, topic).subscriptions["dlq"].cursor.backlog_entries == 1
 
 
+@pytest.mark.parametrize("name", ["__compaction", "pulsar.dedup", "pulsar.repl.east"])
+def test_a_cursor_of_the_broker_itself_is_no_initial_subscription(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str, name: str
+) -> None:
+    assert refused(raw, topic, initial_subscription_name=name) == pb.NotAllowedError
+    assert name not in loaded(pulsar_broker, topic).subscriptions
+
+
 def test_an_initial_subscription_needs_automatic_creation(topic: str) -> None:
     config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(allow_auto_subscription=False))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:

@@ -12,6 +12,7 @@ import pytest
 
 from broker_core.config.replication import ReplicationConfig
 from broker_core.names import parse_topic
+from broker_core.publishing.replication import MarkerSender
 from broker_core.storage.position import Position
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.markers import (
@@ -165,13 +166,29 @@ def test_a_position_of_an_earlier_life_of_the_cluster_moves_nothing(quick: Pair)
     assert backlog(quick.east, topic) == 50
 
 
-def tell(broker: EmbeddedBroker, topic: str, position: Position) -> None:
+OF_WEST = MarkerSender("west", lambda _: True)
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [MarkerSender("elsewhere", lambda _: True), MarkerSender("west", lambda _: False)],
+    ids=["of a cluster to which the topic is not replicated", "without permission to consume"],
+)
+def test_a_sender_moves_no_subscription(quick: Pair, sender: MarkerSender) -> None:
+    topic = new_topic(quick)
+    publish(quick.of_east, topic, FIFTY, batching_enabled=False)
+    subscribe(quick.of_east, topic, replicated=False).close()
+    tell(quick.east, topic, loaded(quick.east, topic).ledger.last_confirmed, sender)
+    assert backlog(quick.east, topic) == 50
+
+
+def tell(broker: EmbeddedBroker, topic: str, position: Position, sender: MarkerSender = OF_WEST) -> None:
     """An update that names the position arrives; returns when it was handled."""
 
     async def receive() -> None:
         one = await broker.broker.topics.get(parse_topic(topic))
         one.replicated_subscriptions.received(
-            encode_update(Update(NAME, {"east": position}), 1), one.ledger.last_confirmed
+            encode_update(Update(NAME, {"east": position}), 1), one.ledger.last_confirmed, sender
         )
         await one.subscriptions[NAME].cursor.flush()
 

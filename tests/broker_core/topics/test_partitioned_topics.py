@@ -12,6 +12,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.errors import AlreadyExists
 from broker_core.names import parse_topic
 from broker_core.policies.values import AutoTopicCreation
+from tests.held_disk import HeldDisk
 
 NAME = parse_topic("persistent://public/default/t")
 NUMBER = 3
@@ -87,3 +88,57 @@ async def test_a_deletion_takes_a_partition_that_a_client_is_creating(broker: Br
     )
     assert answers[1] is None
     assert broker.topics.of_namespace(NAME.namespace) == []
+
+
+@pytest.mark.parametrize("again", [create, create_plain], ids=["partitioned", "plain"])
+async def test_a_new_topic_has_no_policies_of_a_deleted_partitioned_one(broker: Broker, again: Change) -> None:
+    await create(broker)
+    await broker.tenancy.topic_policies.set(NAME, max_consumers=3)
+    await broker.partitioned.delete(NAME)
+    await again(broker)
+    assert broker.tenancy.topic_policies.of(NAME).is_empty
+
+
+async def test_a_partition_that_is_deleted_alone_takes_no_policies_along(broker: Broker) -> None:
+    await create(broker)
+    await broker.tenancy.topic_policies.set(NAME, max_consumers=3)
+    await broker.topics.delete(NAME.partition_name(0))
+    assert broker.tenancy.topic_policies.of(NAME).get("max_consumers") == 3
+
+
+@pytest.fixture
+async def interrupted(broker: Broker) -> Broker:
+    """An update to four partitions was killed before it copied the subscription and changed the metadata."""
+    await create(broker)
+    first = await broker.topics.get(NAME.partition_name(0))
+    await first.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
+    await broker.topics.create(NAME.partition_name(NUMBER))
+    return broker
+
+
+async def test_a_repeated_update_finishes_what_an_interrupted_one_began(interrupted: Broker) -> None:
+    await interrupted.partitioned.update(NAME, NUMBER + 1)
+    last = await interrupted.topics.get(NAME.partition_name(NUMBER))
+    assert list(last.subscriptions) == ["s"]
+
+
+async def test_a_deletion_removes_what_an_interrupted_update_began(interrupted: Broker) -> None:
+    await interrupted.partitioned.delete(NAME)
+    assert interrupted.topics.of_namespace(NAME.namespace) == []
+
+
+async def test_the_metadata_counts_new_partitions_once_they_have_their_subscriptions(tmp_path: Path) -> None:
+    broker, disk = Broker(BrokerConfig()), HeldDisk()
+    await broker.start(tmp_path, disk=disk)
+    await create(broker)
+    first = await broker.topics.get(NAME.partition_name(0))
+    await first.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
+    disk.go.clear()
+    updating = asyncio.create_task(broker.partitioned.update(NAME, NUMBER + 1))
+    await asyncio.to_thread(disk.arrived.wait, 20)
+    assert broker.partitioned.count(NAME) == NUMBER
+    disk.go.set()
+    await updating
+    last = await broker.topics.get(NAME.partition_name(NUMBER))
+    assert (broker.partitioned.count(NAME), list(last.subscriptions)) == (NUMBER + 1, ["s"])
+    await broker.stop()
