@@ -30,7 +30,8 @@ def batch(
 
     Each line is a command line, with or without 'pulsarctl'. Quotes and backslashes work as in a shell; variables,
     globs, and pipes do not. Empty lines and comments (#) are skipped. Options of batch, such as --context, apply to
-    every line. A hundred commands take about as long as one, because the process and its connection stay.
+    every line. The process and its connection start only once, so short commands run much
+    faster than one by one.
 
     Stops at the first line that fails, with its exit code. With --keep-going, the exit code is 10 if any line failed.
 

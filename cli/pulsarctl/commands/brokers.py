@@ -189,7 +189,7 @@ install_requests(
             "shutdown",
             "POST",
             "brokers/shutdown",
-            "Stop the broker, after it has unloaded its topics.",
+            "Unload the topics of the broker, and stop it.",
             "--yes",
             (
                 Field(

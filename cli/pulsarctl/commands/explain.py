@@ -31,7 +31,7 @@ def explain(
 
     The command reads statistics and policies, peeks at the oldest unacknowledged message, and changes nothing. Each
     finding is one sentence, with a command that shows more. A finding is marked as likely if the broker does not
-    report the cause itself, which Apache Pulsar does less often than pulsarctl's broker.
+    report the cause itself. Apache Pulsar reports fewer causes than pulsarctl's broker.
 
     Example: pulsarctl explain orders -s billing
     """

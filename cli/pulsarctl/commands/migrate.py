@@ -63,7 +63,7 @@ def migrate(
     """Move tenants, namespaces, topics, messages, and subscriptions to another cluster.
 
     Without --switch, SOURCE stays in use, and running the command again copies what came since. With --switch, each
-    topic pauses while TARGET gets the rest, and the position of each subscription with what is acknowledged above it.
+    topic pauses while TARGET gets the rest, and the position and the acknowledgments of each subscription.
     Then its producers and consumers go to TARGET. Both sides are compared, and TARGET gets all policies.
 
     Apache Pulsar as SOURCE cannot pause a topic, so the topics are terminated instead: producers get an error,

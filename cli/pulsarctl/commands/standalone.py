@@ -28,7 +28,9 @@ app = Noun("standalone", "Run a broker on this machine.")
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", metavar="DIR", help="Data directory. Default: $PULSARCTL_DATA_DIR, or a directory of the user."
+        "--data-dir",
+        metavar="DIR",
+        help="Data directory. Default: $PULSARCTL_DATA_DIR, or pulsarctl/standalone in the user's data directory.",
     ),
 ]
 Port = Annotated[

@@ -64,7 +64,7 @@ def top(
 
     On a terminal, the rows are refreshed, with the last rates as a line of bars. Keys: q quits; t, s, and c list
     topics, subscriptions, and consumers; < and > choose the column to sort by; r reverses the order. Rates are those
-    between two looks. The first ones are the broker's, which Apache Pulsar averages over a minute.
+    between two refreshes. The first ones are the broker's, which Apache Pulsar averages over a minute.
 
     Examples:
       pulsarctl top

@@ -63,9 +63,10 @@ def export(
 ) -> None:
     """Write the messages of a topic to files: Parquet, JSON lines, CSV, or Avro.
 
-    Files appear whole, and _export.json, which names them, comes last. With --incremental, each run adds what was
-    published since the run before. The command acknowledges nothing, and ends with the last message that existed when
-    it started. Large topics are read on Spark, whose executors write to an object store in parallel.
+    A file appears when it is complete, and _export.json, which lists the files, is written last. With --incremental,
+    each run adds what was published since the previous run. The command acknowledges nothing, and ends with the last
+    message that existed when it started. Large topics are read on Spark, whose executors write to an object store in
+    parallel.
 
     Example: pulsarctl ops export shop/orders ./orders --format parquet --by day --incremental
     """

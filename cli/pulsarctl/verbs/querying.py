@@ -45,7 +45,7 @@ Decode = Annotated[
         help="Decode values as auto (by schema), raw, string, json, avro, protobuf, or keyvalue.",
     ),
 ]
-FullScan = Annotated[bool, typer.Option("--full-scan", help="Read whole topics, whatever the query asks for.")]
+FullScan = Annotated[bool, typer.Option("--full-scan", help="Read whole topics, even if the query asks for less.")]
 
 FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
 

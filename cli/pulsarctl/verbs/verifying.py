@@ -67,7 +67,7 @@ def verify(
     For a topic, the command reads every message, live or offloaded. It finds damaged entries (checksums, compression,
     batches), missing entries, and, for each producer and partition, sequence IDs that are repeated or out of order,
     which would break the order of a key. An export is checked against its manifest in the same way. With --orphans,
-    objects without a ledger, and ledgers without an object. Exits with 1 if something is wrong.
+    it finds objects without a ledger, and ledgers without an object. Exits with 1 if something is wrong.
 
     Example: pulsarctl ops verify shop/orders
     """
