@@ -214,7 +214,7 @@ def test_an_import_command_that_was_killed_finishes_when_it_is_run_again(
         found = Import(pulsar_broker, exported, topic, tmp_path / "unused")
         words = command(pulsar_broker, "import", exported, topic, "--engine", "spark", "--master", "local[2]")
         deduplicate(admin, topic)
-        throttle(admin, topic, 100)
+        throttle(admin, topic, 5)
         for _ in range(min(KILLS - killed, KILLS_OF_ONE_IMPORT_MAX)):
             kill_once_stored(words, found, len(found.messages()) + chosen.randint(1, 300))
             killed += 1
