@@ -157,7 +157,7 @@ class Crowd:
     async def send(self, payload: bytes, messages_per_second: float, seconds: float) -> float:
         """Spreads the messages evenly over the time and over the pairs. Returns how long it took."""
         loop = asyncio.get_running_loop()
-        began, count = loop.time(), int(messages_per_second * seconds)
+        began, count = loop.time(), round(messages_per_second * seconds)
         for number in range(count):
             early = began + number / messages_per_second - loop.time()
             if early > 0:
