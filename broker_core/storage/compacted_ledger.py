@@ -31,6 +31,7 @@ from broker_core.storage.block import (
 )
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
+from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position
 
 _RECORD_BYTES = 64 << 10
@@ -44,8 +45,9 @@ MeetDamage = Callable[[Damaged], bool]  # records it, and says whether it is pas
 class CompactedLedger:
     """A sealed one, open for reading. `run` executes a function in a reader thread."""
 
-    def __init__(self, disk: Disk, run: Run, path: Path, ledger_id: int, meet: MeetDamage) -> None:
+    def __init__(self, disk: Disk, files: OpenFiles, run: Run, path: Path, ledger_id: int, meet: MeetDamage) -> None:
         self._disk = disk
+        self._files = files
         self._run = run
         self._meet = meet
         self.path = path
@@ -56,7 +58,7 @@ class CompactedLedger:
         self.last_position = EARLIEST
         self._firsts: list[Position] = []
         self._offsets: list[int] = []  # one more than records: the last is the end
-        self._fd: int | None = None
+        self._closed = False
 
     async def open(self) -> "CompactedLedger":
         """Raises Damaged or FileNotFoundError."""
@@ -64,14 +66,9 @@ class CompactedLedger:
         return self
 
     def _load(self) -> None:
-        fd = self._disk.open(self.path)
-        try:
+        with self._files.use(self.path) as fd:
             ledger_file.check_header(self.path, self._disk.pread(fd, ledger_file.DATA_START, 0), self.ledger_id)
             offset, data = ledger_file.read_index(self._disk, fd, self.path, COMPACTED_INDEX)
-        except BaseException:
-            self._disk.close(fd)
-            raise
-        self._fd = fd
         n = HEADER.unpack_from(data)[5]
         self.entries, self.messages, self.size, *last = _TOTALS.unpack_from(data, HEADER_SIZE)
         self.last_position = Position(*last)
@@ -101,9 +98,12 @@ class CompactedLedger:
         return blocks
 
     def _read(self, begin: int, end: int, start: Position) -> list[Block]:
-        if self._fd is None:
+        if self._closed:
             raise FileNotFoundError(self.path)
-        data = self._disk.pread(self._fd, end - begin, begin)
+        with self._files.use(self.path) as fd:
+            data = self._disk.pread(fd, end - begin, begin)
+        if self._closed:
+            self._files.forget(self.path)  # it may have been opened again after `close`
         blocks: list[Block] = []
         inside = 0
         while inside < end - begin:
@@ -117,9 +117,9 @@ class CompactedLedger:
         return blocks
 
     async def close(self) -> None:
-        fd, self._fd = self._fd, None
-        if fd is not None:
-            await self._run(lambda: self._disk.close(fd))
+        """A read that is going on keeps the file open until it ends."""
+        self._closed = True
+        await self._run(partial(self._files.forget, self.path))
 
 
 def consecutive(data: bytes, offset: int, start: Position) -> list[Block]:
@@ -146,6 +146,7 @@ class CompactedWriter:
     def __init__(
         self,
         disk: Disk,
+        files: OpenFiles,
         run: Run,
         path: Path,
         ledger_id: int,
@@ -154,6 +155,7 @@ class CompactedWriter:
         meet: MeetDamage,
     ) -> None:
         self._disk = disk
+        self._files = files
         self._run = run
         self._path = path
         self.ledger_id = ledger_id
@@ -199,7 +201,8 @@ class CompactedWriter:
         await self.flush()
         await self._run(self._sync)
         await self._close()
-        return await CompactedLedger(self._disk, self._run, self._path, self.ledger_id, self._meet).open()
+        sealed = CompactedLedger(self._disk, self._files, self._run, self._path, self.ledger_id, self._meet)
+        return await sealed.open()
 
     async def abandon(self) -> None:
         """Forget the file."""

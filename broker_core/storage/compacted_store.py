@@ -28,7 +28,9 @@ class CompactedStore:
         path = services.compacted_path(ledger_id)
         created_ms = services.clock.wall_ms()
         forget = partial(self._forget, ledger_id)
-        return CompactedWriter(services.disk, services.read_thread, path, ledger_id, created_ms, forget, self._meet)
+        return CompactedWriter(
+            services.disk, services.files, services.read_thread, path, ledger_id, created_ms, forget, self._meet
+        )
 
     def _forget(self, ledger_id: int) -> None:
         self._info.compacted.remove(ledger_id)
@@ -37,7 +39,7 @@ class CompactedStore:
     async def open(self, ledger_id: int) -> CompactedLedger:
         services = self._services
         path = services.compacted_path(ledger_id)
-        compacted = CompactedLedger(services.disk, services.read_thread, path, ledger_id, self._meet)
+        compacted = CompactedLedger(services.disk, services.files, services.read_thread, path, ledger_id, self._meet)
         try:
             opened = await compacted.open()
         except Damaged as damage:

@@ -317,9 +317,9 @@ class TopicRegistry:
             await self._storage.delete_ledger(ledger_name(name))
         if not name.is_partition:  # partitions share the schema of their topic
             await self.forget_schemas(name)
+        await self._tenancy.topic_policies.forget(name)  # before the name is free: a crash leaves them to no new topic
         await self._documents.delete(name)
         self._tell(name, exists=False)
-        await self._tenancy.topic_policies.forget(name)
 
     async def forget_schemas(self, name: TopicName) -> None:
         """Deletes the schemas of a topic, unless the topic of that name in the other domain uses them."""

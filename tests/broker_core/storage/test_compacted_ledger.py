@@ -1,5 +1,6 @@
 """Compacted ledgers: entries under their original positions."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from broker_core.storage.errors import Damaged
 from broker_core.storage.filenames import compacted_file
 from broker_core.storage.position import EARLIEST, Position
-from tests.broker_core.storage.storage import append, entries_of, opened, run_of
+from tests.broker_core.storage.storage import append, entries_of, opened, run_of, until
+from tests.held_disk import HeldReads
 
 SURVIVORS = [Position(3, i) for i in range(0, 3000, 2)] + [Position(7, i) for i in range(10)]
 
@@ -107,4 +109,23 @@ async def test_a_missing_compacted_ledger_is_recorded(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         await ledger.open_compacted(77)
     assert [report.reason for report in engine.damage.open] == ["compacted ledger is missing"]
+    await engine.close()
+
+
+async def test_a_read_ends_on_its_own_file_while_the_ledger_is_closed(tmp_path: Path) -> None:
+    disk = HeldReads()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"a"))
+    writer = await ledger.create_compacted()
+    writer.append(Position(1, 0), b"kept", 1, 1)
+    compacted = await writer.seal()
+    disk.hold_after(0)
+    reading = asyncio.ensure_future(compacted.read(EARLIEST, 10, 1 << 20))
+    await until(disk.arrived.is_set)
+    await compacted.close()
+    disk.go.set()
+    assert [entries_of(block) for block in await reading] == [[b"kept"]]
+    with pytest.raises(FileNotFoundError):
+        await compacted.read(EARLIEST, 10, 1 << 20)
     await engine.close()
