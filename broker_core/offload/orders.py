@@ -10,7 +10,10 @@ from broker_core.offload.stores import StoreLimits
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The job to remove the rows of a copy. `settings` may hold secrets."""
+    """The job to remove the rows of a copy. `settings` may hold secrets.
+
+    `replaced`: the ledger has a newer copy, so rows that cannot be told from those of that copy have to stay.
+    """
 
     ledger_id: int
     uuid: str
@@ -18,6 +21,7 @@ class Removal:
     settings: dict[str, str]
     table: dict[str, str]
     limits: StoreLimits = field(default_factory=StoreLimits)
+    replaced: bool = False
 
     def to_document(self) -> dict[str, Any]:
         return asdict(self)

@@ -215,12 +215,13 @@ class TieredStorage:
 
     async def _remove_all(self, copies: Iterable[OffloadedCopy]) -> None:
         removed = []
+        offloaded = {copy.ledger_id for copy in await self._wanted()}
         async with self.worker(tables=True) as worker:
             for copy in copies:
                 self.reader.forget(copy)
                 try:
                     if copy.table:
-                        await worker.remove_rows(self._removal(copy))
+                        await worker.remove_rows(self._removal(copy, replaced=copy.ledger_id in offloaded))
                     await self._storage.read_thread(partial(self._remove, copy))
                 except (OSError, OffloadFailed) as error:
                     self._not_removed(copy, str(error))
@@ -230,9 +231,13 @@ class TieredStorage:
         if removed:
             await self._storage.copies_removed(removed)
 
-    def _removal(self, copy: OffloadedCopy) -> Removal:
+    async def _wanted(self) -> list[OffloadedCopy]:
+        known = await self._storage.known_copies()
+        return [copy for copy in known.values() if copy.uuid not in self._storage.catalog.unwanted_copies]
+
+    def _removal(self, copy: OffloadedCopy, *, replaced: bool) -> Removal:
         settings = self._settings_of(copy)
-        return Removal(copy.ledger_id, copy.uuid, copy.driver, settings, dict(copy.table), self._limits)
+        return Removal(copy.ledger_id, copy.uuid, copy.driver, settings, dict(copy.table), self._limits, replaced)
 
     def _remove(self, copy: OffloadedCopy) -> None:
         """Blocks. The manifest goes first: what is left of a copy without one is never taken for a copy."""

@@ -180,7 +180,8 @@ def test_files_that_a_killed_run_left_are_removed_a_day_later(
     publish(client, topic, [Sale(number=1, amount=1.0)])
     kept = lake.keep(topic, source(pulsar_broker))
     (file,) = tmp_path.rglob("data/*/*.parquet")
-    for name, age in (("old", 100_000), ("young", 0)):
+    old, young, others = "0" * 32, "1" * 32, "7-of-another-program"
+    for name, age in ((old, 100_000), (young, 0), (others, 100_000)):
         stray = file.parent.parent / name / file.name
         stray.parent.mkdir()
         stray.write_bytes(file.read_bytes())
@@ -188,7 +189,7 @@ def test_files_that_a_killed_run_left_are_removed_a_day_later(
     table = lake.table(topic)
     assert table is not None
     assert maintain(table, 1 << 20, timedelta(days=7)).removed == 1
-    assert {path.parent.name for path in tmp_path.rglob("data/*/*.parquet")} == {"young", file.parent.name}
+    assert {path.parent.name for path in tmp_path.rglob("data/*/*.parquet")} == {young, others, file.parent.name}
     assert len(rows_of(tmp_path, kept)) == 1
 
 

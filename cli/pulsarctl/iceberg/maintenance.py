@@ -1,20 +1,20 @@
 """Maintenance of a table: small files become large ones, and old snapshots and files that nothing needs are removed."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from pulsarctl.iceberg.catalogs import write_hint
 from pulsarctl.iceberg.commits import committed
+from pulsarctl.iceberg.rewriting import rewritten
 
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table, Transaction
 
+_OF_RUN = re.compile(r"/data/[0-9a-f]{32}/[^/]+\Z")  # other programs that write to the folder name files differently
 RUNNING = timedelta(days=1)  # a run may still be going to commit files that are younger
 
 
@@ -58,25 +58,10 @@ def _groups(table: "Table", file_bytes: int) -> "Iterator[list[FileScanTask]]":
 
 def _merge(table: "Table", group: "list[FileScanTask]") -> int:
     from pyiceberg.expressions import AlwaysTrue
-    from pyiceberg.io.pyarrow import ArrowScan
 
-    from pulsarctl.iceberg.day_files import DayFiles
-
-    rows = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table(group)
-    with TemporaryDirectory(prefix="pulsarctl-lake-") as scratch:
-        files = DayFiles(Path(scratch), rows.schema)
-        for batch in rows.to_batches():
-            files.write(batch)
-        added = [_uploaded(table, file) for file in files.close()]
+    added = rewritten(table, group, AlwaysTrue())
     committed(table, partial(_replace, {task.file.file_path for task in group}, added))
     return len(added)
-
-
-def _uploaded(table: "Table", file: Path) -> str:
-    target = f"{table.location()}/data/{uuid4().hex}/{file.name}"
-    with table.io.new_output(target).create() as output:
-        output.write(file.read_bytes())
-    return target
 
 
 def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transaction") -> None:
@@ -121,7 +106,7 @@ def _reachable(table: "Table") -> set[str]:
 
 
 def _remove_strays(table: "Table") -> int:
-    """Files of rows that no snapshot has, which a killed run left."""
+    """Files of a run or of a merge that no snapshot has, because it was killed."""
     known = _reachable(table)
     strays = [info for info, path in _files_of_rows(table) if path not in known and _is_old(info)]
     filesystem = _filesystem(table)[0]
@@ -140,7 +125,7 @@ def _files_of_rows(table: "Table") -> Iterable[tuple[Any, str]]:
     filesystem, path = _filesystem(table)
     prefix = table.location().removesuffix(path)
     found = filesystem.get_file_info(fs.FileSelector(f"{path}/data", recursive=True, allow_not_found=True))
-    return [(info, f"{prefix}{info.path}") for info in found if info.is_file]
+    return [(info, f"{prefix}{info.path}") for info in found if info.is_file and _OF_RUN.search(info.path)]
 
 
 def _filesystem(table: "Table") -> tuple[Any, str]:

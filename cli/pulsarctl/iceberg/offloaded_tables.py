@@ -1,9 +1,11 @@
 """The Iceberg tables of offloaded messages, as the broker's worker process writes them (docs, "Tiered storage").
 
-The files of a ledger replace those that the table had of it, in one commit. So a job that is killed and run again adds
-nothing twice, and rows are there exactly once, whatever else is retried.
+The files of a ledger replace the rows that the table had of it, in one commit. So a job that is killed and run again
+adds nothing twice, and rows are there exactly once, whatever else is retried. The files of a copy have a folder.
+Another program may have merged rows of several ledgers into other files; these are written again without those rows.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,17 +23,20 @@ from pulsarctl.admin.schemas import with_version
 from pulsarctl.iceberg.catalogs import TABLE_PROPERTIES, file_properties, open_catalog, write_hint
 from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.day_files import DayFiles
+from pulsarctl.iceberg.kinds import KIND, OFFLOAD, OWNER, TOPIC, kind_of, offloads_to, written_by
 from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.ledger_source import LedgerSource
+from pulsarctl.iceberg.rewriting import rewritten
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.value_type import ValueType, united_type, whole_topic
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table import FileScanTask, Table, Transaction
 
-TOPIC = "pulsarctl.topic"
+_OF_COPY = re.compile(r"/data/\d+-[0-9a-f-]{36}/[^/]+\Z")
+OTHER_CATALOG = "set offloadTableCatalog to a catalog that only this cluster's offloads use"
 
 
 class OffloadedTables:
@@ -53,7 +58,7 @@ class OffloadedTables:
 
     def _value_type(self, job: OffloadJob) -> ValueType | None:
         """Of a table that began with bytes, the column stays bytes."""
-        table = self._existing(job)
+        table = self._own(job)
         if table is not None and str(table.schema().find_type("value")) == "binary":
             return None
         topic = whole_topic(_topic(job))
@@ -62,7 +67,7 @@ class OffloadedTables:
 
     def add(self, job: OffloadJob, store: Store, paths: list[str]) -> None:
         with _telling(job.table):
-            table = self._existing(job)
+            table = self._own(job)
             if paths:
                 with store.filesystem.open_input_file(store.key(paths[0])) as file:
                     schema = pq.read_schema(file)
@@ -70,21 +75,32 @@ class OffloadedTables:
                     table = self._created(job, store, schema)
                 widen(table, schema)
             if table is not None:
-                committed(table, partial(_replace_ledger, job.ledger_id, [store.describe(path) for path in paths]))
+                added = [store.describe(path) for path in paths]
+                committed(table, partial(_replace_ledger, job.ledger_id, _owner(job), added))
                 write_hint(table)
 
     def _created(self, job: OffloadJob, store: Store, schema: Any) -> "Table":
-        properties = {**TABLE_PROPERTIES, TOPIC: whole_topic(_topic(job))}
+        properties = {**TABLE_PROPERTIES, TOPIC: whole_topic(_topic(job)), KIND: OFFLOAD, OWNER: _owner(job)}
         location = store.describe(job.table["folder"])
-        return create_table(self._open(job), job.table["name"], schema, properties, location)
+        table = create_table(self._open(job), job.table["name"], schema, properties, location)
+        _check_own(table, job)  # another program may have created it meanwhile
+        return table
 
     def remove(self, removal: Removal, store: Store) -> None:
         with _telling(removal.table):
             folder = files_folder(removal.table, removal.ledger_id, removal.uuid)
             if (table := self._existing(removal)) is not None:
-                committed(table, partial(_remove_files, removal.ledger_id, f"{store.describe(folder)}/"))
+                whole = not removal.replaced and _is_own(table, removal)
+                committed(table, partial(_remove_copy, removal.ledger_id, f"{store.describe(folder)}/", whole))
                 write_hint(table)
         _delete_folder(store, folder)
+
+    def _own(self, job: OffloadJob) -> "Table | None":
+        """Raises `OffloadFailed` for a table that others write."""
+        table = self._existing(job)
+        if table is not None:
+            _check_own(table, job)
+        return table
 
     def _existing(self, job: OffloadJob | Removal) -> "Table | None":
         catalog, name = self._open(job), job.table["name"]
@@ -98,20 +114,59 @@ class OffloadedTables:
         return self._catalog
 
 
-def _replace_ledger(ledger_id: int, files: list[str], table: "Table", transaction: "Transaction") -> None:
-    _remove_files(ledger_id, "", table, transaction)
+def _is_own(table: "Table", job: OffloadJob | Removal) -> bool:
+    return kind_of(table) == OFFLOAD and offloads_to(table, _owner(job))
+
+
+def _check_own(table: "Table", job: OffloadJob) -> None:
+    """Raises `OffloadFailed`."""
+    if not _is_own(table, job):
+        writer = written_by(table) if kind_of(table) != OFFLOAD else "the offload of another cluster"
+        raise OffloadFailed(f"cannot write the table {job.table['name']}: {writer} writes it; {OTHER_CATALOG}")
+
+
+def _owner(job: OffloadJob | Removal) -> str:
+    return job.table["folder"].partition("/")[0]
+
+
+def _replace_ledger(ledger_id: int, owner: str, files: list[str], table: "Table", transaction: "Transaction") -> None:
+    _remove(ledger_id, list(_files_of(table, ledger_id)), table, transaction)
     if files:
         transaction.add_files(files)
+    if KIND not in table.properties or OWNER not in table.properties:
+        transaction.set_properties({KIND: OFFLOAD, OWNER: owner})
 
 
-def _remove_files(ledger_id: int, folder: str, table: "Table", transaction: "Transaction") -> None:
-    """The files of a ledger that are in a folder."""
-    planned = table.scan(row_filter=f"ledger_id = {ledger_id}").plan_files()
-    known = [each.file for each in planned if each.file.file_path.startswith(folder)]
-    if known:
-        with transaction.update_snapshot().overwrite() as snapshot:
-            for file in known:
-                snapshot.delete_data_file(file)
+def _remove_copy(ledger_id: int, folder: str, whole: bool, table: "Table", transaction: "Transaction") -> None:
+    """The files in the folder of a copy; with `whole`, rows of the ledger that are in the folder of no copy, too."""
+    found = [
+        each
+        for each in _files_of(table, ledger_id)
+        if each.file.file_path.startswith(folder) or (whole and not _OF_COPY.search(each.file.file_path))
+    ]
+    _remove(ledger_id, found, table, transaction)
+
+
+def _files_of(table: "Table", ledger_id: int) -> "Iterator[FileScanTask]":
+    """Files that may have rows of a ledger: those of others only by their smallest and largest ledger ID."""
+    for task in table.scan(row_filter=f"ledger_id = {ledger_id}").plan_files():
+        copy = _OF_COPY.search(task.file.file_path)
+        if copy is None or copy[0].startswith(f"/data/{ledger_id}-"):
+            yield task
+
+
+def _remove(ledger_id: int, tasks: "list[FileScanTask]", table: "Table", transaction: "Transaction") -> None:
+    from pyiceberg.expressions.parser import parse
+
+    if not tasks:
+        return
+    mixed = [task for task in tasks if not _OF_COPY.search(task.file.file_path)]
+    others = rewritten(table, mixed, parse(f"ledger_id != {ledger_id}")) if mixed else []
+    with transaction.update_snapshot().overwrite() as snapshot:
+        for task in tasks:
+            snapshot.delete_data_file(task.file)
+    if others:
+        transaction.add_files(others)
 
 
 def _topic(job: OffloadJob) -> str:

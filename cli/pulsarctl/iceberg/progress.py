@@ -7,13 +7,12 @@ import json
 from typing import TYPE_CHECKING
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.iceberg.kinds import KIND, LAKE, THROUGH, TOPIC, kind_of, written_by
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
-THROUGH = "pulsarctl.through"  # the last position of each partition
 RUN = "pulsarctl.run"  # the last run that added rows
-TOPIC = "pulsarctl.topic"
 
 Through = dict[str, tuple[int, int]]
 
@@ -22,15 +21,25 @@ class Overtaken(Exception):
     """Another run has added rows since this one was planned."""
 
 
-def through_of(table: "Table | None", topic: str) -> Through:
-    """Empty for a new table. Raises `UsageProblem` for another topic's table."""
-    if table is None:
-        return {}
+def check_lake(table: "Table", topic: str) -> None:
+    """Raises `UsageProblem` for another topic's table, and for one that `ops lake` does not write."""
+    name = ".".join(table.name())
+    if kind_of(table) != LAKE:
+        raise UsageProblem(
+            f"cannot use the table {name} for {topic}: {written_by(table)} writes it",
+            hint="use another catalog or directory with --catalog or --to",
+        )
     if table.properties.get(TOPIC) != topic:
         raise UsageProblem(
-            f"the table {'.'.join(table.name())} is that of {table.properties.get(TOPIC)}",
-            hint="use another directory with --to",
+            f"the table {name} is that of {table.properties.get(TOPIC)}", hint="use another directory with --to"
         )
+
+
+def through_of(table: "Table | None", topic: str) -> Through:
+    """Empty for a new table. Raises what `check_lake` raises."""
+    if table is None:
+        return {}
+    check_lake(table, topic)
     found = json.loads(table.properties.get(THROUGH, "{}"))
     return {part: (ledger, entry) for part, (ledger, entry) in found.items()}
 
@@ -49,4 +58,4 @@ def append(
         raise Overtaken
     if files:
         transaction.add_files(files)
-    transaction.set_properties({THROUGH: json.dumps(through), RUN: run})
+    transaction.set_properties({KIND: LAKE, THROUGH: json.dumps(through), RUN: run})

@@ -15,9 +15,10 @@ from uuid import uuid4
 from pulsarctl.errors import CliError
 from pulsarctl.iceberg.catalogs import TABLE_PROPERTIES, write_hint
 from pulsarctl.iceberg.commits import committed
+from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
-from pulsarctl.iceberg.progress import RUN, TOPIC, Overtaken, Through, append, through_of
+from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, through_of
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.values.names import full_topic, namespace_of
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 # A conflict is solved here: a run that was overtaken must not append the same messages.
-OWN_PROPERTIES = {**TABLE_PROPERTIES, "commit.retry.num-retries": "0"}
+OWN_PROPERTIES = {**TABLE_PROPERTIES, NO_RETRIES: "0", KIND: LAKE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,13 @@ class TopicLake:
         raise CliError(f"cannot add to the table of {topic}: other runs add to it at the same time")
 
     def table(self, topic: str) -> "Table | None":
+        """Raises `UsageProblem` for a table that is not the lake of the topic."""
         name = table_name(topic)
-        return self._catalog.load_table(name) if self._catalog.table_exists(name) else None
+        if not self._catalog.table_exists(name):
+            return None
+        table = self._catalog.load_table(name)
+        check_lake(table, full_topic(topic))
+        return table
 
     def _run(self, topic: str, options: Mapping[str, str], access: "Access | None") -> Kept:
         from pulsarctl.tables.topic_table import TopicTable
@@ -88,7 +94,9 @@ class TopicLake:
             return table
         name = table_name(topic)
         properties = {**OWN_PROPERTIES, TOPIC: topic}
-        return create_table(self._catalog, name, schema, properties, self._place.of_table(name))
+        table = create_table(self._catalog, name, schema, properties, self._place.of_table(name))
+        check_lake(table, topic)  # another program may have created it meanwhile
+        return table
 
     def _add(self, table: "Table", topic: str, files: list[Path], planned: Through, through: Through) -> None:
         run = uuid4().hex
