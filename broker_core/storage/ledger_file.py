@@ -16,6 +16,7 @@ from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged, FormatTooNew
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import POINT_SIZE, SPAN_BYTES, SPAN_ENTRIES, Spans
 from broker_core.storage.tail import Tail
 
@@ -142,6 +143,7 @@ class Ledger:
     __slots__ = (
         "before_ms",
         "changed",
+        "copies_first",
         "flushed_end",
         "flushed_entries",
         "info",
@@ -151,7 +153,6 @@ class Ledger:
         "opened",
         "parts",
         "path",
-        "remote",
         "span_end",
         "span_entries",
         "spans",
@@ -176,7 +177,7 @@ class Ledger:
         self.flushed_end = self.taken_end = info.end  # what is in the file, and what the writer was given
         self.opened = self.old_at = 0.0  # monotonic; when it was opened, and from when on it is rolled
         self.changed = False  # since the last checkpoint
-        self.remote = not info.is_local  # entries are read from the copy in tiered storage
+        self.copies_first = False  # a complete copy is read although the file is there
 
     def confirm(
         self,
@@ -210,6 +211,18 @@ class Ledger:
         self.spans.add(info.entries, info.end, info.messages, info.size, info.newest_ms)
         self.span_entries = info.entries + SPAN_ENTRIES
         self.span_end = info.end + SPAN_BYTES
+
+    @property
+    def source(self) -> OffloadedCopy | None:
+        """The copy in tiered storage that entries are read from; None: they are read from the file."""
+        copy = self.info.copy
+        if copy is not None and (copy.local_gone or (self.copies_first and copy.is_complete)):
+            return copy
+        return None
+
+    @property
+    def remote(self) -> bool:
+        return self.source is not None
 
     @property
     def buffered(self) -> int:

@@ -321,6 +321,7 @@ class ManagedLedger:
         if isinstance(self._writer.refusal, Closed):
             return
         self._writer.refusal = Closed(f"{self.name} is closed")
+        self.copies.close()
         self._writer.seal_for_good()
         async for cursor in in_short_turns(list(self.cursors.values())):
             cursor.write_acks()

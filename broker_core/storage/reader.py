@@ -1,7 +1,8 @@
 """Cold reads: whole spans out of ledger files, in a reader thread, or of copies in tiered storage, into the cache.
 
-A ledger changes between the two (`Ledger.remote`) at any moment. Each has its own index, so a read that ends with
-another `Ledger.spans` than it began with starts again.
+A ledger changes between the two (`Ledger.source`) at any moment. Each has its own index, so a read that ends with
+another `Ledger.spans` than it began with starts again, and a failure of the source that it left counts for nothing:
+a restored ledger's copy is removed, and that of an offloaded one's file is deleted.
 
 Everything that is not in the tail cache is in a file (see `cache`), so a read never waits for a write.
 Indexes of ledgers are loaded on demand and kept within a budget, least recently used first to go.
@@ -17,9 +18,10 @@ from broker_core.storage.block import Block
 from broker_core.storage.cache import BlockCache, limited
 from broker_core.storage.copy_reader import CopyReader
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import Damaged
+from broker_core.storage.errors import Damaged, StorageError, Unreachable
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_reading import Stretch, load_spans
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.spans import Spans
 
@@ -120,20 +122,20 @@ class Reader:
 
     async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
         """The entries around `wanted` in spans [start, stop), or some of them."""
+        source = ledger.source
         try:
-            block = await self._read_source(ledger, spans, start, stop, wanted)
-        except Damaged as damage:
-            self._report(ledger, [damage])
+            if source is None:
+                block = await self._read_file(ledger, spans, start, stop, wanted)
+            else:
+                block = await self.copies.read(ledger, source, spans.find(wanted))
+        except (Damaged, Unreachable) as error:
+            if ledger.remote is not (source is not None):
+                return None  # it has another index by now
+            self._report_damage(ledger, error)
             raise
         if block is not None:
             self._cache.add_cold(block)
         return block
-
-    async def _read_source(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
-        if not ledger.remote:
-            return await self._read_file(ledger, spans, start, stop, wanted)
-        copy = ledger.info.copy
-        return await self.copies.read(ledger, copy, spans.find(wanted)) if copy is not None else None
 
     async def _read_file(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
         """Only what is in the file."""
@@ -157,9 +159,9 @@ class Reader:
                 self._indexed.move_to_end(ledger_id)
             return ledger.spans
 
-        remote = ledger.remote
-        spans = await (self._spans_of_copy(ledger) if remote else self._spans_of_file(ledger))
-        if remote is not ledger.remote:
+        source = ledger.source
+        spans = await (self._spans_of_file(ledger) if source is None else self._spans_of_copy(ledger, source))
+        if ledger.remote is not (source is not None):
             return await self.spans(ledger)
         if spans is not None and ledger.spans is None:
             ledger.spans = spans
@@ -177,22 +179,23 @@ class Reader:
         self._report(ledger, loaded[1])
         return loaded[0]
 
-    async def _spans_of_copy(self, ledger: Ledger) -> Spans | None:
-        copy = ledger.info.copy
-        if copy is None:
-            return None
+    async def _spans_of_copy(self, ledger: Ledger, copy: OffloadedCopy) -> Spans | None:
         try:
             return await self.copies.load_spans(ledger, copy)
-        except Damaged as damage:
-            self._report(ledger, [damage])
+        except (Damaged, Unreachable) as error:
+            if not ledger.remote:
+                return None  # its file has the index by now
+            self._report_damage(ledger, error)
             raise
 
-    def moved(self, ledger: Ledger, *, remote: bool) -> None:
-        """The ledger is read from its copy, or from its file again."""
-        if ledger.remote is not remote:
-            ledger.remote = remote
-            self.forget(ledger)
-            ledger.spans = None
+    def _report_damage(self, ledger: Ledger, error: StorageError) -> None:
+        if isinstance(error, Damaged):
+            self._report(ledger, [error])
+
+    def moved(self, ledger: Ledger) -> None:
+        """The ledger is read from its copy, or from its file again, which has another index."""
+        self.forget(ledger)
+        ledger.spans = None
 
     def indexed(self, ledger: Ledger) -> None:
         """The ledger's index can be read from its file from now on: it counts against the budget."""

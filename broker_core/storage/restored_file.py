@@ -2,8 +2,11 @@
 
 Its records are cut where the copy's row groups are, so its length differs from that of the first file. The file gets
 its name when it is complete and synced; what a crash leaves has another name, and the next restore replaces it.
+
+A restore can be canceled: it ends when its step in a thread ends, so that no thread writes to the file afterwards.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -27,42 +30,55 @@ class RestoredFile:
         self._path = ledger.path.with_suffix(".ledger.new")
         self._info = replace(ledger.info, end=ledger_file.DATA_START)
         self._spans = Spans()
+        self._fd = -1
         self._messages = self._size = self._newest = 0
 
     async def write(self, copies: CopyReader, copy: OffloadedCopy, in_thread: InThread) -> int:
         """Returns the end of the records. Raises Damaged, Unreachable, OSError."""
         source = await copies.load_spans(self._ledger, copy)
-        fd = await in_thread(self._begin)
         try:
+            await _to_the_end(in_thread(self._begin))
             for span in range(len(source)):
                 block = await copies.read(self._ledger, copy, span)
-                await in_thread(partial(self._append, fd, block))
-            await in_thread(partial(self._seal, fd))
+                await _to_the_end(in_thread(partial(self._append, block)))
+            await _to_the_end(in_thread(self._seal))
         finally:
-            await in_thread(partial(self._disk.close, fd))
-        await in_thread(self._name)
+            await _to_the_end(in_thread(self._close))
+        await _to_the_end(in_thread(self._name))
         return self._info.end
 
-    def _begin(self) -> int:
+    def _begin(self) -> None:
         self._disk.make_directory(self._path.parent)
         self._disk.remove(self._path)
-        fd = self._disk.open(self._path, create=True)
-        self._disk.pwrite(fd, ledger_file.file_header(self._info.id, self._info.created_ms), 0)
-        return fd
+        self._fd = self._disk.open(self._path, create=True)
+        self._disk.pwrite(self._fd, ledger_file.file_header(self._info.id, self._info.created_ms), 0)
 
-    def _append(self, fd: int, block: Block) -> None:
+    def _append(self, block: Block) -> None:
         head, blob, _ = encode_run(block, self._info.id, block.first_entry_id)
         self._newest = max(self._newest, *block.publish_times)
         self._spans.add(block.first_entry_id, self._info.end, self._messages, self._size, self._newest)
-        self._disk.pwrite(fd, head + bytes(blob), self._info.end)
+        self._disk.pwrite(self._fd, head + bytes(blob), self._info.end)
         self._info.end += len(head) + len(blob)
         self._messages += sum(block.counts)
         self._size += block.size
 
-    def _seal(self, fd: int) -> None:
-        self._disk.pwrite(fd, ledger_file.footer(self._info, self._spans), self._info.end)
-        self._disk.sync(fd)
+    def _seal(self) -> None:
+        self._disk.pwrite(self._fd, ledger_file.footer(self._info, self._spans), self._info.end)
+        self._disk.sync(self._fd)
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            self._disk.close(self._fd)
 
     def _name(self) -> None:
         self._disk.rename(self._path, self._ledger.path)
         self._disk.sync_directory(self._path.parent)
+
+
+async def _to_the_end(step: Awaitable[Any]) -> None:
+    running = asyncio.ensure_future(step)
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise

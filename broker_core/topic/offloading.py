@@ -1,7 +1,7 @@
 """Offloading of one topic: on request and by thresholds, its status, and the deletion of local files after their lag.
 
-One run at a time. A run goes on after a ledger that fails; the first error is its result (Pulsar docs, "Tiered
-storage"). After an error, thresholds wait before they start the next run.
+One run at a time, of an offload or a restore. An offload goes on after a ledger that fails; the first error is its
+result (Pulsar docs, "Tiered storage"). After an error, thresholds wait before they start the next run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed
+from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed, TopicFenced
 from broker_core.offload import selection
 from broker_core.offload.errors import NotConfigured, OffloadFailed
 from broker_core.policies.offload_policies import OffloadRules, rules_of
@@ -47,6 +47,7 @@ class Offloading:
         self._tier = tier
         self._call_ended = ended
         self._task: asyncio.Task[None] | None = None
+        self._closed = False
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._not_before = 0.0  # monotonic: thresholds wait until then
         self._seen_ms: dict[str, int] = {}  # see `selection.files_due`
@@ -93,7 +94,7 @@ class Offloading:
         """Offloads the ledgers before a position, in the background.
 
         Returns the first position that is not offloaded if there is nothing to do. Raises `AlreadyRunning`,
-        `NotAllowed` if no store is configured, and `NeedsPersistentTopic`.
+        `NotAllowed` if no store is configured, `NeedsPersistentTopic`, and `TopicFenced` if the topic is unloaded.
         """
         self._check_free()
         ledger_ids = selection.before(self._sealed(), before.ledger_id)
@@ -107,25 +108,43 @@ class Offloading:
     async def restore(self, seconds: float) -> int:
         """Writes local files again and lets the copies go; returns the number of ledgers.
 
-        After `seconds` it starts no other ledger; 0 means that none is left. Raises `AlreadyRunning`, StorageError;
-        then the ledgers before are restored.
+        After `seconds` it starts no other ledger; 0 means that none is left. Raises `AlreadyRunning`, StorageError, and
+        `TopicFenced` if the topic is unloaded; then the ledgers before are restored.
         """
         self._check_free()
         self.state = OffloadState.RUNNING
-        deadline, restored = self._context.clock.monotonic() + seconds, 0
+        restored: list[int] = []
+        errors: list[StorageError] = []
+        task = self._task = self._context.spawn(self._restore(seconds, restored, errors))
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise self._unloaded()
+        if errors:
+            raise errors[0]
+        return len(restored)
+
+    async def _restore(self, seconds: float, restored: list[int], errors: list[StorageError]) -> None:
+        deadline = self._context.clock.monotonic() + seconds
         try:
             for ledger_id in [info.id for info in self._sealed() if selection.is_offloaded(info)]:
-                restored += await self._on_disk().copies.restore(ledger_id)
+                if await self._on_disk().copies.restore(ledger_id):
+                    restored.append(ledger_id)
                 if restored and self._context.clock.monotonic() >= deadline:
                     break
+        except StorageError as error:
+            errors.append(error)
         except OSError as error:
-            raise StorageError(f"cannot restore a ledger of {self._context.name}: {error}") from error
+            errors.append(StorageError(f"cannot restore a ledger of {self._context.name}: {error}"))
         finally:
             self.state = OffloadState.NOT_RUN
-        return restored
+
+    def _unloaded(self) -> TopicFenced:
+        return TopicFenced(f"Topic {self._context.name} was unloaded: try again")
 
     def _check_free(self) -> None:
         self._on_disk()
+        if self._closed:
+            raise self._unloaded()
         if self.is_running:
             raise AlreadyRunning("Offload already in progress")
 
@@ -226,7 +245,11 @@ class Offloading:
         return next((Position(info.id, 0) for info in infos if not selection.is_offloaded(info)), None)
 
     async def close(self) -> None:
-        """Ends a run; the worker process goes with it, and the next load forgets what it has not finished."""
+        """Ends a run, and there is no other one: the next load uses the same ledgers.
+
+        The worker process goes with the run, and the next load forgets what it has not finished.
+        """
+        self._closed = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -1,0 +1,121 @@
+"""Restoring the files of offloaded ledgers while the topic is unloaded, or while its messages are read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.errors import TopicFenced
+from broker_core.names import parse_topic
+from broker_core.storage.block import Block
+from broker_core.storage.copy_reader import CopyReader
+from broker_core.storage.errors import Closed, Damaged
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.offloaded import OffloadedCopy
+from broker_core.storage.position import EARLIEST
+from broker_core.storage.spans import Spans
+from broker_core.topic.topic import Topic
+from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OffloadedTopic]:
+    with offloaded_topic(in_directory(tmp_path_factory.mktemp("store"))) as topic:
+        yield topic
+
+
+@pytest.fixture
+def one(first: OffloadedTopic, request: pytest.FixtureRequest) -> OffloadedTopic:
+    """A topic of the test's own, with a subscription that keeps everything."""
+    topic = OffloadedTopic(first.broker, first.client, f"persistent://public/default/{request.node.name}")
+    first.client.subscribe(topic.name, "keeps").close()
+    return topic
+
+
+def damage(one: OffloadedTopic) -> list[str]:
+    return [str(place.report) for place in one.broker.broker.storage.damage.places]
+
+
+async def restore_and_unload(one: OffloadedTopic, turns: int) -> None:
+    """Unloads the topic some turns of the loop later, and loads it while the restore may still run."""
+    topics, name = one.broker.broker.topics, parse_topic(one.name)
+    topic = await topics.get(name)
+    restoring = asyncio.ensure_future(topic.offloading.restore(60))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await topics.unload(name)
+    await topics.get(name)
+    await asyncio.gather(restoring, return_exceptions=True)
+
+
+def test_a_topic_that_is_unloaded_while_its_ledgers_are_restored_keeps_every_message(one: OffloadedTopic) -> None:
+    before, turns = one.publish_and_offload(80), 1
+    while not all(info.is_local for info in one.log().ledger_infos()):
+        one.broker.call(restore_and_unload(one, turns))
+        assert one.entries() == before
+        assert damage(one) == []
+        turns *= 2
+    one.forget()
+    assert one.entries() == before
+    assert damage(one) == []
+
+
+def test_a_restore_that_an_unload_ends_tells_its_caller_to_try_again(one: OffloadedTopic) -> None:
+    async def unload_during_restore(topic: Topic) -> None:
+        restoring = asyncio.ensure_future(topic.offloading.restore(60))
+        await asyncio.sleep(0)
+        await one.broker.broker.topics.unload(topic.name)
+        await restoring
+
+    one.publish_and_offload(20)
+    with pytest.raises(TopicFenced, match="try again"):
+        one.broker.call(unload_during_restore(one.topic))
+    assert one.rest("POST", "offload/restore") == {one.name: 2}
+
+
+def test_a_topic_that_was_unloaded_restores_nothing(one: OffloadedTopic) -> None:
+    one.publish_and_offload(20)
+    unloaded = one.topic
+    one.forget()
+    with pytest.raises(TopicFenced):
+        one.broker.call(unloaded.offloading.restore(60))
+
+
+def test_the_copies_of_a_closed_log_do_not_change(one: OffloadedTopic) -> None:
+    before, closed = one.publish_and_offload(20), one.log()
+    one.forget()
+    with pytest.raises(Closed):
+        one.broker.call(closed.copies.restore(closed.copies.sealed()[0].id))
+    assert not any(info.is_local for info in one.log().ledger_infos())
+    assert one.entries() == before
+
+
+class RestoredMeanwhile(CopyReader):
+    """The ledger is restored, and its copy removed, during each read of the copy."""
+
+    def __init__(self, one: OffloadedTopic, real: CopyReader) -> None:
+        self._log = one.log()
+        self._reader = one.broker.broker.storage.reader
+        self._real = real
+
+    async def load_spans(self, ledger: Ledger, copy: OffloadedCopy) -> Spans:
+        return await self._real.load_spans(ledger, copy)
+
+    async def read(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
+        self._reader.copies = self._real
+        await self._log.copies.restore(ledger.info.id)
+        raise Damaged(ledger.path, 0, "the copy is missing")
+
+    def forget(self, copy: OffloadedCopy) -> None:
+        self._real.forget(copy)
+
+
+def test_a_read_of_a_copy_that_is_removed_by_a_restore_goes_on_in_the_file(one: OffloadedTopic) -> None:
+    before = one.publish_and_offload(10)
+    reader = one.broker.broker.storage.reader
+    reader.copies = RestoredMeanwhile(one, reader.copies)
+    block = one.broker.call(one.log().read(EARLIEST, 100, 1 << 20))
+    assert [block.entry(index) for index in range(len(block))] == before
+    assert damage(one) == []
