@@ -16,8 +16,8 @@ pytest.importorskip("pyarrow")
 
 import pyarrow as pa
 
-from pulsarctl.transfer.file_formats import ROWS_AT_ONCE
 from pulsarctl.transfer.imported_rows import import_source
+from pulsarctl.transfer.row_blocks import ROWS_AT_ONCE
 
 EVENT_MS = 1_767_225_600_123
 

@@ -3,6 +3,7 @@
 import itertools
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pulsar
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pulsarctl.transfer.imported_rows import import_source
 from pulsarctl.transfer.part_files import By, Layout
 from pulsarctl.transfer.places import Directory
 from pulsarctl.transfer.portable import TYPES
+from pulsarctl.transfer.row_blocks import ROWS_AT_ONCE
 from pulsarctl.transfer.row_sender import RowSender
 from pulsarctl.transfer.target import Target, partitions_of
 from tests.transfer.moved_topics import by_key
@@ -94,16 +96,44 @@ def test_any_messages_survive_any_format(
 @pytest.mark.parametrize("kind", FileFormat)
 @pytest.mark.parametrize("value", [None, b"", b"\xff\0", 'né\r\n,"'.encode()])
 def test_each_format_keeps_null_empty_and_binary_apart(tmp_path: Path, kind: FileFormat, value: bytes | None) -> None:
-    time = datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC)
-    row = {
+    row = row_with(value)
+    (found,) = read_rows(written(tmp_path, kind, [row]), kind)
+    assert dict.fromkeys(TYPES) | found.to_pylist()[0] == row
+
+
+@pytest.mark.parametrize("kind", FileFormat)
+def test_messages_of_the_largest_size_come_back_in_each_format(tmp_path: Path, kind: FileFormat) -> None:
+    sent = [b"first", b'"\n' * (5 << 19), b"\xff" * (5 << 20), b"last"]
+    path = written(tmp_path, kind, [row_with(value) for value in sent])
+    assert [value for batch in read_rows(path, kind) for value in batch.column("value").to_pylist()] == sent
+
+
+@pytest.mark.parametrize("kind", FileFormat)
+def test_large_rows_are_read_a_few_at_a_time(tmp_path: Path, kind: FileFormat) -> None:
+    path = written(tmp_path, kind, [row_with(b"x" * (1 << 20))] * 40)
+    found = list(read_rows(path, kind))
+    assert sum(batch.num_rows for batch in found) == 40
+    assert max(batch.num_rows for batch in found) <= 32
+    assert [batch.num_rows for batch in read_rows(path, kind)] == [batch.num_rows for batch in found]
+
+
+@pytest.mark.parametrize("kind", FileFormat)
+def test_small_rows_are_read_in_large_blocks(tmp_path: Path, kind: FileFormat) -> None:
+    found = list(read_rows(written(tmp_path, kind, [row_with(b"x")] * (ROWS_AT_ONCE + 7)), kind))
+    assert sum(batch.num_rows for batch in found) == ROWS_AT_ONCE + 7
+    assert len(found) <= 4
+
+
+def row_with(value: bytes | None) -> dict[str, Any]:
+    return {
         "topic": "t",
         "partition": -1,
         "message_id": "1:2:-1",
         "key": "" if value == b"" else None,
         "key_is_base64": False,
-        "ordering_key": value,
+        "ordering_key": None if value is None else value[:20],
         "properties": [("a", ""), ("b", '"')],
-        "publish_time": time,
+        "publish_time": datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC),
         "event_time": None,
         "deliver_at": None,
         "producer": "p",
@@ -111,9 +141,11 @@ def test_each_format_keeps_null_empty_and_binary_apart(tmp_path: Path, kind: Fil
         "schema_version": 3,
         "value": value,
     }
-    batch = pa.RecordBatch.from_pylist([row], pa.schema(list(TYPES.items())))
-    file = WholeFile(Directory(tmp_path), f"x.{kind}", kind, batch.schema)
+
+
+def written(directory: Path, kind: FileFormat, rows: list[dict[str, Any]]) -> Path:
+    batch = pa.RecordBatch.from_pylist(rows, pa.schema(list(TYPES.items())))
+    file = WholeFile(Directory(directory), f"x.{kind}", kind, batch.schema)
     file.write(batch)
     file.finish()
-    (found,) = read_rows(tmp_path / file.name, kind)
-    assert dict.fromkeys(TYPES) | found.to_pylist()[0] == row
+    return directory / file.name

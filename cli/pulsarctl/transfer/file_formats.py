@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,8 +14,7 @@ import pyarrow as pa
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.transfer.places import Place, Sum
 from pulsarctl.transfer.portable import NO_VALUE, TYPES, as_text, from_text, has_value, properties_text
-
-ROWS_AT_ONCE = 5000
+from pulsarctl.transfer.row_blocks import PARQUET_ROWS, ROWS_AT_ONCE, blocks, csv_block, joined, text_size
 
 
 class FileFormat(StrEnum):
@@ -179,13 +177,13 @@ def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        yield from file.iter_batches(ROWS_AT_ONCE)
+        for batches in blocks(file.iter_batches(PARQUET_ROWS), lambda batch: batch.nbytes):
+            yield from joined(batches)
 
 
 def _read_json(path: Path) -> Iterator[pa.RecordBatch]:
     with open(path, encoding="utf-8", newline="\n") as lines:
-        numbered = enumerate(lines, 1)
-        while block := list(islice(numbered, ROWS_AT_ONCE)):
+        for block in blocks(enumerate(lines, 1), lambda numbered: len(numbered[1])):
             rows = [_object(number, line) for number, line in block]
             yield _text_rows(rows, f"lines {block[0][0]} to {block[-1][0]}")
 
@@ -224,7 +222,12 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
         quoted_strings_can_be_null=False,
         null_values=[""],
     )
-    reader = csv.open_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert)
+    reader = csv.open_csv(
+        path,
+        read_options=csv.ReadOptions(block_size=csv_block(path)),
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=convert,
+    )
     before = 0
     for batch in reader:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
@@ -244,24 +247,20 @@ def _read_avro(path: Path) -> Iterator[pa.RecordBatch]:
     import fastavro
 
     with open(path, "rb") as file:
-        rows: list[dict[str, Any]] = []
-        for row in fastavro.reader(file):
-            rows.append(row)  # type: ignore[arg-type]  # a record is a dict
-            if len(rows) == ROWS_AT_ONCE:
-                yield _from_avro(rows)
-                rows = []
-        if rows:
+        records: Iterator[Any] = iter(fastavro.reader(file))
+        for rows in blocks(map(_with_bytes, records), text_size):
             yield _from_avro(rows)
 
 
+def _with_bytes(row: dict[str, Any]) -> dict[str, Any]:
+    """The value of ours is bytes; that of others may be text or a record."""
+    value = row.get("value")
+    if value is not None and not isinstance(value, bytes):
+        row["value"] = (value if isinstance(value, str) else json.dumps(value, default=_plain)).encode()
+    return row
+
+
 def _from_avro(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    """Ours have the types of `TYPES`. The value of others may be text or a record."""
-    for row in rows:
-        if isinstance(row.get("value"), bytes):
-            continue
-        if row.get("value") is not None:
-            row["value"] = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=_plain)
-            row["value"] = row["value"].encode()
     columns = {}
     for name, kind in TYPES.items():
         if any(name in row for row in rows):
