@@ -59,7 +59,9 @@ class Guard:
             return await self._user_of_console(request)
         host = request.remote or "gone"
         identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
-        original = request.headers.get(_ORIGINAL_HEADER, "").strip()
+        original = request.headers.get(_ORIGINAL_HEADER, "")
+        if not original.isascii():  # servers disagree about the encoding of headers
+            raise AuthenticationFailed(f"the header {_ORIGINAL_HEADER} has characters outside ASCII")
         if not security.is_proxy(identity.role) and original == identity.role:
             original = ""
         return Principal(identity.role, original)

@@ -37,6 +37,11 @@ from broker_core.proxy.targets import Targets
 REDIRECTS_MAX = 20
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 LOOKUP = "/lookup/v2/"
+# Servers disagree about the encoding of headers, so at the broker the role could be another one.
+NOT_ASCII = (
+    "cannot name your role to the broker: it has characters outside ASCII, which headers of HTTP do not carry safely;"
+    " send the request to the broker itself"
+)
 
 Body = bytes | AsyncIterator[bytes]
 
@@ -124,6 +129,8 @@ class Forwarder:
         if not is_passed_on(path):
             return refused(404, f"this proxy passes nothing on at {path[:200]}; it does for /admin and /lookup")
         keeps = self._gateway.config.brokers.forward_credentials and self._gateway.own is None
+        if not keeps and not role.isascii():
+            return refused(403, NOT_ASCII)
         query = query if keeps else without_token(query)
         kept = self._kept_size(request)
         self._kept += kept
@@ -148,7 +155,7 @@ class Forwarder:
         found.append(("X-Forwarded-For", request.remote or "unknown"))
         if self._gateway.own is not None:
             found += self._gateway.own.headers().items()
-        if role:
+        if role and not keeps:  # a broker that gets the client's credentials finds the role itself
             found.append(("X-Original-Principal", role))
         return found
 

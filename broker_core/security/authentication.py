@@ -14,7 +14,7 @@ from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed, BrokerError, InvalidConfiguration
 from broker_core.security.basic import BasicProvider
 from broker_core.security.openid import OpenIdProvider
-from broker_core.security.provider import Credentials, Identity, Provider
+from broker_core.security.provider import Credentials, Identity, Provider, role_fault
 from broker_core.security.provider_setup import Setup
 from broker_core.security.tls import TlsProvider
 from broker_core.security.token import TokenProvider
@@ -47,9 +47,12 @@ class Authentication:
             raise InvalidConfiguration(
                 f"authenticationEnabled needs authenticationProviders; set it to one or more of {known}"
             )
-        if config.anonymous_role in names(config.super_users):
+        anonymous = config.anonymous_role.strip()
+        if anonymous in names(config.super_users):
             raise InvalidConfiguration("anonymousUserRole must not be one of superUserRoles: everyone would have it")
-        return cls([_provider(name, setup) for name in wanted], config.anonymous_role.strip())
+        if anonymous and (fault := role_fault(anonymous)):
+            raise InvalidConfiguration(f"anonymousUserRole names a role {fault}")
+        return cls([_provider(name, setup) for name in wanted], anonymous)
 
     async def of_connection(self, method: str, credentials: Credentials) -> Identity:
         """The identity of a client of the binary protocol; raises `AuthenticationFailed`."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from broker_core.config.security import names
 from broker_core.security.operations import Kind, Operation
 from broker_core.security.principal import RESERVED_ORIGINAL, Principal
+from broker_core.security.provider import role_fault
 from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ class Authorization:
     def check_principal(self, principal: Principal) -> str:
         """Why a connection may not have this principal; empty if it may. Only a proxy names another role."""
         if principal.role in self._proxies:
-            named = principal.original.strip()
-            valid = bool(named) and named not in self._proxies and named != RESERVED_ORIGINAL
+            named = principal.original
+            valid = not role_fault(named) and named not in self._proxies and named != RESERVED_ORIGINAL
             return "" if valid else "a proxy must name the role of its client"
         return "only a role of proxyRoles may name an original principal" if principal.original else ""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration
 from broker_core.security.keys import read_value
-from broker_core.security.passwords import checker, read_users
+from broker_core.security.passwords import checker, read_users, user_name
 from broker_core.security.provider import Credentials, Identity, checked_role
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class BasicProvider:
         name, colon, password = credentials.data.partition(b":")
         if not colon or len(credentials.data) > LONGEST:
             raise AuthenticationFailed("the credentials are not user:password")
-        user = name.decode(errors="replace")
+        user = user_name(name)
         # A user who does not exist is compared with one who does, which takes as long.
         check = checker(self._users.get(user) or next(iter(self._users.values())))
         async with self._turns:

@@ -21,18 +21,24 @@ _BCRYPT_MAX = 72  # bytes of a password that count
 def read_users(content: bytes) -> dict[str, str]:
     """Hashes by user name; raises `InvalidConfiguration` without repeating a hash. The last of equal names counts."""
     users = {}
-    for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
-        name, colon, hashed = line.partition(":")
+    for number, line in enumerate(content.splitlines(), 1):
+        name, colon, rest = line.partition(b":")
+        hashed = rest.decode(errors="replace")
         if not colon or not name or ":" in hashed:
             raise InvalidConfiguration(f"line {number} of basicAuthConf is not user:hash")
         if checker(hashed) is None:
             raise InvalidConfiguration(
                 f"line {number} of basicAuthConf has a hash that is not supported; create it with htpasswd -B or -m"
             )
-        users[name] = hashed
+        users[user_name(name)] = hashed
     if not users:
         raise InvalidConfiguration("basicAuthConf has no users; add one with htpasswd -B")
     return users
+
+
+def user_name(name: bytes) -> str:
+    """Different bytes give different names. A name that is not UTF-8 is not a role, and so cannot authenticate."""
+    return name.decode(errors="surrogateescape")
 
 
 def checker(hashed: str) -> Callable[[bytes], bool] | None:

@@ -14,7 +14,8 @@ class Principal:
     original: str = ""
 
     def __str__(self) -> str:
-        return f"{self.original} through {self.role}" if self.original else self.role
+        """For the log; quoted, because a role may have spaces."""
+        return f"{self.original!r} through {self.role!r}" if self.original else repr(self.role)
 
     @property
     def name(self) -> str:

@@ -41,9 +41,25 @@ class Provider(Protocol):
 
 
 def checked_role(role: object) -> str:
-    """The role, if it is one that can be stored, logged, and sent in a header; raises `AuthenticationFailed`."""
-    if not isinstance(role, str) or not role.strip():
+    """The role; raises `AuthenticationFailed` for what must not be one."""
+    if not isinstance(role, str):
         raise AuthenticationFailed("the credentials name no role")
-    if len(role) > LONGEST_ROLE or _CONTROL.search(role):
-        raise AuthenticationFailed("the credentials name a role that is too long or has control characters")
+    fault = role_fault(role)
+    if fault:
+        raise AuthenticationFailed(f"the credentials name a role {fault}")
     return role
+
+
+def role_fault(role: str) -> str:
+    """Why a text is no role; empty if it is one.
+
+    A role is stored, logged, listed in the configuration, and named to brokers by proxies, and must stay the same. HTTP
+    and lists of roles remove outer spaces, so with them a role would become another one.
+    """
+    if not role.strip():
+        return "that is empty"
+    if role != role.strip():
+        return "that begins or ends with a space"
+    if len(role) > LONGEST_ROLE or _CONTROL.search(role):
+        return "that is too long, or has control characters or invalid Unicode"
+    return ""

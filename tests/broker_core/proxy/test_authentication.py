@@ -16,7 +16,7 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import AuthenticationError, BaseCommand
 from tests.broker_core.proxy.running_proxy import RunningProxy, client_of, proxy_config
-from tests.broker_core.security.secured import ADMIN, NAMESPACE, PLAIN, SECRET_URL, config, prepare, token
+from tests.broker_core.security.secured import ADMIN, NAMESPACE, PLAIN, SECRET_URL, ask, config, prepare, token
 from tests.raw_client import RawClient
 
 PROVIDER = "org.apache.pulsar.broker.authentication.AuthenticationProviderToken"
@@ -28,6 +28,9 @@ def broker() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(config=config(refresh_seconds=0.2)) as found:
         prepare(found)
         yield found
+
+
+WHOAMI = "/admin/v2/auth/whoami"
 
 
 def checks(**changes: Any) -> ProxySecurityConfig:
@@ -119,6 +122,34 @@ def test_over_http_a_role_may_do_what_it_may_do_at_the_broker(either: RunningPro
     assert ask("nothing") in (401, 403)
     assert ask("nothing", X_Original_Principal="consumer") in (401, 403)
     assert either.ask("GET", path).status == 401
+
+
+def named(proxy: RunningProxy, role: str) -> tuple[int, str]:
+    """The status of a request through the proxy, and for which role the broker takes it, or its reason."""
+    answer = proxy.ask("GET", WHOAMI, Authorization=f"Bearer {token(role)}")
+    return answer.status, answer.json.get("originalRole") or answer.json.get("role") or answer.json["reason"]
+
+
+@pytest.mark.parametrize("role", [f"{ADMIN} ", f" {ADMIN}", f"{ADMIN}\u00a0", f"\u3000{ADMIN}"])
+def test_over_http_a_role_with_outer_spaces_does_not_become_another_one(
+    broker: EmbeddedBroker, either: RunningProxy, role: str
+) -> None:
+    assert named(either, role)[0] == 401
+    assert ask(broker, "GET", "tenants", role=role).status == 401
+
+
+@pytest.mark.parametrize("role", ["team/app one", "jane@example.com", "Doe, Jane", "100%25"])
+def test_over_http_a_role_reaches_the_broker_unchanged(either: RunningProxy, role: str) -> None:
+    assert named(either, role) == (200, role)
+
+
+def test_over_http_a_role_outside_ascii_never_becomes_another_one(
+    proxy: RunningProxy, forwarding: RunningProxy
+) -> None:
+    """The broker that gets the credentials finds the role itself; a header has no agreed encoding for it."""
+    status, reason = named(proxy, "j\u00fcrgen")
+    assert (status, "outside ASCII" in reason) == (403, True)
+    assert named(forwarding, "j\u00fcrgen") == (200, "j\u00fcrgen")
 
 
 def test_only_super_users_see_the_connections(proxy: RunningProxy) -> None:

@@ -250,6 +250,8 @@ def test_no_path_answers_a_client_without_credentials(broker: EmbeddedBroker, pa
         ("proxy", "stranger", f"persistent/{NAMESPACE}/plain/stats", False),
         ("proxy", "", f"persistent/{NAMESPACE}/plain/stats", False),
         ("proxy", "proxy", f"persistent/{NAMESPACE}/plain/stats", False),
+        ("proxy", "\u00a0producer", f"persistent/{NAMESPACE}/plain/stats", False),
+        ("proxy", "pr\u00f6ducer", f"persistent/{NAMESPACE}/plain/stats", False),
         ("proxy", "producer", f"persistent/{NAMESPACE}/plain/stats", True),
         ("producer", "producer", f"persistent/{NAMESPACE}/plain/stats", True),
     ],
@@ -259,6 +261,14 @@ def test_a_custom_header_gives_no_client_the_permissions_of_another(
 ) -> None:
     headers = {"X_Original_Principal": original} if original else {}
     assert (status(broker, "GET", path, role, **headers) == 200) is allowed
+
+
+@pytest.mark.parametrize("original", [" admin", "admin ", "admin\u00a0", "ad\x00min", "admin\n", " "])
+def test_a_proxy_cannot_name_a_role_that_no_client_can_have(broker: EmbeddedBroker, original: str) -> None:
+    client = stranger(broker)
+    data = token("proxy").encode()
+    client.send(client_commands.connect("raw", auth_method_name="token", auth_data=data, original_principal=original))
+    assert "Invalid roles" in client.expect(BaseCommand.ERROR).message
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Original-Principal", "X-Pulsar-Auth-Method-Name"])

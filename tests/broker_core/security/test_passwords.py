@@ -68,6 +68,13 @@ def test_everything_else_is_refused(credentials: bytes) -> None:
         role(f"alice:{APR1}\n", credentials)
 
 
+@pytest.mark.parametrize("name", [b"alice ", b" alice", b"al\x00ice", b"al\xc2\x85ice", b"j\xfcrgen"])
+def test_a_user_whose_name_cannot_be_a_role_is_refused(name: bytes) -> None:
+    provider = BasicProvider(setup(basic_file=f"data:;base64,{base64.b64encode(name + f':{APR1}'.encode()).decode()}"))
+    with pytest.raises(AuthenticationFailed, match="the credentials name a role"):
+        asyncio.run(provider.authenticate(Credentials(name + b":secret")))
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

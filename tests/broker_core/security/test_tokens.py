@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from broker_core.clock import SystemClock
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration
+from broker_core.security.authentication import Authentication
 from broker_core.security.provider import Credentials, Identity
 from broker_core.security.token import TokenProvider
 from tests.broker_core.security.secured import SECRET, SECRET_URL, setup
@@ -140,6 +141,33 @@ def test_the_audience_counts_if_a_claim_is_set(audience: Any, accepted: bool) ->
     else:
         with pytest.raises(AuthenticationFailed):
             judged(token, **rules)
+
+
+@pytest.mark.parametrize(
+    "role", ["team/app", "jane doe", "jane@example.com", "Doe, Jane", "j\u00fcrgen", "\u5f20", "*"]
+)
+def test_a_role_may_have_any_printable_characters(role: str) -> None:
+    assert judged(signed({"sub": role})).role == role
+
+
+@pytest.mark.parametrize(
+    "role",
+    ["", " ", "admin ", " admin", "admin\u00a0", "\u3000admin", "ad\x00min", "admin\n", "ad\ud800min", "a" * 1025],
+)
+def test_a_role_that_would_not_stay_the_same_on_its_way_is_refused(role: str) -> None:
+    with pytest.raises(AuthenticationFailed, match="the credentials name a role that"):
+        judged(by_hand(json.dumps({"sub": role})))
+
+
+@pytest.mark.parametrize(("role", "reason"), [(" admin ", "superUserRoles"), ("a\x00b", "control characters")])
+def test_an_anonymous_role_that_clients_must_not_have_keeps_the_broker_from_starting(role: str, reason: str) -> None:
+    given: dict[str, Any] = {
+        "providers": "AuthenticationProviderToken",
+        "token_secret_key": SECRET_URL,
+        "super_users": "admin",
+    }
+    with pytest.raises(InvalidConfiguration, match=reason):
+        Authentication.of(setup(**given, anonymous_role=role))
 
 
 def test_another_claim_may_hold_the_role() -> None:
