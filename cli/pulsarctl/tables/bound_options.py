@@ -4,6 +4,7 @@ A partition is named by its index, or by its full name.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables.bounds import FIRST, LAST, Bound, Bounds
@@ -27,6 +28,13 @@ def fixed(name: str, text: str, now: int) -> str:
     if text.lstrip().startswith("{"):
         return json.dumps({key: fixed(name, each, now) for key, each in _by_partition(name, text).items()})
     return f"@{utc(parse_time_ms(text, now))}" if text.lstrip().startswith("@") else text
+
+
+def continued(text: str, done: Mapping[str, str], partitions: Sequence[str]) -> str:
+    """The bounds of a later run: where the one before ended, and `text` where it had nothing to read."""
+    named = text.lstrip().startswith("{")
+    begun = _by_partition("start", text) if named else dict.fromkeys(partitions, text)
+    return json.dumps({_partition(key): each for key, each in begun.items()} | dict(done))
 
 
 def _bounds(name: str, text: str, anywhere: Bound) -> Bounds:

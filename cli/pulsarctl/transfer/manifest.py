@@ -23,6 +23,7 @@ _DRAFT = re.compile(rf"\.{re.escape(NAME)}\.\w+\.tmp")
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """`next` has the first position of the next run by partition. It is None if the export had an end.
+    A partition that it does not name had nothing to read; there the next run begins at `start` of the first.
 
     `schemas` has the schema of each version that messages may name.
     """
@@ -38,6 +39,7 @@ class Manifest:
     next: dict[str, str] | None
     schemas: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: list[FileFacts] = field(default_factory=list)
+    start: str = ""
 
 
 def new_id() -> str:

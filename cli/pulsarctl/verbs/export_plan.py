@@ -1,7 +1,7 @@
 """Plans and runs `ops export`: what is read, where it goes, and which engine does it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from pulsarctl.backlog.engine import Choice, Engine, choose
 from pulsarctl.errors import CliError, Conflict, NotFound, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.values.clock import now_ms
 from pulsarctl.verbs.on_spark import access, explained, start_spark
 
 if TYPE_CHECKING:
@@ -94,10 +95,12 @@ def require_arrow() -> None:
 def plan(call: Call, request: ExportRequest) -> ExportPlan:
     """Asks the admin API. Raises `NotFound`, `Conflict`, `UsageProblem`."""
     from pulsarctl.spark.session import require_spark
+    from pulsarctl.tables.bound_options import fixed
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.part_files import Layout
 
     before = _before(request)
+    request = replace(request, start=fixed("start", request.start, now_ms()))
     table = TopicTable.open(_options(call, request, before))
     parts = table.plan()
     choice = choose(
@@ -200,9 +203,6 @@ def _check_same(request: ExportRequest, found: "Manifest") -> None:
 
 
 def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "TableOptions":
-    import json
-    from dataclasses import replace
-
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.transfer.exporting import columns
     from pulsarctl.transfer.file_formats import FileFormat
@@ -215,15 +215,21 @@ def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "
         raise UsageProblem("cannot combine --incremental and --end", hint="omit --end")
     options = {
         "topic": request.topic,
-        "start": request.start,
+        "start": _start(call, request, before),
         "end": request.end,
         "columns": ",".join(columns(typed=request.typed)),
         "decode": "auto" if request.typed else "raw",
         "tasks_min": "1",
     }
-    if before is not None and before.next:
-        options["start"] = json.dumps(before.next)
     return replace(TableOptions.parse(options), access=access(call))
+
+
+def _start(call: Call, request: ExportRequest, before: "Manifest | None") -> str:
+    from pulsarctl.tables.bound_options import continued
+
+    if before is None:
+        return request.start
+    return continued(before.start or request.start, before.next or {}, call.admin.topics.parts(request.topic))
 
 
 def _gone(call: Call, before: "Manifest") -> list[str]:
@@ -255,6 +261,7 @@ def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifes
         next=None if ended else next_positions((before.next or {}) if before else {}, of.parts),
         schemas=schemas_of(call, request.topic),
         files=[*(before.files if before else ()), *files],
+        start=(before.start if before else "") or request.start,
     )
 
 
