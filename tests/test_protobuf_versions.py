@@ -12,6 +12,7 @@ ROUND_TRIP = """
 import google.protobuf, sys
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, MessageMetadata
 from broker_core.wire.texts import with_readable_texts
+from broker_core.wire.unnumbered import is_unnumbered, mark_unnumbered
 command = BaseCommand(type=BaseCommand.SEND)
 command.send.producer_id, command.send.sequence_id = 1, 2
 assert BaseCommand.FromString(command.SerializeToString()) == command
@@ -20,6 +21,9 @@ assert MessageMetadata.FromString(metadata.SerializeToString()).publish_time == 
 metadata.properties.add(key="k", value="v")
 metadata.replicate_to.append("c")
 assert with_readable_texts(metadata).replicate_to == ["c"]
+assert not is_unnumbered(metadata)
+mark_unnumbered(metadata)
+assert is_unnumbered(MessageMetadata.FromString(metadata.SerializeToString()))
 print(google.protobuf.__version__)
 """
 

@@ -1,7 +1,8 @@
 """`POST /topics/...`: publishes messages that come as JSON (Pulsar docs, "REST produce", PIP 64).
 
 The broker answers when the messages are on disk. A message is refused for the reasons for which a producer's would be:
-access, size, encryption, schema, and quotas. Sequence IDs are stored and not compared, because there is no producer.
+access, size, encryption, schema, and quotas. Names and sequence IDs are stored for consumers and never
+compared, because there is no producer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from broker_core.schema.schema_type import SchemaType
 from broker_core.security.operations import on_topic
 from broker_core.storage.position import Position
 from broker_core.topic.one_entry import OneEntry, publish_one
-from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import KeyValue, MessageMetadata
 from broker_core.wire.schema_commands import version_bytes
 
@@ -178,9 +178,7 @@ def _entry(call: Call, message: Message, producer: str, schema: SchemaData, vers
         metadata.null_value = True
     payload = b"" if message.value is None else encode(schema.type, message.value)
     metadata.uncompressed_size = len(payload)
-    data = build_entry(metadata, payload)
-    delivery = (message.deliver_at,) if message.deliver_at else ()
-    return OneEntry(data, [0], [len(data)], [1], [now], delivery)
+    return OneEntry.of(metadata, payload)
 
 
 _TOPIC = "/topics/{domain}/{tenant}/{namespace}/{topic}"

@@ -19,7 +19,6 @@ from broker_core.policies.policy_set import PolicySet
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 from broker_core.topic.one_entry import OneEntry
-from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
 GLOBAL_KEY = "__G__"
@@ -53,8 +52,7 @@ def event_entry(
         schema_version=schema_version,
         uncompressed_size=len(payload),
     )
-    data = build_entry(metadata, payload)
-    return OneEntry(data, [0], [len(data)], [1], [now_ms])
+    return OneEntry.of(metadata, payload)
 
 
 def _payload(change: PolicyChange) -> bytes:

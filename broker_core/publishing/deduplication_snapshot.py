@@ -1,7 +1,8 @@
 """How the sequence IDs of a topic survive a restart: a cursor with a snapshot, and the entries after it.
 
 The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete is the last entry that it covers. The
-cursor is durable, so later entries are not trimmed, and a start reads the metadata of only those entries.
+cursor is durable, so later entries are not trimmed, and a start reads the metadata of only those entries. It learns
+what the broker knew before: nothing from entries that were stored without a comparison.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from broker_core.names import DEDUPLICATION_CURSOR
 from broker_core.publishing.open_chunks import OpenChunks
-from broker_core.publishing.replication import origin_by_position
-from broker_core.publishing.sequence_ids import SequenceIds
+from broker_core.publishing.replication import MARKER_MESSAGES, origin_by_name, origin_by_position
+from broker_core.publishing.sequence_ids import NO_PRODUCER, SequenceIds
 from broker_core.storage.position import Position
 from broker_core.wire.errors import MalformedEntry
 from broker_core.wire.message import checksum_of, parse_metadata
@@ -55,7 +56,8 @@ class Snapshot:
         entries, position = 0, cursor.mark_delete.next
         while len(block := await self._ledger.read(position, READ_ENTRIES, READ_BYTES)):
             for index in range(len(block)):
-                self._learn(ids, chunks, block.entry(index))
+                if block.counts[index] != MARKER_MESSAGES:
+                    self._learn(ids, chunks, block.entry(index))
             entries += len(block)
             position = Position(block.ledger_id, block.last_entry_id + 1)
             await asyncio.sleep(0)
@@ -68,16 +70,16 @@ class Snapshot:
             log.warning("%s: deduplication skips an entry: %s", self._ledger.name, error)
             return
         copied = origin_by_position(metadata)
-        if copied is not None:
-            ids.learn(copied.producer, copied.highest)
+        origin = copied or origin_by_name(metadata)
+        if origin.producer == NO_PRODUCER:
             return
-        name, chunk = metadata.producer_name, None
-        if metadata.num_chunks_from_msg:
+        if copied is None and metadata.num_chunks_from_msg:
             chunk = Chunk(metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg, checksum_of(entry))
-            chunks.push(name, chunk)
-            chunks.persist(name, chunk)
-        if chunk is None or chunk.ends_message:
-            ids.learn(name, max(metadata.sequence_id, metadata.highest_sequence_id))
+            chunks.push(origin.producer, chunk)
+            chunks.persist(origin.producer, chunk)
+            if not chunk.ends_message:
+                return
+        ids.learn(origin.producer, origin.highest)
 
     async def begin(self) -> None:
         """From now on, retains the entries that a start has to read."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.publishing.sequence_ids import NO_PRODUCER
 from broker_core.wire.message import parse_metadata
+from broker_core.wire.unnumbered import is_unnumbered
 
 if TYPE_CHECKING:
     from broker_core.wire.pulsar_api_pb2 import MessageMetadata
@@ -59,14 +60,15 @@ class Origin(NamedTuple):
     highest: int
 
 
-MARKER = Origin(NO_PRODUCER, 0, 0)
+NO_ORIGIN = Origin(NO_PRODUCER, 0, 0)
+"""Of entries that are always new."""
 
 
 def by_original_producer(run: SendRun, *, by_position: bool = False) -> Iterator[tuple[str, int, list[Origin]]]:
     """The consecutive entries of a run with the same origin: producer, index of the first one, and their origins.
 
-    The producer of markers is `NO_PRODUCER`. `by_position`: copies are numbered by their positions in their cluster,
-    whatever producer they are from.
+    The producer of markers and unnumbered entries is `NO_PRODUCER`. `by_position`: copies are numbered by their
+    positions in their cluster, whatever producer they are from.
     """
     origin_of = _position_of if by_position else _origin
     first = 0
@@ -77,16 +79,20 @@ def by_original_producer(run: SendRun, *, by_position: bool = False) -> Iterator
 
 
 def _origin(run: SendRun, index: int) -> Origin:
-    if run.counts[index] == MARKER_MESSAGES:
-        return MARKER
-    metadata = parse_metadata(run.entry(index))
+    return NO_ORIGIN if run.counts[index] == MARKER_MESSAGES else origin_by_name(parse_metadata(run.entry(index)))
+
+
+def origin_by_name(metadata: MessageMetadata) -> Origin:
+    """The producer and sequence IDs of an entry that is no marker."""
+    if is_unnumbered(metadata):
+        return NO_ORIGIN
     highest = max(metadata.sequence_id, metadata.highest_sequence_id)
     return Origin(str(metadata.producer_name), metadata.sequence_id, highest)
 
 
 def _position_of(run: SendRun, index: int) -> Origin:
     found = None if run.counts[index] == MARKER_MESSAGES else origin_by_position(parse_metadata(run.entry(index)))
-    return MARKER if found is None else found
+    return NO_ORIGIN if found is None else found
 
 
 def origin_by_position(metadata: MessageMetadata) -> Origin | None:

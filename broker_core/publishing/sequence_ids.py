@@ -12,7 +12,7 @@ NONE = -1
 """The last sequence ID of an unknown producer."""
 
 NO_PRODUCER = ""
-"""The name for entries that have no sequence ID and are always new: markers of a replicator."""
+"""The name for entries without a sequence ID of a producer, which are always new: markers, and unnumbered entries."""
 
 
 class Part(NamedTuple):
@@ -60,8 +60,12 @@ class SequenceIds:
         return parts
 
     def learn(self, name: str, highest: int) -> None:
-        """Messages up to that sequence ID were found on disk at the start."""
-        self._persisted[name] = self._pushed[name] = highest
+        """A message with that sequence ID was found on disk at the start.
+
+        The highest counts: the messages before it were compared, even if a version before this one did not mark all
+        of those that were not.
+        """
+        self._persisted[name] = self._pushed[name] = max(highest, self._persisted.get(name, NONE))
 
     def push(self, name: str, highest: int) -> None:
         """Messages up to that sequence ID are being written."""

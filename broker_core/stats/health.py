@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from broker_core.errors import PersistenceFailed
 from broker_core.names import parse_topic
 from broker_core.topic.one_entry import OneEntry, publish_one
-from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
 if TYPE_CHECKING:
@@ -27,14 +26,14 @@ async def check_health(broker: Broker) -> None:
         raise PersistenceFailed(reason)
     topic = await broker.topics.get(TOPIC, create=True)
     now = broker.clock.wall_ms()
-    entry = build_entry(MessageMetadata(producer_name="healthcheck", sequence_id=now, publish_time=now), b"")
+    entry = OneEntry.of(MessageMetadata(producer_name="healthcheck", sequence_id=now, publish_time=now), b"")
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            position = await publish_one(topic, OneEntry(entry, [0], [len(entry)], [1], [now]))
-            found = await topic.ledger.read(position, 1, len(entry))
+            position = await publish_one(topic, entry)
+            found = await topic.ledger.read(position, 1, len(entry.data))
     except TimeoutError:
         raise PersistenceFailed(f"the broker wrote no message to disk within {DEADLINE_SECONDS:g} seconds") from None
-    if not len(found) or found.entry(0) != entry:
+    if not len(found) or found.entry(0) != entry.data:
         raise PersistenceFailed(f"the message at {position} does not read as it was written")
 
 

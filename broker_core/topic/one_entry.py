@@ -1,4 +1,4 @@
-"""Publishes a single entry of the broker's own making, without a producer."""
+"""Publishes a single entry of the broker's own making, without a producer, so deduplication does not compare it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_core.wire.message import build_entry
+from broker_core.wire.unnumbered import mark_unnumbered
+
 if TYPE_CHECKING:
     from broker_core.storage.errors import StorageError
     from broker_core.storage.position import Position
     from broker_core.topic.topic import Topic
+    from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,14 @@ class OneEntry:
     counts: list[int]
     publish_times: list[int]
     delivery_times: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, metadata: MessageMetadata, payload: bytes) -> OneEntry:
+        """The payload must already be compressed as the metadata says."""
+        mark_unnumbered(metadata)
+        data = build_entry(metadata, payload)
+        delivery = (metadata.deliver_at_time,) if metadata.HasField("deliver_at_time") else ()
+        return cls(data, [0], [len(data)], [1], [metadata.publish_time], delivery)
 
 
 def publish_one(topic: Topic, run: OneEntry) -> asyncio.Future[Position]:
