@@ -228,7 +228,7 @@ class ProxyHttpConfig(HttpConfig):
     request_seconds: float = setting(
         "httpProxyTimeout",
         300.0,
-        "Maximum time without progress while a request is passed on (ms).",
+        "Maximum time until the broker's response begins, and then without progress while it is passed back (ms).",
         scale=0.001,
         least=0.01,
     )

@@ -33,6 +33,7 @@ from broker_core.proxy.headers import (
 )
 from broker_core.proxy.lookups import Brokers
 from broker_core.proxy.targets import Targets
+from broker_core.proxy.uploads import Upload
 
 REDIRECTS_MAX = 20
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -104,7 +105,7 @@ class Forwarder:
         self._web_ports = frozenset(endpoint.port for endpoint in endpoints)
         self._urls = urls if len(gateway.brokers.endpoints) == 1 else {}
         self._kept = 0  # bytes of request bodies
-        config = gateway.config.http
+        self._seconds = gateway.config.http.request_seconds
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,
@@ -112,9 +113,7 @@ class Forwarder:
                 use_dns_cache=False,
                 ssl=gateway.dialer.context or True,
             ),
-            timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=brokers.connect_seconds, sock_read=config.request_seconds
-            ),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=brokers.connect_seconds, sock_read=self._seconds),
             auto_decompress=False,
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -132,21 +131,25 @@ class Forwarder:
         if not keeps and not role.isascii():
             return refused(403, NOT_ASCII)
         query = query if keeps else without_token(query)
+        upload = Upload(request.content, self._gateway.config.http.idle_seconds)
         kept = self._kept_size(request)
         self._kept += kept
         try:
             async with AsyncExitStack() as open_responses:
-                body = await self._body(request, kept)
+                body = await _body(request, upload, kept)
                 headers = self._headers(request, role, keeps=keeps)
                 if body is not None and request.content_length is not None:
                     headers.append(("Content-Length", str(request.content_length)))
                 asked = Request(request.method, path + separator + query, headers, body)
-                found = await self._ask(asked, open_responses)
+                async with asyncio.timeout(self._seconds):  # the library has no limit for sending a body
+                    found = await self._ask(asked, open_responses)
                 return await self._pass_back(request, found)
         except (BrokerUnreachable, TargetRefused) as error:
             return refused(502, error.reason)
         except TimeoutError:
-            return refused(504, "the broker did not answer in time")
+            if upload.is_late:
+                return refused(408, "the request body did not arrive in time (httpServerIdleTimeout)")
+            return refused(504, "the broker did not answer in time (httpProxyTimeout)")
         finally:
             self._kept -= kept
 
@@ -164,14 +167,6 @@ class Forwarder:
         config, size = self._gateway.config.http, request.content_length or 0
         room = (config.body_memory_mb << 20) - self._kept
         return size if size <= min(config.max_body_bytes, room) else 0
-
-    async def _body(self, request: web.BaseRequest, kept: int) -> Body | None:
-        if not request.can_read_body or request.method in ("GET", "HEAD", "OPTIONS"):
-            return None
-        if not kept:
-            return request.content.iter_any()
-        async with asyncio.timeout(self._gateway.config.http.idle_seconds):
-            return await request.content.readexactly(kept)
 
     async def _ask(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
         found = await self._ask_in_turn(asked, open_responses)
@@ -202,7 +197,7 @@ class Forwarder:
                     asked.method, url, headers=asked.headers, data=asked.content(), allow_redirects=False
                 )
             )
-        except aiohttp.ClientConnectorError:
+        except (aiohttp.ClientConnectorError, TimeoutError):
             raise
         except aiohttp.ClientError as error:
             raise BrokerUnreachable(f"lost the connection to {url.authority}: {type(error).__name__}") from None
@@ -234,11 +229,15 @@ class Forwarder:
         if request.method == "HEAD" or found.status in (204, 304):
             return web.Response(status=found.status, headers=headers)
         await response.prepare(request)
-        async with asyncio.timeout(None) as patience:
-            async for chunk in found.content.iter_any():
-                patience.reschedule(asyncio.get_running_loop().time() + self._gateway.config.http.request_seconds)
-                await response.write(chunk)
-        await response.write_eof()
+        try:
+            async with asyncio.timeout(self._seconds) as patience:
+                async for chunk in found.content.iter_any():
+                    patience.reschedule(asyncio.get_running_loop().time() + self._seconds)
+                    await response.write(chunk)
+                await response.write_eof()
+        except TimeoutError:  # a part of the response is on its way, so an error cannot follow
+            if request.transport is not None:
+                request.transport.abort()
         return response
 
     async def _rewritten(self, found: aiohttp.ClientResponse) -> web.Response:
@@ -251,6 +250,12 @@ class Forwarder:
         if isinstance(answer, dict) and "brokerUrl" in answer:
             body = json.dumps(rewritten_lookup(answer, self._urls)).encode()
         return web.Response(body=body, content_type=found.content_type)
+
+
+async def _body(request: web.BaseRequest, upload: Upload, kept: int) -> Body | None:
+    if not request.can_read_body or request.method in ("GET", "HEAD", "OPTIONS"):
+        return None
+    return await upload.whole(kept) if kept else upload.pieces()
 
 
 def refused(status: int, reason: str) -> web.Response:

@@ -55,20 +55,15 @@ class WebServer:
             await self._forwarder.close()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        most = self._gateway.config.http.max_requests
-        if self._under_way >= most:
-            return refused(503, f"more than {most} requests at a time")
-        self._under_way += 1
         try:
             return await self._answer(request)
         except AuthenticationFailed as error:
             client = request.remote or "a disconnected client"
             log.info(client, "", "cannot authenticate a request of %s: %s", client, error)
             return refused(401, "Authentication required")
-        finally:
-            self._under_way -= 1
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The proxy's health and metrics do not depend on how busy the brokers are."""
         path = request.raw_path.partition("?")[0].rstrip("/")
         refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
         if refusal is not None:
@@ -81,6 +76,16 @@ class WebServer:
             if self._gateway.config.security.authenticate_metrics:
                 await self._role(request)
             return _response(pages.metrics(self._gateway))
+        most = self._gateway.config.http.max_requests
+        if self._under_way >= most:
+            return refused(503, f"more than {most} requests at a time (maxConcurrentHttpRequests)")
+        self._under_way += 1
+        try:
+            return await self._bounded(request, path)
+        finally:
+            self._under_way -= 1
+
+    async def _bounded(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
         role = await self._role(request)
         if path.startswith(STATS):
             return self._stats(request.method, path, role)
