@@ -4,6 +4,7 @@ So a run that is killed has either added its rows and its progress, or neither.
 """
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pulsarctl.errors import UsageProblem
@@ -12,6 +13,7 @@ from pulsarctl.iceberg.kinds import KIND, LAKE, THROUGH, TOPIC, kind_of, written
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
+CREATED = "pulsarctl.created"  # when each partition was created
 RUN = "pulsarctl.run"  # the last run that added rows
 
 Through = dict[str, tuple[int, int]]
@@ -44,11 +46,18 @@ def through_of(table: "Table | None", topic: str) -> Through:
     return {part: (ledger, entry) for part, (ledger, entry) in found.items()}
 
 
+def created_of(table: "Table | None") -> dict[str, str]:
+    """Empty for a table of an earlier version."""
+    found: dict[str, str] = json.loads(table.properties.get(CREATED, "{}")) if table is not None else {}
+    return found
+
+
 def append(
     topic: str,
-    files: list[str],
     planned: Through,
     through: Through,
+    created: Mapping[str, str],
+    files: list[str],
     run: str,
     table: "Table",
     transaction: "Transaction",
@@ -58,4 +67,5 @@ def append(
         raise Overtaken
     if files:
         transaction.add_files(files)
-    transaction.set_properties({KIND: LAKE, THROUGH: json.dumps(through), RUN: run})
+    known = {KIND: LAKE, THROUGH: json.dumps(through), CREATED: json.dumps(created), RUN: run}
+    transaction.set_properties(known)

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
-from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, through_of
+from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.values.names import full_topic, namespace_of
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
     from pulsarctl.tables.access import Access
+    from pulsarctl.tables.plan import Snapshot
 
 ATTEMPTS = 5
 # A conflict is solved here: a run that was overtaken must not append the same messages.
@@ -68,6 +69,7 @@ class TopicLake:
         return table
 
     def _run(self, topic: str, options: Mapping[str, str], access: "Access | None") -> Kept:
+        from pulsarctl.tables.plan import Snapshot
         from pulsarctl.tables.topic_table import TopicTable
 
         table = self.table(topic)
@@ -75,7 +77,9 @@ class TopicLake:
         start = json.dumps({part: f"{ledger}:{entry + 1}" for part, (ledger, entry) in planned.items()})
         parsed = TableOptions.parse({**options, "topic": topic, **({"start": start} if planned else {})})
         rows = TopicTable.open(parsed if access is None else replace(parsed, access=access))
-        parts = rows.plan()
+        snapshot = Snapshot()
+        parts = rows.plan(snapshot)
+        created = _checked(table, topic, rows.options.access, snapshot, planned)
         if not parts:
             return Kept(table_name(topic), 0, 0, "" if table is None else table.metadata_location)
         through = dict(planned)
@@ -84,7 +88,7 @@ class TopicLake:
         with TemporaryDirectory(prefix="pulsarctl-lake-") as scratch:
             count, files = _write(Path(scratch), rows, parts)
             table = self._widened(topic, rows.schema, table)
-            self._add(table, topic, files, planned, through)
+            self._add(table, files, partial(append, topic, planned, through, created))
         return Kept(table_name(topic), count, len(files), table.metadata_location)
 
     def _widened(self, topic: str, schema: Any, table: "Table | None") -> "Table":
@@ -98,14 +102,14 @@ class TopicLake:
         check_lake(table, topic)  # another program may have created it meanwhile
         return table
 
-    def _add(self, table: "Table", topic: str, files: list[Path], planned: Through, through: Through) -> None:
+    def _add(self, table: "Table", files: list[Path], append_all: Callable[..., None]) -> None:
         run = uuid4().hex
         added = [f"{table.location()}/data/{run}/{file.name}" for file in files]
         try:
             for file, target in zip(files, added, strict=True):
                 with file.open("rb") as source, table.io.new_output(target).create() as output:
                     shutil.copyfileobj(source, output, 1 << 20)
-            committed(table, partial(append, topic, added, planned, through, run))
+            committed(table, partial(append_all, added, run))
         except BaseException:
             table.refresh()  # if that fails, nothing says whether the commit happened: the files stay
             if table.properties.get(RUN) == run:
@@ -115,6 +119,21 @@ class TopicLake:
                     table.io.delete(target)
             raise
         write_hint(table)
+
+
+def _checked(
+    table: "Table | None", topic: str, access: "Access", snapshot: "Snapshot", planned: Through
+) -> dict[str, str]:
+    """When the partitions were created. Raises `Conflict` if positions of the table are not those of the topic."""
+    from pulsarctl.tables.same_topic import check_same
+
+    admin = access.admin()
+    try:
+        hint = "keep another table with --to or --catalog"
+        doing = f"add to the table {table_name(topic)}"
+        return check_same(admin, snapshot, planned, created_of(table), doing, hint)
+    finally:
+        admin.close()
 
 
 def table_name(topic: str) -> str:

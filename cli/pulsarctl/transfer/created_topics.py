@@ -1,21 +1,11 @@
 """When partitions were created. One that was deleted and created again has lost what was sent, under the same name."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 
 from pulsarctl.admin.client import AdminClient
-from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
+from pulsarctl.errors import Conflict
+from pulsarctl.tables.same_topic import created_at
 from pulsarctl.transfer.target import Target, create
-
-
-def created_at(admin: AdminClient, names: Sequence[str], *, must_tell: bool) -> dict[str, str] | None:
-    """The times of those that exist, by their names. None if the admin API does not tell, unless it must."""
-    try:
-        return _creation_dates(admin, names)
-    except (NotAuthorized, CannotConnect, TimedOut):
-        if must_tell:
-            raise
-        return None
 
 
 def target_created_at(admin: AdminClient, target: Target, *, must_tell: bool) -> dict[str, str]:
@@ -29,16 +19,6 @@ def target_created_at(admin: AdminClient, target: Target, *, must_tell: bool) ->
         return found or {}
     create(target.access, target.topic, [name for name in target.partitions if name not in found])
     return created_at(admin, target.partitions, must_tell=must_tell) or {}
-
-
-def _creation_dates(admin: AdminClient, names: Sequence[str]) -> dict[str, str]:
-    """Statistics tell whether a partition exists: what is stored about a missing one is an error 500."""
-    found: dict[str, str] = {}
-    for name in names:
-        with suppress(NotFound):
-            admin.topics.stats(name)
-            found[name] = str(admin.topics.internal_info(name)["creationDate"])
-    return found
 
 
 def check_partitions(doing: str, before: int, now: int) -> None:

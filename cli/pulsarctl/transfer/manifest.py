@@ -24,6 +24,7 @@ _DRAFT = re.compile(rf"\.{re.escape(NAME)}\.\w+\.tmp")
 class Manifest:
     """`next` has the first position of the next run by partition. It is None if the export had an end.
     A partition that it does not name had nothing to read; there the next run begins at `start` of the first.
+    `created` says when each partition was created.
 
     `schemas` has the schema of each version that messages may name.
     """
@@ -40,6 +41,7 @@ class Manifest:
     schemas: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: list[FileFacts] = field(default_factory=list)
     start: str = ""
+    created: dict[str, str] = field(default_factory=dict)
 
 
 def new_id() -> str:

@@ -15,6 +15,7 @@ from pulsarctl.verbs.on_spark import access, explained, start_spark
 if TYPE_CHECKING:
     from pulsarctl.tables.ledger_ranges import LedgerRange
     from pulsarctl.tables.options import TableOptions
+    from pulsarctl.tables.plan import Snapshot
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.file_formats import FileFormat
     from pulsarctl.transfer.manifest import Manifest
@@ -52,6 +53,7 @@ class ExportPlan:
     parts: "Sequence[LedgerRange]"
     choice: Choice
     before: "Manifest | None"
+    created: dict[str, str]
     notices: Sequence[str]
 
 
@@ -96,13 +98,16 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
     """Asks the admin API. Raises `NotFound`, `Conflict`, `UsageProblem`."""
     from pulsarctl.spark.session import require_spark
     from pulsarctl.tables.bound_options import fixed
+    from pulsarctl.tables.plan import Snapshot
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.part_files import Layout
 
     before = _before(request)
     request = replace(request, start=fixed("start", request.start, now_ms()))
     table = TopicTable.open(_options(call, request, before))
-    parts = table.plan()
+    snapshot = Snapshot()
+    parts = table.plan(snapshot)
+    created = _check_same(call, request, before, snapshot)
     choice = choose(
         request.engine,
         entries=sum(part.entries for part in parts),
@@ -114,7 +119,7 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
     notices += _gone(call, before) if before is not None else []
     run = 0 if before is None else before.runs
     layout = Layout(request.place, request.format, request.by, request.key_groups, run)
-    return ExportPlan(request, table, layout, parts, choice, before, notices)
+    return ExportPlan(request, table, layout, parts, choice, before, created, notices)
 
 
 def run(call: Call, of: ExportPlan) -> "list[FileFacts]":
@@ -184,11 +189,11 @@ def _before(request: ExportRequest) -> "Manifest | None":
             f"cannot export to {place.describe()}: it has an export of {found.topic}",
             hint="use --incremental to add to it, or --overwrite to replace it",
         )
-    _check_same(request, found)
+    _check_layout(request, found)
     return found
 
 
-def _check_same(request: ExportRequest, found: "Manifest") -> None:
+def _check_layout(request: ExportRequest, found: "Manifest") -> None:
     wanted = (request.topic, request.format, request.by, "auto" if request.typed else "raw", request.key_groups)
     there = (found.topic, found.format, found.by, found.decode, found.key_groups)
     names = ("topic", "format", "--by", "--typed", "--key-groups")
@@ -232,6 +237,19 @@ def _start(call: Call, request: ExportRequest, before: "Manifest | None") -> str
     return continued(before.start or request.start, before.next or {}, call.admin.topics.parts(request.topic))
 
 
+def _check_same(call: Call, request: ExportRequest, before: "Manifest | None", snapshot: "Snapshot") -> dict[str, str]:
+    """When the partitions were created. Raises `Conflict` if the next positions are not those of the topic."""
+    from pulsarctl.tables.same_topic import check_same
+
+    read = {}
+    for topic, position in (before.next or {}).items() if before is not None else ():
+        ledger_id, _, entry_id = position.partition(":")
+        read[topic] = (int(ledger_id), int(entry_id) - 1)
+    doing = f"add to the export in {request.place.describe()}"
+    hint = "choose another directory, or use --overwrite"
+    return check_same(call.admin, snapshot, read, before.created if before is not None else {}, doing, hint)
+
+
 def _gone(call: Call, before: "Manifest") -> list[str]:
     """A notice for each partition whose next ledger is no longer there: messages may be missing."""
     found = []
@@ -261,6 +279,7 @@ def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifes
         next=None if ended else next_positions((before.next or {}) if before else {}, of.parts),
         schemas=schemas_of(call, request.topic),
         files=[*(before.files if before else ()), *files],
+        created=of.created,
         start=(before.start if before else "") or request.start,
     )
 

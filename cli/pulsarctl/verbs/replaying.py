@@ -160,7 +160,8 @@ def _target(call: Call, request: _Request, state: "ReplayState") -> "Target":
 
 def _created(call: Call, target: "Target", sources: Iterable[str], *, must_tell: bool) -> dict[str, str]:
     """When the partitions of both topics were created, as far as the admin API tells."""
-    from pulsarctl.transfer.created_topics import created_at, target_created_at
+    from pulsarctl.tables.same_topic import created_at
+    from pulsarctl.transfer.created_topics import target_created_at
 
     found = created_at(call.admin, list(sources), must_tell=must_tell) or {}
     return found | target_created_at(call.admin, target, must_tell=must_tell)
