@@ -153,3 +153,9 @@ def differences(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
     assert (one.num_rows, one.column_names) == (other.num_rows, other.column_names)
     for first, second in zip(json_rows(one), json_rows(other), strict=True):
         yield from ((name, value, second[name]) for name, value in first.items() if value != second[name])
+
+
+def test_a_row_as_a_value_has_every_column(cli: Cli) -> None:
+    (row,) = rows(cli, "SELECT n FROM notes n WHERE n.entry_id = 0")
+    (columns,) = rows(cli, "SELECT * FROM notes WHERE entry_id = 0")
+    assert row["n"].keys() == columns.keys()

@@ -190,3 +190,23 @@ def test_the_time_stands_still_during_a_query() -> None:
     assert text.count("CAST('2026-03-01 12:00:00+00:00' AS TIMESTAMP)") == 2
     assert "`CURRENT_DATE`" in text, "names are as written"
     assert "'2026-03-01' AS DATE" in text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT t FROM orders t",
+        "SELECT orders FROM orders",
+        "SELECT T FROM orders t",
+        "SELECT to_json(struct(t)) FROM orders t",
+        "SELECT max(orders) FROM shop.eu.orders",
+    ],
+)
+def test_a_row_as_a_value_needs_every_column(query: str) -> None:
+    (reference,) = parsed(query).references
+    assert reference.columns(("key", "value", "entry_id")) == ("key", "value", "entry_id")
+
+
+def test_a_qualified_column_needs_no_other_column() -> None:
+    (reference,) = parsed("SELECT t.key FROM orders t").references
+    assert reference.columns(("key", "value", "entry_id")) == ("key",)

@@ -154,9 +154,15 @@ def _column_names(tree: Any) -> frozenset[str] | None:
     stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
     natural = [join for join in tree.find_all(exp.Join) if join.args.get("method")]
     renamed = [alias for alias in tree.find_all(exp.TableAlias) if alias.args.get("columns")]
-    if stars or natural or renamed or tree.find(exp.Pivot):
+    if stars or natural or renamed or tree.find(exp.Pivot) or _has_whole_rows(tree):
         return None
     return frozenset(node.name.lower() for node in tree.find_all(exp.Identifier))
+
+
+def _has_whole_rows(tree: Any) -> bool:
+    """In `SELECT t FROM orders t`, `t` may be a struct of all columns."""
+    tables = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+    return any(not column.table and column.name.lower() in tables for column in tree.find_all(exp.Column))
 
 
 def _name_columns(tree: Any) -> None:
