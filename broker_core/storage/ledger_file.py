@@ -153,6 +153,7 @@ class Ledger:
         "opened",
         "parts",
         "path",
+        "removed",
         "span_end",
         "span_entries",
         "spans",
@@ -177,6 +178,7 @@ class Ledger:
         self.flushed_end = self.taken_end = info.end  # what is in the file, and what the writer was given
         self.opened = self.old_at = 0.0  # monotonic; when it was opened, and from when on it is rolled
         self.changed = False  # since the last checkpoint
+        self.removed = False  # from the catalog: its file and copy are on the way out
         self.copies_first = False  # a complete copy is read although the file is there
 
     def confirm(

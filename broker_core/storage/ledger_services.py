@@ -98,6 +98,7 @@ class LedgerServices:
 
     def ledger_removed(self, ledger: Ledger) -> None:
         """It has left the catalog; its file goes too."""
+        ledger.removed = True
         self.cache.forget(ledger)
         self.reader.forget(ledger)
         if ledger.info.copy is not None:

@@ -2,7 +2,7 @@
 
 A ledger changes between the two (`Ledger.source`) at any moment. Each has its own index, so a read that ends with
 another `Ledger.spans` than it began with starts again, and a failure of the source that it left counts for nothing:
-a restored ledger's copy is removed, and that of an offloaded one's file is deleted.
+a restored ledger's copy is removed, an offloaded ledger's file is deleted, and a trimmed ledger loses both.
 
 Everything that is not in the tail cache is in a file (see `cache`), so a read never waits for a write.
 Indexes of ledgers are loaded on demand and kept within a budget, least recently used first to go.
@@ -129,8 +129,8 @@ class Reader:
             else:
                 block = await self.copies.read(ledger, source, spans.find(wanted))
         except (Damaged, Unreachable) as error:
-            if ledger.remote is not (source is not None):
-                return None  # it has another index by now
+            if ledger.removed or ledger.remote is not (source is not None):
+                return None  # it has no index any more, or another one
             self._report_damage(ledger, error)
             raise
         if block is not None:
@@ -161,6 +161,8 @@ class Reader:
 
         source = ledger.source
         spans = await (self._spans_of_file(ledger) if source is None else self._spans_of_copy(ledger, source))
+        if ledger.removed:
+            return None
         if ledger.remote is not (source is not None):
             return await self.spans(ledger)
         if spans is not None and ledger.spans is None:
@@ -183,8 +185,8 @@ class Reader:
         try:
             return await self.copies.load_spans(ledger, copy)
         except (Damaged, Unreachable) as error:
-            if not ledger.remote:
-                return None  # its file has the index by now
+            if ledger.removed or not ledger.remote:
+                return None
             self._report_damage(ledger, error)
             raise
 

@@ -1,9 +1,9 @@
-"""Restoring the files of offloaded ledgers while the topic is unloaded, or while its messages are read."""
+"""Offloaded ledgers that are restored or trimmed while the topic is unloaded, or while its messages are read."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -15,6 +15,7 @@ from broker_core.storage.errors import Closed, Damaged
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.position import EARLIEST
+from broker_core.storage.retention import Retention
 from broker_core.storage.spans import Spans
 from broker_core.topic.topic import Topic
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
@@ -92,20 +93,21 @@ def test_the_copies_of_a_closed_log_do_not_change(one: OffloadedTopic) -> None:
     assert one.entries() == before
 
 
-class RestoredMeanwhile(CopyReader):
-    """The ledger is restored, and its copy removed, during each read of the copy."""
+class RemovedMeanwhile(CopyReader):
+    """The copy is removed while it is read, after `change` made it unwanted."""
 
-    def __init__(self, one: OffloadedTopic, real: CopyReader) -> None:
-        self._log = one.log()
+    def __init__(self, one: OffloadedTopic, change: Callable[[int], Awaitable[object]]) -> None:
+        self._change = change
         self._reader = one.broker.broker.storage.reader
-        self._real = real
+        self._real = self._reader.copies
+        self._reader.copies = self
 
     async def load_spans(self, ledger: Ledger, copy: OffloadedCopy) -> Spans:
         return await self._real.load_spans(ledger, copy)
 
     async def read(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
         self._reader.copies = self._real
-        await self._log.copies.restore(ledger.info.id)
+        await self._change(ledger.info.id)
         raise Damaged(ledger.path, 0, "the copy is missing")
 
     def forget(self, copy: OffloadedCopy) -> None:
@@ -114,8 +116,21 @@ class RestoredMeanwhile(CopyReader):
 
 def test_a_read_of_a_copy_that_is_removed_by_a_restore_goes_on_in_the_file(one: OffloadedTopic) -> None:
     before = one.publish_and_offload(10)
-    reader = one.broker.broker.storage.reader
-    reader.copies = RestoredMeanwhile(one, reader.copies)
+    RemovedMeanwhile(one, one.log().copies.restore)
     block = one.broker.call(one.log().read(EARLIEST, 100, 1 << 20))
     assert [block.entry(index) for index in range(len(block))] == before
+    assert damage(one) == []
+
+
+def test_a_read_of_a_copy_whose_ledger_is_trimmed_goes_on_after_it(one: OffloadedTopic) -> None:
+    async def trim_the_first(_: int) -> None:
+        (cursor,) = managed.cursors.values()
+        cursor.acknowledge(first, range(10))
+        assert await managed.trim(Retention(), 0) == [first]
+
+    before, managed = one.publish_and_offload(20), one.log()
+    first = managed.ledger_infos()[0].id
+    RemovedMeanwhile(one, trim_the_first)
+    block = one.broker.call(managed.read(EARLIEST, 100, 1 << 20))
+    assert [block.entry(index) for index in range(len(block))] == before[10:]
     assert damage(one) == []

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pulsar
 import pytest
 
 from broker_core.config.broker import BrokerConfig
@@ -22,6 +23,7 @@ from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests import official_client
 from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer, send, send_batch, send_chunk
@@ -74,14 +76,19 @@ def test_sequence_ids_of_rest_messages_are_not_learned_after_a_crash(tmp_path: P
         assert is_new(client, send(lost)) is (lost > 5)
 
 
-def test_consumers_see_the_name_and_the_sequence_id_of_a_rest_request(broker: EmbeddedBroker) -> None:
+def test_a_client_reads_what_a_rest_request_stored(broker: EmbeddedBroker) -> None:
     topic = "persistent://public/default/seen"
-    with RawClient(broker.service_url) as client:
-        join(client, topic, "p")
+    with RawClient(broker.service_url) as raw:
+        join(raw, topic, "p")
         post(broker, topic, rest_message("p", 7))
     block = broker.call(loaded(broker, topic).ledger.read(EARLIEST, 10, 1 << 20))
     metadata = parse_metadata(block.entry(0))
     assert (metadata.producer_name, metadata.sequence_id) == ("p", 7)
+    client = official_client.connect(broker.service_url)
+    try:
+        assert client.create_reader(topic, pulsar.MessageId.earliest).read_next(30_000).data() == b"x"
+    finally:
+        client.close()
 
 
 class Mix:
