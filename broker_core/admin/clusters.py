@@ -10,7 +10,6 @@ from broker_core.admin.shapes import STRING, STRINGS, TRUTH, obj
 from broker_core.errors import (
     AlreadyExists,
     ClusterNotFound,
-    InUse,
     InvalidRequest,
     InvalidValue,
 )
@@ -18,7 +17,6 @@ from broker_core.names import check_entity
 from broker_core.policies.json_values import mapping, names, string, truth
 from broker_core.security.operations import ANYONE, cluster_policy, on_cluster
 from broker_core.tenancy.documents import CLUSTER
-from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -101,15 +99,7 @@ async def update_cluster(call: Call) -> Answer:
 
 
 async def delete_cluster(call: Call) -> None:
-    tenancy = call.broker.tenancy
-    async with tenancy.tool_records.changing:
-        name = known_cluster(call)
-        if name == tenancy.cluster:
-            raise InUse(f"cannot delete cluster {name}: this broker belongs to it")
-        if tenancy.uses_cluster(name) or tenancy.tool_records.get(ISOLATION_POLICIES, name):
-            raise InUse("Cluster not empty")
-        await tenancy.tool_records.delete(CLUSTER, name)
-        await tenancy.tool_records.delete(FAILURE_DOMAINS, name)
+    await call.broker.tenancy.delete_cluster(call.part("cluster"))
 
 
 def known_cluster(call: Call) -> str:

@@ -100,11 +100,13 @@ async def get_resource_group(call: Call) -> Answer:
 
 
 async def set_resource_group(call: Call) -> None:
-    group, records = call.part("resourcegroup"), call.broker.tenancy.tool_records
-    async with records.changing:
-        if records.get(tool_records.RESOURCE_GROUP, group) is None:
+    group, tenancy = call.part("resourcegroup"), call.broker.tenancy
+
+    def check() -> None:
+        if tenancy.tool_records.get(tool_records.RESOURCE_GROUP, group) is None:
             raise InvalidValue("ResourceGroup does not exist")
-        await _keep(call, RESOURCE_GROUP, group)
+
+    await tenancy.change_kept(call.namespace(), RESOURCE_GROUP, lambda _: group, check)
 
 
 async def remove_resource_group(call: Call) -> None:
@@ -121,15 +123,7 @@ async def get_allowed_clusters(call: Call) -> list[str]:
 async def set_allowed_clusters(call: Call) -> Answer:
     clusters = list(dict.fromkeys(names(call.json() or [], "the list of clusters")))
     tenancy, name = call.broker.tenancy, call.namespace()
-    namespace = tenancy.namespace(name)
-    _check_allowed(call, name, clusters)
-    for cluster in namespace.replication_clusters:
-        if cluster not in clusters:
-            raise InvalidRequest(
-                f"Allowed clusters do not contain the replication cluster {cluster}. Please remove the replication"
-                " cluster if the cluster is not allowed for this namespace"
-            )
-    await _keep(call, ALLOWED_CLUSTERS, clusters)
+    await tenancy.change_kept(name, ALLOWED_CLUSTERS, lambda _: clusters, lambda: _check_allowed(call, name, clusters))
     return Answer(200)
 
 
@@ -141,6 +135,12 @@ def _check_allowed(call: Call, name: NamespaceName, clusters: list[str]) -> None
             raise Forbidden(f"{refused} for tenant [{name.tenant}]")
         if cluster not in tenancy.clusters():
             raise Forbidden(f"Invalid cluster id: {cluster}")
+    for cluster in tenancy.namespace(name).replication_clusters:
+        if cluster not in clusters:
+            raise InvalidRequest(
+                f"Allowed clusters do not contain the replication cluster {cluster}. Please remove the replication"
+                " cluster if the cluster is not allowed for this namespace"
+            )
 
 
 # Bookies of the namespace

@@ -39,7 +39,6 @@ async def set_of_topic(call: Call) -> None:
         tenancy.replication.check_global(clusters, tenancy.namespace(topic.namespace))
     if tenancy.cluster not in clusters:
         raise InvalidValue("Can not remove local cluster from the local topic-level replication clusters policy")
-    tenancy.check_replication(topic.namespace, clusters)
     await tenancy.topic_policies.set(topic, is_global=is_global(call), replication_clusters=clusters)
 
 

@@ -14,14 +14,16 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.security import names
 from broker_core.errors import (
     AlreadyExists,
+    ClusterNotFound,
     Forbidden,
+    InUse,
     InvalidValue,
     NamespaceNotFound,
     NotEmpty,
     TenantNotFound,
 )
 from broker_core.names import NamespaceName, TopicName, check_new_entity
-from broker_core.policies.kept import KEPT, MIGRATED
+from broker_core.policies.kept import ALLOWED_CLUSTERS, KEPT, MIGRATED
 from broker_core.policies.policy_set import PolicySet
 from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.tenancy.bundles import Bundles
@@ -33,7 +35,7 @@ from broker_core.tenancy.partitioned_metadata import PartitionedMetadata
 from broker_core.tenancy.permissions import PERMISSIONS, Permissions
 from broker_core.tenancy.records import Documents, Records
 from broker_core.tenancy.replication import ReplicationRules
-from broker_core.tenancy.tool_records import ToolRecords
+from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES, ToolRecords
 from broker_core.tenancy.topic_level import TopicLevelPolicies
 from broker_core.tenancy.unsent_policies import UnsentPolicies
 
@@ -41,17 +43,16 @@ from broker_core.tenancy.unsent_policies import UnsentPolicies
 class Tenancy:
     """Created by `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
 
-    def __init__(
-        self, records: Records, tool_records: ToolRecords, unsent: UnsentPolicies, config: BrokerConfig
-    ) -> None:
+    def __init__(self, records: Records, documents: Documents, config: BrokerConfig) -> None:
         self._records = records
-        self.tool_records = tool_records
+        self._changes = Changes()
+        self.tool_records = ToolRecords(documents, self._changes.alone)
         self._config = config
         self.cluster = records.cluster
         self.effective = EffectivePolicies(records, config)
-        self.replication = ReplicationRules(records.cluster, tool_records)
-        self._changes = Changes()
+        self.replication = ReplicationRules(records.cluster, self.tool_records)
         self.on_change, self.on_permissions = self._changes.on_change, self._changes.on_permissions
+        unsent = UnsentPolicies(documents)
         self.topic_policies = TopicLevelPolicies(records, self._changes, config, unsent, self.replication)
         self.partitioned = PartitionedMetadata(records, self._changes, config)
 
@@ -65,7 +66,7 @@ class Tenancy:
         security = config.security
         if records.is_new and (not security.authorization or security.internal_plugin):
             await records.create_defaults(tuple(sorted(names(security.super_users))))
-        return cls(records, ToolRecords(documents), UnsentPolicies(documents), config)
+        return cls(records, documents, config)
 
     # Clusters and tenants
 
@@ -73,13 +74,26 @@ class Tenancy:
         """This cluster, and the others that tools registered."""
         return sorted({self.cluster, *self.tool_records.keys(CLUSTER)})
 
-    def uses_cluster(self, name: str) -> bool:
+    async def delete_cluster(self, name: str) -> None:
+        """Raises `ClusterNotFound`, or `InUse` if something names the cluster."""
+        async with self._changes.alone:
+            if name not in self.clusters():
+                raise ClusterNotFound("Cluster does not exist")
+            if name == self.cluster:
+                raise InUse(f"cannot delete cluster {name}: this broker belongs to it")
+            if self._uses_cluster(name) or self.tool_records.get(ISOLATION_POLICIES, name):
+                raise InUse("Cluster not empty")
+            await self.tool_records.delete(CLUSTER, name)
+            await self.tool_records.delete(FAILURE_DOMAINS, name)
+
+    def _uses_cluster(self, name: str) -> bool:
         """Whether a tenant, a namespace, or a topic names the cluster."""
         tenants = (tenant.allowed_clusters for tenant in self._records.tenants.values())
         namespaces = (namespace.replication_clusters for namespace in self._records.namespaces.values())
+        allowed = (namespace.kept.get(ALLOWED_CLUSTERS) or () for namespace in self._records.namespaces.values())
         sets = (self._records.topic_policies, self._records.global_topic_policies)
         topics = (policies.get("replication_clusters") or () for one in sets for policies in one.values())
-        return any(name in clusters for clusters in chain(tenants, namespaces, topics))
+        return any(name in clusters for clusters in chain(tenants, namespaces, allowed, topics))
 
     def tenants(self) -> list[str]:
         return sorted(self._records.tenants)
@@ -91,8 +105,8 @@ class Tenancy:
 
     async def create_tenant(self, name: str, tenant: Tenant) -> None:
         check_new_entity("Tenant", name)
-        self._check_clusters(tenant.allowed_clusters)
         async with self._changes.alone:
+            self._check_clusters(tenant.allowed_clusters)
             if name in self._records.tenants:
                 raise AlreadyExists("Tenant already exist")
             await self._records.put_tenant(name, tenant)
@@ -221,15 +235,12 @@ class Tenancy:
             return None
         return Permissions.of(found.kept.get(PERMISSIONS, {}), found.policies.get("subscription_auth_mode"))
 
-    def check_replication(self, name: NamespaceName, clusters: Sequence[str]) -> None:
-        """Raises the refusal of `ReplicationRules.check`."""
-        self.replication.check(clusters, self.tenant(name.tenant), self.namespace(name))
-
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
-        """The topics of the namespace follow before this returns. Raises as `check_replication`."""
+        """The topics of the namespace follow before this returns. Raises as `ReplicationRules.check`."""
         async with self._changes.alone:
-            self.check_replication(name, clusters)
-            await self._records.put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
+            namespace = self.namespace(name)
+            self.replication.check(clusters, self.tenant(name.tenant), namespace)
+            await self._records.put_namespace(dataclasses.replace(namespace, replication_clusters=clusters))
         await self._changes.tell(name, None)
 
     def bundles_of(self, name: NamespaceName) -> Bundles:

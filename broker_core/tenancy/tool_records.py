@@ -22,11 +22,14 @@ KINDS = (FAILURE_DOMAINS, ISOLATION_POLICIES, RESOURCE_GROUP, RESOURCE_QUOTA, BO
 
 
 class ToolRecords:
-    """Reads answer from memory. Hold `changing` from a check to the change that depends on it."""
+    """Reads answer from memory. Hold `changing` from a check to the change that depends on it.
 
-    def __init__(self, documents: Documents) -> None:
+    Tenants, namespaces, and topics name clusters and resource groups, so their changes hold the same lock.
+    """
+
+    def __init__(self, documents: Documents, changing: asyncio.Lock) -> None:
         self._documents = documents
-        self.changing = asyncio.Lock()
+        self.changing = changing
 
     def get(self, kind: str, key: str) -> dict[str, Any] | None:
         return self._documents.get(kind, key)

@@ -2,11 +2,11 @@
 
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import BrokerError, NotAllowed, WholeTopicOnly
+from broker_core.errors import BrokerError, NamespaceNotFound, NotAllowed, WholeTopicOnly
 from broker_core.names import NamespaceName, TopicName
 from broker_core.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.policies.retention_and_quotas import check_fit
@@ -42,7 +42,10 @@ class TopicLevelPolicies:
         return self._records.policies_of(topic, is_global=is_global)
 
     async def set(self, topic: TopicName, *, is_global: bool = False, **policies: Any) -> None:
-        """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists."""
+        """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists.
+
+        Raises as `ReplicationRules.check`.
+        """
         await self._change(topic, lambda _: policies, is_global=is_global)
 
     async def set_dispatch_rate(
@@ -67,9 +70,18 @@ class TopicLevelPolicies:
         async with self._changes.alone:
             before = self.of(topic, is_global=is_global)
             changes = change(before)
+            self._check_clusters(topic, changes.get("replication_clusters") or ())
             check_fit(before, changes)
             await self._put(topic, before.changed(**changes), is_global=is_global)
         await self._changes.tell(topic.namespace, topic)
+
+    def _check_clusters(self, topic: TopicName, clusters: Sequence[str]) -> None:
+        if not clusters:
+            return
+        namespace = self._records.namespaces.get(topic.namespace)
+        if namespace is None:
+            raise NamespaceNotFound("Namespace does not exist")
+        self._replication.check(clusters, self._records.tenants[topic.tenant], namespace)
 
     async def _put(self, topic: TopicName, policies: PolicySet, *, is_global: bool) -> None:
         """What to send to other clusters is noted first: a crash after that sends the old policies again."""

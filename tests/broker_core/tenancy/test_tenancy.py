@@ -16,6 +16,7 @@ from broker_core.errors import (
     FewerPartitions,
     Forbidden,
     IncompatiblePolicies,
+    InUse,
     InvalidPartitionCount,
     InvalidValue,
     MetadataFailed,
@@ -29,11 +30,11 @@ from broker_core.errors import (
     WrongTopicKind,
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies.kept import KEPT
+from broker_core.policies.kept import ALLOWED_CLUSTERS, KEPT
 from broker_core.policies.policy_set import PolicySet
 from broker_core.policies.topic_policies import POLICIES
 from broker_core.policies.values import HOLD, BacklogQuota, DispatchRate, PublishRate, RetentionPolicy
-from broker_core.tenancy.documents import Tenant
+from broker_core.tenancy.documents import CLUSTER, Tenant
 from broker_core.tenancy.tenancy import Tenancy
 
 DEFAULT = NamespaceName("public", "default")
@@ -221,6 +222,32 @@ async def test_a_namespace_being_deleted_accepts_no_new_topics(tenancy: Tenancy,
 
     documents.gate.set()
     await deletion
+
+
+NAMES_EAST = Tenant((), ("standalone", "east"))
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("named_first", [True, False])
+async def test_of_two_changes_that_delete_and_name_a_cluster_at_the_same_time_the_later_one_is_refused(
+    tenancy: Tenancy, documents: MemoryDocuments, is_new: bool, named_first: bool
+) -> None:
+    await tenancy.tool_records.put(CLUSTER, "east", {})
+    documents.gate = asyncio.Event()
+    naming = tenancy.create_tenant("acme", NAMES_EAST) if is_new else tenancy.update_tenant("pulsar", NAMES_EAST)
+    changes = [naming, tenancy.delete_cluster("east")] if named_first else [tenancy.delete_cluster("east"), naming]
+    tasks = [asyncio.ensure_future(one) for one in changes]
+    await documents.reached_gate.wait()
+    documents.gate.set()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [type(None), InUse if named_first else InvalidValue]
+
+
+async def test_a_cluster_that_a_namespace_allows_is_in_use(tenancy: Tenancy) -> None:
+    await tenancy.tool_records.put(CLUSTER, "east", {})
+    await tenancy.set_kept(DEFAULT, ALLOWED_CLUSTERS, ["standalone", "east"])
+    with pytest.raises(InUse, match="Cluster not empty"):
+        await tenancy.delete_cluster("east")
 
 
 async def test_a_namespace_with_topics_is_not_deleted(tenancy: Tenancy) -> None:
