@@ -45,6 +45,7 @@ async def delete_namespace(call: Call) -> None:
             name, lambda: not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
         )
         await _delete_topics(broker, name)  # system topics
+        await broker.schemas.forget_namespace(name)
 
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
@@ -54,6 +55,7 @@ async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
             await broker.partitioned.delete(partitioned, force=True)
     await _delete_topics(broker, name)
     await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))
+    await broker.schemas.forget_namespace(name)
 
 
 async def _delete_topics(broker: Broker, name: NamespaceName) -> None:

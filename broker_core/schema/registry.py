@@ -29,7 +29,7 @@ from broker_core.tasks import OneAtATime, to_the_end
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import SchemaConfig
-    from broker_core.names import TopicName
+    from broker_core.names import NamespaceName, TopicName
     from broker_core.tasks import Spawn
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
@@ -168,12 +168,20 @@ class SchemaRegistry:
 
     async def forget(self, topic: TopicName) -> None:
         """Deletes all versions, as if there had never been any."""
-        name = schema_id(topic)
+        await self._forget(schema_id(topic))
+
+    async def _forget(self, name: str) -> None:
         async with self._changes.of(name):
             while versions := self._versions.get(name):
                 await self._documents.delete(SCHEMA, f"{name}/{versions[-1].version}")
                 versions.pop()
             self._versions.pop(name, None)
+
+    async def forget_namespace(self, namespace: NamespaceName) -> None:
+        """Deletes the schemas of all its topics, also of those that never existed."""
+        start = f"{namespace}/"
+        for name in [one for one in self._versions if one.startswith(start) and "/" not in one[len(start) :]]:
+            await self._forget(name)
 
     async def _append(self, name: str, schema: SchemaData, *, deleted: bool = False) -> int:
         versions = self._versions.get(name, [])

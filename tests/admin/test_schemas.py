@@ -210,3 +210,14 @@ async def test_the_strategy_of_the_topic_decides(shop: Admin) -> None:
 async def test_system_topics_accept_any_schema(shop: Admin) -> None:
     events = f"{SCHEMAS}/__change_events/schema"
     assert [(await shop("POST", events, body)).status for body in (STRING, avro(A), avro(C))] == [200, 200, 200]
+
+
+async def test_a_new_namespace_has_no_schemas_of_a_deleted_one(shop: Admin) -> None:
+    """Not even of a topic that never existed; schemas of other namespaces stay."""
+    for namespace in ("gone", "gone2"):
+        assert (await shop("PUT", f"namespaces/acme/{namespace}", {})).status == 204
+        assert (await shop("POST", f"schemas/acme/{namespace}/never/schema", avro(A))).status == 200
+    assert (await shop("DELETE", "namespaces/acme/gone")).status == 204
+    assert (await shop("PUT", "namespaces/acme/gone", {})).status == 204
+    assert (await shop("GET", "schemas/acme/gone/never/schema")).status == 404
+    assert (await shop("GET", "schemas/acme/gone2/never/schema")).status == 200
