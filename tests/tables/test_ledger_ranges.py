@@ -94,3 +94,16 @@ def test_tasks_cover_every_entry_once(entries: int, tasks_min: int, entries_max:
     whole = LedgerRange(TOPIC, 5, 3, entries + 2, 10 * entries, None)
     parts = split([whole], tasks_min=tasks_min, entries_max=entries_max)
     assert [entry for part in parts for entry in range(part.first, part.last + 1)] == list(range(3, entries + 3))
+
+
+def test_a_continued_run_finds_chunks_from_where_the_first_run_began() -> None:
+    begin, start = Bound((5, 4)), Bound((8, 2))
+    known = stats({4: 10, 5: 10, 8: 3, 9: 7})
+    of_8, of_9 = ranges_of_topic(TOPIC, known, subscriptions=None, start=start, begin=begin)
+    assert (of_8.first, of_8.floor, [span[:3] for span in of_8.earlier]) == (2, 0, [(5, 4, 9)])
+    assert (of_9.floor, [span[:3] for span in of_9.earlier]) == (0, [(8, 0, 2), (5, 4, 9)])
+
+
+def test_chunks_before_the_start_of_a_first_run_are_not_looked_for() -> None:
+    (of_8,) = ranges_of_topic(TOPIC, stats({5: 10, 8: 3}), subscriptions=None, start=Bound((8, 2)))
+    assert (of_8.floor, of_8.earlier) == (2, ())

@@ -74,8 +74,7 @@ class TopicLake:
 
         table = self.table(topic)
         planned = through_of(table, topic)
-        start = json.dumps({part: f"{ledger}:{entry + 1}" for part, (ledger, entry) in planned.items()})
-        parsed = TableOptions.parse({**options, "topic": topic, **({"start": start} if planned else {})})
+        parsed = _continued({**options, "topic": topic}, planned)
         rows = TopicTable.open(parsed if access is None else replace(parsed, access=access))
         snapshot = Snapshot()
         parts = rows.plan(snapshot)
@@ -141,6 +140,15 @@ def table_name(topic: str) -> str:
     namespace = namespace_of(full_topic(topic))
     local = full_topic(topic).rpartition("/")[2]
     return f"{_plain(namespace)}.{_plain(local)}"
+
+
+def _continued(options: Mapping[str, str], planned: Through) -> TableOptions:
+    """A later run starts after the one before it. A chunked message may have begun where the first run started."""
+    parsed = TableOptions.parse(options)
+    if not planned:
+        return parsed
+    start = json.dumps({part: f"{ledger}:{entry + 1}" for part, (ledger, entry) in planned.items()})
+    return replace(TableOptions.parse({**options, "start": start}), begin=parsed.start)
 
 
 def _write(folder: Path, rows: Any, parts: list[Any]) -> tuple[int, list[Path]]:

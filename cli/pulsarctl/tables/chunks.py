@@ -2,7 +2,7 @@
 
 Chunks of several producers may be mixed, and a message may begin in an earlier range or ledger. So when a last chunk
 arrives and earlier ones are not in memory, they are read again from what precedes the range. A message whose first
-chunk is before the start of the plan, or was trimmed, is skipped, as official clients do.
+chunk is before the start that the user gave, or was trimmed, is skipped, as official clients do.
 """
 
 from collections import OrderedDict

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from pulsarctl.tables.ack_holes import AckedRanges, Cursor
+from pulsarctl.tables.ack_holes import AckedRanges, Cursor, LedgerPosition
 from pulsarctl.tables.bounds import FIRST, LAST, Bound
 from pulsarctl.values.message_ids import parse_message_id
 
@@ -100,10 +100,12 @@ def ranges_of_topic(
     subscriptions: Sequence[str] | None,
     start: Bound = FIRST,
     end: Bound = LAST,
+    begin: Bound | None = None,
     place_of: PlaceOf = with_the_broker,
 ) -> Iterator[LedgerRange]:
     """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
 
+    `begin` is where the first run started, if this one continues it: its chunked messages may have begun there.
     `place_of` finds the file or the copy of a sealed ledger.
     `subscriptions` names those whose unacknowledged entries are wanted; None: all entries there are.
     """
@@ -123,9 +125,11 @@ def ranges_of_topic(
         if not is_open:
             whole = replace(whole, place=place_of(topic, ledger_id))
         cut = _cut(whole, start, end)
-        if cut is not None:
-            cut = replace(cut, floor=cut.first, earlier=tuple(earlier))
-            earlier = [cut.span, *earlier[: EARLIER_LEDGERS - 1]]
+        readable = _cut(whole, start if begin is None else min(begin, start, key=_position), end)
+        if cut is not None and readable is not None:
+            cut = replace(cut, floor=readable.first, earlier=tuple(earlier))
+        if readable is not None:
+            earlier = [readable.span, *earlier[: EARLIER_LEDGERS - 1]]
         if cut is not None and cursors is not None:
             cut = _only_wanted(cut, cursors)
         if cut is not None:
@@ -139,6 +143,10 @@ def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) ->
     fair_share = max(total // max(tasks_min, 1), TASK_ENTRIES_MIN)
     entries_max = max(min(entries_max, fair_share), 1)
     return [part for each in ranges for part in _pieces(each, entries_max)]
+
+
+def _position(bound: Bound) -> LedgerPosition:
+    return bound.position
 
 
 def _cut(whole: LedgerRange, start: Bound, end: Bound) -> LedgerRange | None:

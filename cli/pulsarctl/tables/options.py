@@ -20,6 +20,9 @@ UNITS = ("message", "entry")
 class TableOptions:
     """One field for each option of the same name. Exactly one of `topics`, `topics_pattern`, and `namespace` is given.
 
+    `begin` is no option: a run that continues an earlier one sets it to where the first run started. Chunks that are
+    between `begin` and `start` complete the messages whose last chunk is read.
+
     topics             topics separated by commas (`topic` means the same); partitioned topics with all partitions
     topics_pattern     a regular expression that the whole name of a topic matches, such as shop/eu/orders-.*
     namespace          every persistent topic of TENANT/NAMESPACE except system topics, which start with two underscores
@@ -44,6 +47,7 @@ class TableOptions:
     subscriptions: tuple[str, ...] = ()
     start: Bounds = FROM_FIRST
     end: Bounds = TO_LAST
+    begin: Bounds | None = None
     unit: str = "message"
     columns: tuple[str, ...] = ()
     decode: str = "auto"

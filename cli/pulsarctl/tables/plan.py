@@ -113,7 +113,8 @@ def _ranges(
         names = sorted(stats["cursors"])
     start = _near(admin, topic, options.start.of(topic), -ORDER_MS)
     end = _near(admin, topic, options.end.of(topic), ORDER_MS)
-    yield from ranges_of_topic(topic, stats, subscriptions=names, start=start, end=end, place_of=place_of)
+    begin = None if options.begin is None else _near(admin, topic, options.begin.of(topic), -ORDER_MS)
+    yield from ranges_of_topic(topic, stats, subscriptions=names, start=start, end=end, begin=begin, place_of=place_of)
 
 
 def _near(admin: AdminClient, topic: str, bound: Bound, shift_ms: int) -> Bound:

@@ -208,6 +208,7 @@ def _check_layout(request: ExportRequest, found: "Manifest") -> None:
 
 
 def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "TableOptions":
+    from pulsarctl.tables.bound_options import start_of
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.transfer.exporting import columns
     from pulsarctl.transfer.file_formats import FileFormat
@@ -226,7 +227,8 @@ def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "
         "decode": "auto" if request.typed else "raw",
         "tasks_min": "1",
     }
-    return replace(TableOptions.parse(options), access=access(call))
+    begin = None if before is None else start_of("start", before.start or request.start)
+    return replace(TableOptions.parse(options), access=access(call), begin=begin)
 
 
 def _start(call: Call, request: ExportRequest, before: "Manifest | None") -> str:
