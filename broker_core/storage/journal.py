@@ -6,111 +6,25 @@ all topics. After a large group the thread pauses before it takes the next one (
 
 A failed write or sync is final for its group: what is on disk is unknown, so the file is abandoned, and nothing is
 written before the loop has fenced what the group touched (`resume`). The next group goes to a new file.
-
-File layout (FORMAT.md): a header, then groups. A group's header names its journal and its own offset, so bytes of
-another file or of an entry's content are never taken for a group; its trailer is the crc of all its records, so
-a torn group is not completed by what its blocks held before.
 """
 
 import asyncio
 import contextlib
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
-
-from crc32c import crc32c
+from typing import Any
 
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
 from broker_core.storage.doorbell import doorbell
+from broker_core.storage.journal_group import AROUND, Appender, Done, Group, file_header, write_group
 from broker_core.storage.journal_spare import SpareFiles
 from broker_core.storage.pace import Pace
 from broker_core.storage.watch import DirectoryWatch
 
-FILE_MAGIC = b"PCJOURN1"
-FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end of the previous journal, crc
-GROUP_MAGIC = b"PCGR"
-GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
-GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
-_AROUND = GROUP_HEADER.size + GROUP_TRAILER.size
 PREALLOCATION = 16 << 20
-_PIECE = 4 << 20
-_WHOLE = 8 << 20  # a smaller group is one piece
-_LARGE_PARTS = 8 << 10  # bytes on average: parts of that size are not copied
-_MOST_PARTS = 1000  # of one call: IOV_MAX is 1024
-
-Done = Callable[[Exception | None], None]
-
-
-def file_header(number: int, previous_end: int) -> bytes:
-    """`previous_end`: journal `number - 1` was synced up to there; what lies behind was refused to its producers."""
-    body = struct.pack("<8sIIQQ", FILE_MAGIC, filenames.FORMAT_VERSION, 0, number, previous_end)
-    return body + struct.pack("<I", crc32c(body))
-
-
-def group_header(number: int, offset: int, length: int, records: int) -> bytes:
-    rest = struct.pack("<QQII", number, offset, length, records)
-    return GROUP_MAGIC + struct.pack("<I", crc32c(rest)) + rest
-
-
-Buffers = list[bytes | memoryview]
-
-
-def _pieces(parts: Buffers) -> Iterator[Buffers]:
-    """The parts, a few MB at a time: a group may be as large as the pressure allows, not twice that."""
-    start = size = 0
-    for index, part in enumerate(parts):
-        size += len(part)
-        if size >= _PIECE:
-            yield _few(parts[start : index + 1], size)
-            start, size = index + 1, 0
-    if start < len(parts):
-        yield _few(parts[start:], size)
-
-
-def _few(parts: Buffers, size: int) -> Buffers:
-    """The same bytes: large parts as they are, since each copy of a batch costs as much as its checksum."""
-    large = size >= _LARGE_PARTS * len(parts) and len(parts) <= _MOST_PARTS
-    return parts if large else [b"".join(parts)]
-
-
-def _checksum(piece: Buffers, crc: int = 0) -> int:
-    for part in piece:
-        crc = crc32c(part, crc)
-    return crc
-
-
-class Appender(Protocol):
-    """Whose run it is (a managed ledger): told what became of it."""
-
-    def confirm(self, appended: Any) -> None: ...
-
-    def fail(self, appended: Any, error: Any) -> None: ...
-
-    def group_ended(self) -> None:
-        """After all of its runs in a synced group were confirmed."""
-
-
-class Group:
-    """Records that share one sync. `waiting` is told in order: `(appender, appended)` of a run, `(None, done)` else."""
-
-    __slots__ = ("entries", "parts", "size", "waiting")
-
-    def __init__(self) -> None:
-        self.entries = 0
-        self.parts: Buffers = []
-        self.size = 0
-        self.waiting: list[tuple[Appender | None, Any]] = []
-
-    @property
-    def carries_messages(self) -> bool:
-        """From a look at both ends only."""
-        waiting = self.waiting
-        return bool(waiting) and (waiting[0][0] is not None or waiting[-1][0] is not None)
-
 
 Work = tuple[list["asyncio.Future[int]"], Group | None]  # files to begin, or a group to write; neither: the end
 _NOTHING = Group()
@@ -330,10 +244,10 @@ class Journal:
         if self._fd is None or self._should_change_file():
             self._open_next()
         assert self._fd is not None
-        end = self._offset + _AROUND + group.size
+        end = self._offset + AROUND + group.size
         if end > self._allocated and end > self._written_before:
             self._preallocate(self._fd, end)
-        self._write(self._fd, group)
+        write_group(self._disk, self._fd, self._number, self._offset, group, sync=self._sync)
         self._watch.check_written(self._fd, self._path)
         self._offset = self._live[self._number] = end
         if end + self._spare_ahead > self._written_before and end > self._spare_ahead:
@@ -344,30 +258,6 @@ class Journal:
         # On a full disk the group may still fit where nothing can be reserved.
         with contextlib.suppress(OSError):
             self._disk.preallocate(fd, self._offset, self._allocated - self._offset)
-
-    def _write(self, fd: int, group: Group) -> None:
-        """Durable on return; a group of one piece, the usual case, by a single call."""
-        header = group_header(self._number, self._offset, group.size, len(group.waiting))
-        if group.size >= _WHOLE:
-            self._write_pieces(fd, header, group.parts)
-            return
-        piece = _few(group.parts, group.size)
-        piece = [header, *piece, GROUP_TRAILER.pack(_checksum(piece))]
-        if self._sync:
-            self._disk.write_synced(fd, piece, self._offset)
-        else:
-            self._disk.pwrite(fd, b"".join(piece), self._offset)
-
-    def _write_pieces(self, fd: int, header: bytes, parts: Buffers) -> None:
-        self._disk.pwrite(fd, header, self._offset)
-        crc, offset = 0, self._offset + len(header)
-        for piece in _pieces(parts):
-            crc = _checksum(piece, crc)
-            self._disk.pwrite(fd, b"".join(piece), offset)
-            offset += sum(map(len, piece))
-        self._disk.pwrite(fd, GROUP_TRAILER.pack(crc), offset)
-        if self._sync:
-            self._disk.sync(fd)
 
     def _should_change_file(self) -> bool:
         """The blocks of this file are used up, or never were written before, and a file that is ready waits."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crc32c import crc32c
 
-from broker_core.storage import filenames, journal
+from broker_core.storage import filenames, journal_group
 from broker_core.storage.block import HEADER, HEADER_SIZE, check
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew
@@ -18,10 +18,10 @@ RecordPlace = tuple[int, int, int, int, int, int]
 
 
 def header_problem(path: Path, data: bytes, number: int) -> str | None:
-    if len(data) < journal.FILE_HEADER.size:
+    if len(data) < journal_group.FILE_HEADER.size:
         return "file is too short for its header"
-    magic, version, _, found, _, crc = journal.FILE_HEADER.unpack_from(data)
-    if magic != journal.FILE_MAGIC or crc != crc32c(data[: journal.FILE_HEADER.size - 4]):
+    magic, version, _, found, _, crc = journal_group.FILE_HEADER.unpack_from(data)
+    if magic != journal_group.FILE_MAGIC or crc != crc32c(data[: journal_group.FILE_HEADER.size - 4]):
         return "journal header does not match its checksum"
     if version > filenames.FORMAT_VERSION:
         raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
@@ -42,15 +42,15 @@ class Window:
 
     def load_group(self, at: int) -> tuple[str | None, int]:
         """Brings the group at `at` into the window. Why it cannot be trusted (None when it can), and its length."""
-        length = self._header_length(at, journal.GROUP_HEADER.size)
+        length = self._header_length(at, journal_group.GROUP_HEADER.size)
         if length is None:
             return "no group of records", 0
         if at + length > self.end:
             return "group ends behind the file", length
         self._need(at, length)
         data = self.data
-        start = inside = at - self.base + journal.GROUP_HEADER.size
-        stop = at - self.base + length - journal.GROUP_TRAILER.size
+        start = inside = at - self.base + journal_group.GROUP_HEADER.size
+        stop = at - self.base + length - journal_group.GROUP_TRAILER.size
         self.records = records = []
         while inside < stop:
             if stop - inside < HEADER_SIZE:
@@ -63,7 +63,7 @@ class Window:
                     return f"at {self.base + inside}: {reason}", length
             records.append((inside, end, kind, n, ledger_id, first))
             inside = end
-        if journal.GROUP_TRAILER.unpack_from(data, stop)[0] != crc32c(memoryview(data)[start:stop]):
+        if journal_group.GROUP_TRAILER.unpack_from(data, stop)[0] != crc32c(memoryview(data)[start:stop]):
             return "group checksum does not match", length
         return None, length
 
@@ -73,13 +73,13 @@ class Window:
 
     def next_group(self, at: int) -> int | None:
         """The next offset from `at` on at which a group header stands that belongs there."""
-        size = journal.GROUP_HEADER.size
+        size = journal_group.GROUP_HEADER.size
         while at < self.end:
             self._need(at, size)
-            inside = self.data.find(journal.GROUP_MAGIC, at - self.base)
+            inside = self.data.find(journal_group.GROUP_MAGIC, at - self.base)
             if inside < 0:
                 # A header may lie across the border of two windows.
-                at = max(at + 1, self.base + len(self.data) - len(journal.GROUP_MAGIC) + 1)
+                at = max(at + 1, self.base + len(self.data) - len(journal_group.GROUP_MAGIC) + 1)
                 continue
             at = self.base + inside
             if self._header_length(at, size) is not None:
@@ -97,13 +97,13 @@ class Window:
         """Length of the group at `at`, header and trailer included; None when no group header belongs there."""
         self._need(at, needed)
         inside = at - self.base
-        size = journal.GROUP_HEADER.size
-        if len(self.data) - inside < size or self.data[inside : inside + 4] != journal.GROUP_MAGIC:
+        size = journal_group.GROUP_HEADER.size
+        if len(self.data) - inside < size or self.data[inside : inside + 4] != journal_group.GROUP_MAGIC:
             return None
-        _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(self.data, inside)
+        _, crc, found, offset, length, _ = journal_group.GROUP_HEADER.unpack_from(self.data, inside)
         if found != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
             return None
-        return size + int(length) + journal.GROUP_TRAILER.size
+        return size + int(length) + journal_group.GROUP_TRAILER.size
 
 
 def records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
@@ -111,7 +111,7 @@ def records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
     fd = disk.open(path)
     try:
         window = Window(disk, fd, number, disk.size(fd))
-        at = journal.FILE_HEADER.size
+        at = journal_group.FILE_HEADER.size
         while at < window.end:
             reason, length = window.load_group(at)
             if reason is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker_core.storage import changes, filenames, journal, ledger_file, salvage
+from broker_core.storage import changes, filenames, journal_group, ledger_file, salvage
 from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, HEADER_SIZE, ROW_SIZE, check
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
@@ -137,10 +137,10 @@ class Recovery:
         """Where the journal before this one ended; None when the header is not there, as if the file were not."""
         fd = self._disk.open(path)
         try:
-            data = self._disk.pread(fd, journal.FILE_HEADER.size, 0)
+            data = self._disk.pread(fd, journal_group.FILE_HEADER.size, 0)
         finally:
             self._disk.close(fd)
-        return None if header_problem(path, data, number) else int(journal.FILE_HEADER.unpack(data)[4])
+        return None if header_problem(path, data, number) else int(journal_group.FILE_HEADER.unpack(data)[4])
 
     def _replay_file(self, path: Path, number: int, synced_end: int | None) -> None:
         """`synced_end`: the file was synced up to there, says the next one; None: this is the last file."""
@@ -152,7 +152,7 @@ class Recovery:
                 synced_end = sure = max(synced_end, sure)
             end = size if synced_end is None else min(size, synced_end)
             window = Window(self._disk, fd, number, end)
-            reason = header_problem(path, self._disk.pread(fd, journal.FILE_HEADER.size, 0), number)
+            reason = header_problem(path, self._disk.pread(fd, journal_group.FILE_HEADER.size, 0), number)
             if reason and (sure or window.next_group(0) is not None):
                 self._damaged(DamageReport(path, 0, reason))
             self.tail_end = self._replay_groups(path, window, min(sure, end))
@@ -165,7 +165,7 @@ class Recovery:
 
     def _replay_groups(self, path: Path, window: "Window", sure: int) -> int:
         """Returns the end of what counts. Up to `sure` it was synced: there every group has to be good."""
-        at = journal.FILE_HEADER.size
+        at = journal_group.FILE_HEADER.size
         while at < window.end:
             reason, length = window.load_group(at)
             if reason is None:
@@ -185,7 +185,7 @@ class Recovery:
 
     def _replay_sound(self, data: bytes, stop: int) -> None:
         """A damaged group that was synced once: its records vouch for themselves."""
-        at = journal.GROUP_HEADER.size
+        at = journal_group.GROUP_HEADER.size
         while stop - at >= HEADER_SIZE:
             _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, at)
             if check(data, at, stop) is None:

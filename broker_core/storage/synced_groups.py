@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from broker_core.storage import filenames
 from broker_core.storage.disk import NO_SPACE
 from broker_core.storage.errors import DiskFull, Fenced, StorageError
-from broker_core.storage.journal import Appender, Group
+from broker_core.storage.journal_group import Appender, Group
 from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.pressure import RUN_COST
 from broker_core.storage.synced_mark import Mark, write_mark

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from broker_core.storage import filenames, journal
+from broker_core.storage import filenames, journal_group
 from broker_core.storage.errors import DamageReport, StorageError
 from broker_core.storage.inspection.read_only import Found, disk
 from broker_core.storage.inspection.record_lines import described
@@ -15,12 +15,12 @@ def journal_lines(path: Path) -> Iterator[Found]:
     number = filenames.journal_number(path.name) or 0
     fd = disk.open_to_read(path)
     try:
-        data = disk.pread(fd, journal.FILE_HEADER.size, 0)
+        data = disk.pread(fd, journal_group.FILE_HEADER.size, 0)
         reason = header_problem(path, data, number)
         if reason:
             yield DamageReport(path, 0, reason)
         else:
-            yield f"  journal {number}; journal {number - 1} ended at {journal.FILE_HEADER.unpack(data)[4]}"
+            yield f"  journal {number}; journal {number - 1} ended at {journal_group.FILE_HEADER.unpack(data)[4]}"
         window = Window(disk, fd, number, _synced_end(path, number) or disk.size(fd))
         yield from _groups(path, window, _surely_synced(path, number))
     except StorageError as error:
@@ -34,8 +34,8 @@ def _synced_end(path: Path, number: int) -> int | None:
     following = filenames.journal_file(path.parent, number + 1)
     if not following.exists():
         return None
-    data = following.read_bytes()[: journal.FILE_HEADER.size]
-    return None if header_problem(following, data, number + 1) else int(journal.FILE_HEADER.unpack(data)[4])
+    data = following.read_bytes()[: journal_group.FILE_HEADER.size]
+    return None if header_problem(following, data, number + 1) else int(journal_group.FILE_HEADER.unpack(data)[4])
 
 
 def _surely_synced(path: Path, number: int) -> int:
@@ -46,7 +46,7 @@ def _surely_synced(path: Path, number: int) -> int:
 
 def _groups(path: Path, window: Window, sure: int) -> Iterator[Found]:
     """`sure`: what ends before it was synced, so it is no torn tail."""
-    at = journal.FILE_HEADER.size
+    at = journal_group.FILE_HEADER.size
     while at < window.end:
         reason, length = window.load_group(at)
         if reason is None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from broker_core.storage import filenames, journal
+from broker_core.storage import filenames, journal_group
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Damaged
 from tests.broker_core.storage.storage import contents
@@ -14,10 +14,13 @@ def journal_of(path: Path, number: int = 1) -> Path:
 
 def groups_in(data: bytes | bytearray) -> list[tuple[int, int]]:
     """(offset, end) of the groups of a journal file."""
-    found, at = [], journal.FILE_HEADER.size
-    while data[at : at + 4] == journal.GROUP_MAGIC:
+    found, at = [], journal_group.FILE_HEADER.size
+    while data[at : at + 4] == journal_group.GROUP_MAGIC:
         end = (
-            at + journal.GROUP_HEADER.size + journal.GROUP_HEADER.unpack_from(data, at)[4] + journal.GROUP_TRAILER.size
+            at
+            + journal_group.GROUP_HEADER.size
+            + journal_group.GROUP_HEADER.unpack_from(data, at)[4]
+            + journal_group.GROUP_TRAILER.size
         )
         found.append((at, end))
         at = end

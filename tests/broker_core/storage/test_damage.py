@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage import filenames, journal, ledger_file, tables
+from broker_core.storage import filenames, journal_group, ledger_file, tables
 from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
@@ -76,11 +76,11 @@ JOURNAL_REGIONS = {
     "group number": 9,
     "group offset": 18,
     "group length": 25,
-    "record crc": journal.GROUP_HEADER.size,
-    "record length": journal.GROUP_HEADER.size + 5,
-    "record header": journal.GROUP_HEADER.size + 20,
-    "record table": journal.GROUP_HEADER.size + HEADER_SIZE + 4,
-    "record blob": journal.GROUP_HEADER.size + HEADER_SIZE + 3 * ROW_SIZE + 10,
+    "record crc": journal_group.GROUP_HEADER.size,
+    "record length": journal_group.GROUP_HEADER.size + 5,
+    "record header": journal_group.GROUP_HEADER.size + 20,
+    "record table": journal_group.GROUP_HEADER.size + HEADER_SIZE + 4,
+    "record blob": journal_group.GROUP_HEADER.size + HEADER_SIZE + 3 * ROW_SIZE + 10,
 }
 
 
@@ -177,9 +177,9 @@ async def test_a_torn_group_is_not_completed_by_old_data_of_its_blocks(tmp_path:
     await engine.close()
     data = bytearray(journal_of(copy).read_bytes())
     groups = groups_in(data)
-    ack = next(data[a:b] for a, b in groups if data[a + journal.GROUP_HEADER.size + 8] == ACKS)
+    ack = next(data[a:b] for a, b in groups if data[a + journal_group.GROUP_HEADER.size + 8] == ACKS)
     end = groups[-1][1]
-    header = journal.group_header(1, end, journal.GROUP_HEADER.unpack_from(ack)[4], 1)
+    header = journal_group.group_header(1, end, journal_group.GROUP_HEADER.unpack_from(ack)[4], 1)
     data[end : end + len(ack)] = header + ack[len(header) : -4] + bytes(4)
     journal_of(copy).write_bytes(data)
     engine = await opened(copy)
@@ -306,7 +306,7 @@ async def test_a_newer_journal_is_refused_and_kept(tmp_path: Path, monkeypatch: 
     header = bytearray(journal_of(copy).read_bytes())
     with monkeypatch.context() as newer:
         newer.setattr(filenames, "FORMAT_VERSION", 9)
-        header[: journal.FILE_HEADER.size] = journal.file_header(1, 0)
+        header[: journal_group.FILE_HEADER.size] = journal_group.file_header(1, 0)
     journal_of(copy).write_bytes(header)
     with pytest.raises(FormatTooNew, match="format 9"):
         await opened(copy)

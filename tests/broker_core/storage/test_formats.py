@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage import block, filenames, journal, migration
+from broker_core.storage import block, filenames, journal_group, migration
 from broker_core.storage.disk import Disk, RealDisk
 from broker_core.storage.errors import Unreachable
 from broker_core.storage.inspection.check import find_damage
@@ -109,7 +109,7 @@ def test_the_example_in_the_format_page_is_what_the_code_writes() -> None:
     drawings = [hex_bytes(text) for text in re.findall(r"```\n((?:[0-9a-f]{2} [^`]*)+)```", document)]
     run = Run(b"\xee\xee" + b"hi" + b"\xee" + b"you", [2, 5], [4, 8], [1, 3], [1000, 1001])
     head, blob, _ = block.encode_run(run, 7, 0)
-    assert drawings == [head + bytes(blob), journal.file_header(2, 0)]
+    assert drawings == [head + bytes(blob), journal_group.file_header(2, 0)]
 
 
 def test_a_killed_migration_is_repeated(tmp_path: Path) -> None:
