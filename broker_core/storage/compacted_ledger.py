@@ -62,7 +62,11 @@ class CompactedLedger:
 
     async def open(self) -> "CompactedLedger":
         """Raises Damaged or FileNotFoundError."""
-        await self._run(self._load)
+        try:
+            await self._run(self._load)
+        except BaseException:
+            await self._run(partial(self._files.forget, self.path))
+            raise
         return self
 
     def _load(self) -> None:

@@ -78,10 +78,8 @@ class Inactivity:
 
     async def _delete_partitioned(self, name: TopicName) -> None:
         """Deletes a partitioned topic after its last partition, if configured."""
-        base = name.base
-        wanted = self._config.delete_partitioned and name.is_partition and self._partitioned.count(base)
-        if wanted and not self._partitioned.any_exists(base):
-            await self._partitioned.delete(base)
+        if self._config.delete_partitioned and name.is_partition:
+            await self._partitioned.delete_if_empty(name.base)
 
     # -- subscriptions
 

@@ -8,13 +8,11 @@ them. Changes of one partitioned topic follow one another.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from itertools import count as numbers_from
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull
+from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull, TopicNotFound
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.tasks import OneAtATime, to_the_end
 from broker_core.topics.registry import check_unused
@@ -118,18 +116,31 @@ class PartitionedTopics:
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes all partitions, then the metadata, so that a failed deletion can be repeated.
 
-        Clients that reconnect in the meantime do not create partitions again.
+        Clients that reconnect in the meantime do not create partitions again. Raises `TopicNotFound`.
         """
+        async with self._leaves(name):
+            if not self.count(name):
+                raise TopicNotFound(f"Topic {name} not found.")
+            await self._delete(name, force=force)
+
+    async def delete_if_empty(self, name: TopicName) -> None:
+        """Deletes a partitioned topic that has no partition any more, even if another change comes first."""
+        async with self._leaves(name):
+            if self.count(name) and not any(map(self._topics.is_taken, self._parts(name))):
+                await self._delete(name, force=False)
+
+    @contextlib.asynccontextmanager
+    async def _leaves(self, name: TopicName) -> AsyncIterator[None]:
         leaving = self._topics.auto_creation.leaving
         async with self._changes.of(name):
             leaving.add(name)
             try:
-                await self._delete(name, force=force)
+                yield
             finally:
                 leaving.discard(name)
 
     async def _delete(self, name: TopicName, *, force: bool) -> None:
-        existing = [part async for part in in_turns(self._parts_and_beyond(name)) if self._topics.is_taken(part)]
+        existing = [part async for part in in_turns(self._parts(name)) if self._topics.is_taken(part)]
         if not force:
             async for part in in_turns(existing):
                 if str(part) in self._topics.loaded:
@@ -143,14 +154,5 @@ class PartitionedTopics:
         """The partitions that exist."""
         return [part async for part in in_turns(self._parts(name)) if self._topics.exists(part)]
 
-    def any_exists(self, name: TopicName) -> bool:
-        return any(map(self._topics.exists, self._parts(name)))
-
     def _parts(self, name: TopicName) -> Iterator[TopicName]:
         return map(name.partition_name, range(self._tenancy.partitioned.count(name)))
-
-    def _parts_and_beyond(self, name: TopicName) -> Iterator[TopicName]:
-        """With those that an unfinished update has created."""
-        yield from self._parts(name)
-        beyond = map(name.partition_name, numbers_from(self._tenancy.partitioned.count(name)))
-        yield from takewhile(self._topics.is_taken, beyond)

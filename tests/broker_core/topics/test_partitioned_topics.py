@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import AlreadyExists
+from broker_core.errors import AlreadyExists, TopicNotFound
 from broker_core.names import parse_topic
 from broker_core.policies.values import AutoTopicCreation
 from tests.held_disk import HeldDisk
@@ -122,9 +122,26 @@ async def test_a_repeated_update_finishes_what_an_interrupted_one_began(interrup
     assert list(last.subscriptions) == ["s"]
 
 
-async def test_a_deletion_removes_what_an_interrupted_update_began(interrupted: Broker) -> None:
+async def test_a_deletion_takes_no_topic_beyond_the_number_of_partitions(interrupted: Broker) -> None:
+    """It may be the topic of a client that chose the name."""
     await interrupted.partitioned.delete(NAME)
-    assert interrupted.topics.of_namespace(NAME.namespace) == []
+    assert interrupted.topics.of_namespace(NAME.namespace) == [str(NAME.partition_name(NUMBER))]
+
+
+async def test_the_second_of_two_deletions_finds_nothing(broker: Broker) -> None:
+    await create(broker)
+    answers = await asyncio.gather(
+        broker.partitioned.delete(NAME), broker.partitioned.delete(NAME), return_exceptions=True
+    )
+    assert [type(answer) for answer in answers] == [type(None), TopicNotFound]
+
+
+async def test_a_partitioned_topic_that_got_partitions_again_is_not_deleted_as_an_empty_one(broker: Broker) -> None:
+    await create(broker)
+    for index in range(NUMBER):
+        await broker.topics.delete(NAME.partition_name(index))
+    await asyncio.gather(broker.partitioned.create_missing(NAME), broker.partitioned.delete_if_empty(NAME))
+    assert len(await broker.partitioned.existing(NAME)) == broker.partitioned.count(NAME) == NUMBER
 
 
 async def test_the_metadata_counts_new_partitions_once_they_have_their_subscriptions(tmp_path: Path) -> None:
