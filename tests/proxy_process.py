@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Self
 
+from tests.ended_process import end
+
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 READY_SECONDS = 30.0
 STOP_SECONDS = 20.0
@@ -51,11 +53,6 @@ class ProxyProcess:
         return line
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, STOP_SECONDS)
         assert self._process.stdout is not None
         self._process.stdout.close()

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from tests.condition import holds_within
-from tests.real_pulsar.java_pulsar import HERE, OPENED, START_SECONDS, STOP_SECONDS, free_ports, jars, java_command
+from tests.ended_process import end
+from tests.real_pulsar.java_pulsar import HERE, JVM_OPTIONS, START_SECONDS, STOP_SECONDS, free_ports, jars, java_command
 
 VERSION = "3.0.0"
 LOG = """\
@@ -49,9 +50,7 @@ class JavaProxy:
 
     def __enter__(self) -> Self:
         folder = jars(f"pulsar-proxy-{VERSION}", HERE / "proxy_pom.xml")
-        command = [java_command(), "-Xmx1g", "-XX:MaxDirectMemorySize=1g", "-Djava.net.preferIPv4Stack=true"]
-        command += [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
-        command += ["-Dio.netty.tryReflectionSetAccessible=true"]
+        command = [java_command(), *JVM_OPTIONS]
         command += [f"-Dlog4j.configurationFile={self._files['log4j2.xml']}", "-cp", f"{folder}/*"]
         command += ["org.apache.pulsar.proxy.server.ProxyServiceStarter", "-c", str(self._files["proxy.conf"])]
         with self._log.open("wb") as log:
@@ -64,12 +63,7 @@ class JavaProxy:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, STOP_SECONDS)
 
     def _is_ready(self) -> bool:
         """Whether it answers, with whatever status."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.condition import holds_within
+from tests.ended_process import end
 
 HERE = Path(__file__).parent
 VERSION = "4.0.7"
@@ -33,6 +34,13 @@ OPENED = (
     "java.base/jdk.internal.platform",
     "java.management/sun.management",
     "jdk.management/com.sun.management.internal",
+)
+JVM_OPTIONS = (
+    "-Xmx1g",
+    "-XX:MaxDirectMemorySize=1g",
+    "-Djava.net.preferIPv4Stack=true",
+    *(word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")),
+    "-Dio.netty.tryReflectionSetAccessible=true",
 )
 DRIVERS = "org.apache.pulsar.metadata.bookkeeper"
 SETTINGS = {
@@ -104,9 +112,7 @@ class JavaPulsar:
         ports = {"brokerServicePort": str(self.service_port), "webServicePort": str(self.web_port)}
         conf = self._directory / "standalone.conf"
         conf.write_text("".join(f"{key}={value}\n" for key, value in (self._settings | ports).items()))
-        command = [java, "-Xmx1g", "-XX:MaxDirectMemorySize=1g", "-Djava.net.preferIPv4Stack=true"]
-        command += [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
-        command += ["-Dio.netty.tryReflectionSetAccessible=true"]
+        command = [java, *JVM_OPTIONS]
         command += [f"-Dbookkeeper.metadata.{side}.drivers={DRIVERS}.{kind}" for side, kind in _DRIVER_CLASSES]
         command += ["-cp", f"{folder}/*", "org.apache.pulsar.PulsarStandaloneStarter", "--config", str(conf)]
         command += ["-nfw", "-nss", "-a", "localhost", "--metadata-dir", str(self._directory / "metadata")]
@@ -118,12 +124,7 @@ class JavaPulsar:
     def stop(self) -> None:
         if self._process is None:
             return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, STOP_SECONDS)
 
     def _wait_until_ready(self) -> None:
         assert self._process is not None

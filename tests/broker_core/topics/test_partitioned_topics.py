@@ -1,7 +1,7 @@
 """Concurrent changes of a partitioned topic, and of the topic of the same name."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,6 @@ NAME = parse_topic("persistent://public/default/t")
 NUMBER = 3
 
 Change = Callable[[Broker], Coroutine[Any, Any, Any]]
-
-
-@pytest.fixture
-async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
-    broker = Broker(BrokerConfig())
-    await broker.start(tmp_path)
-    yield broker
-    await broker.stop()
 
 
 def create(broker: Broker) -> Coroutine[Any, Any, Any]:

@@ -1,7 +1,6 @@
 """Concurrent requests for a topic, and policies that change while a topic loads."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ from tests.held_disk import HeldDisk
 
 NAME = parse_topic("persistent://public/default/t")
 PASSING = parse_topic("non-persistent://public/default/t")
-
-
-@pytest.fixture
-async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
-    broker = Broker(BrokerConfig())
-    await broker.start(tmp_path)
-    yield broker
-    await broker.stop()
 
 
 def numbered(count: int) -> list[TopicName]:
