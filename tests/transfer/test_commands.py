@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError
 from pulsarctl.settings.settings import Settings
@@ -18,6 +19,8 @@ from pulsarctl.transfer import manifest
 from pulsarctl.transfer.places import Directory
 from pulsarctl.verbs.export_plan import require_arrow
 from tests.condition import wait_until
+from tests.raw_client import RawClient
+from tests.raw_publishing import PUBLISH_TIME, producer, send
 from tests.transfer.moved_topics import by_key, command, failed, ops
 
 
@@ -27,6 +30,16 @@ def publish(client: pulsar.Client, topic: str, count: int, first: int = 0) -> No
         producer.send_async(f"v{number}".encode(), None, partition_key=f"k{number % 5}")
     producer.flush()
     producer.close()
+
+
+def publish_at(broker: EmbeddedBroker, topic: str, *hours: int) -> None:
+    """One message for each: published that many hours after `PUBLISH_TIME`, and stored in this order."""
+    with RawClient(broker.service_url) as client:
+        client.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
+        for number, hour in enumerate(hours):
+            published = {"publish_time": PUBLISH_TIME + hour * 3_600_000}
+            client.send(send(number, b"%d" % hour, metadata=published))
+            client.expect(BaseCommand.SEND_RECEIPT)
 
 
 def exported(directory: Path) -> list[bytes]:
@@ -85,6 +98,17 @@ def test_a_dry_run_writes_nothing(
     found = ops(pulsar_broker, "export", topic, tmp_path / "out", "--dry-run")
     assert (found["engine"], found["entries"], found["tasks"]) == ("local", 3, 1)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_full_scan_finds_messages_that_were_stored_hours_late(
+    pulsar_broker: EmbeddedBroker, topic: str, tmp_path: Path
+) -> None:
+    publish_at(pulsar_broker, topic, 9, 1, 2, 10)
+    until = ("--end", f"@{PUBLISH_TIME + 5 * 3_600_000}", "--full-scan")
+    assert ops(pulsar_broker, "export", topic, tmp_path / "out", *until)["messages"] == 2
+    assert exported(tmp_path / "out") == [b"1", b"2"]
+    (values,) = [each for each in ops(pulsar_broker, "profile", topic, *until) if each["column"] == "value"]
+    assert values["rows"] == 2
 
 
 def test_typed_values_are_columns(

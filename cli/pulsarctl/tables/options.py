@@ -29,6 +29,7 @@ class TableOptions:
     access             addresses, credentials, certificates, deadlines: the options of `access_options`
     subscriptions      names separated by commas, or `*`: only what they have not acknowledged, one row for each of them
     start, end         `earliest`, `latest`, `LEDGER:ENTRY`, `@TIME`, or a JSON object of these by partition
+    full_scan          read whole topics for bounds by time: publish times may be out of order by more than a minute
     unit               `message`: batches are split, and chunks joined; `entry`: one row for each stored entry
     columns            names separated by commas; other columns are neither computed nor decompressed. Empty: all
     decode             `auto`: by the schema of each message; `raw`: bytes; or string, json, avro, protobuf, keyvalue
@@ -48,6 +49,7 @@ class TableOptions:
     start: Bounds = FROM_FIRST
     end: Bounds = TO_LAST
     begin: Bounds | None = None
+    full_scan: bool = False
     unit: str = "message"
     columns: tuple[str, ...] = ()
     decode: str = "auto"
@@ -85,6 +87,7 @@ _READERS: dict[str, values.Reader] = {
     "subscriptions": values.some_names,
     "start": start_of,
     "end": end_of,
+    "full_scan": values.yes_or_no,
     "unit": values.one_of(*UNITS),
     "columns": values.some_names,
     "decode": values.one_of(*DECODE),

@@ -111,9 +111,12 @@ def _ranges(
     names: Sequence[str] | None = options.subscriptions or None
     if names == (ALL_SUBSCRIPTIONS,):
         names = sorted(stats["cursors"])
-    start = _near(admin, topic, options.start.of(topic), -ORDER_MS)
-    end = _near(admin, topic, options.end.of(topic), ORDER_MS)
-    begin = None if options.begin is None else _near(admin, topic, options.begin.of(topic), -ORDER_MS)
+
+    def near(bound: Bound, shift_ms: int) -> Bound:
+        return bound if options.full_scan else _near(admin, topic, bound, shift_ms)
+
+    start, end = near(options.start.of(topic), -ORDER_MS), near(options.end.of(topic), ORDER_MS)
+    begin = None if options.begin is None else near(options.begin.of(topic), -ORDER_MS)
     yield from ranges_of_topic(topic, stats, subscriptions=names, start=start, end=end, begin=begin, place_of=place_of)
 
 

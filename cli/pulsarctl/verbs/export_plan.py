@@ -32,6 +32,7 @@ class ExportRequest:
     format: "FileFormat"
     start: str
     end: str
+    full_scan: bool
     by: "By"
     key_groups: int
     typed: bool
@@ -228,7 +229,7 @@ def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "
         "tasks_min": "1",
     }
     begin = None if before is None else start_of("start", before.start or request.start)
-    return replace(TableOptions.parse(options), access=access(call), begin=begin)
+    return replace(TableOptions.parse(options), access=access(call), begin=begin, full_scan=request.full_scan)
 
 
 def _start(call: Call, request: ExportRequest, before: "Manifest | None") -> str:

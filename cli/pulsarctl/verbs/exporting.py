@@ -10,7 +10,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
-from pulsarctl.verbs.range_options import End, ShowPlan, Start
+from pulsarctl.verbs.range_options import End, FullScan, ShowPlan, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.transfer_summary import summary
 
@@ -49,6 +49,7 @@ def export(
     format: Format = "parquet",
     start: Start = "earliest",
     end: End = "latest",
+    full_scan: FullScan = False,
     by: ByOption = "none",
     key_groups: KeyGroups = 16,
     typed: Typed = False,
@@ -81,6 +82,7 @@ def export(
         format=export_plan.format_named(format),
         start=start,
         end=end,
+        full_scan=full_scan,
         by=export_plan.by_named(by),
         key_groups=key_groups,
         typed=typed,

@@ -13,7 +13,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
-from pulsarctl.verbs.range_options import End, ShowReading, Start
+from pulsarctl.verbs.range_options import End, FullScan, ShowReading, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def profile(
     columns: Columns = "",
     start: Start = "earliest",
     end: End = "latest",
+    full_scan: FullScan = False,
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
@@ -64,7 +65,7 @@ def profile(
     require_arrow()
     from pulsarctl.profiling.profile import Profiling, merged, report
 
-    table = _table(call, full_topic(topic), columns, start, end)
+    table = _table(call, full_topic(topic), columns, start, end, full_scan=full_scan)
     plan = plan_parts(table.plan(), Where(engine, parse_size(local_max), master, pairs(conf)))
     if dry_run:
         show_plan(call, plan)
@@ -73,7 +74,7 @@ def profile(
     call.show(found, _table_of(found))
 
 
-def _table(call: Call, topic: str, columns: str, start: str, end: str) -> "TopicTable":
+def _table(call: Call, topic: str, columns: str, start: str, end: str, *, full_scan: bool) -> "TopicTable":
     from pulsarctl.profiling.profile import DEFAULT_COLUMNS
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.topic_table import TopicTable
@@ -81,7 +82,7 @@ def _table(call: Call, topic: str, columns: str, start: str, end: str) -> "Topic
 
     wanted = columns or ",".join((*DEFAULT_COLUMNS, "value"))
     options = TableOptions.parse({"topic": topic, "columns": wanted, "start": start, "end": end})
-    return TopicTable.open(replace(options, access=access(call)))
+    return TopicTable.open(replace(options, access=access(call), full_scan=full_scan))
 
 
 def _table_of(found: list[dict[str, Any]]) -> Table:

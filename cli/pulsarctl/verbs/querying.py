@@ -15,7 +15,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_size
 from pulsarctl.values.times import utc
-from pulsarctl.verbs.range_options import ShowPlan, TierStore
+from pulsarctl.verbs.range_options import FullScan, ShowPlan, TierStore
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ Decode = Annotated[
         help="Decode values as auto (by schema), raw, string, json, avro, protobuf, or keyvalue.",
     ),
 ]
-FullScan = Annotated[bool, typer.Option("--full-scan", help="Read whole topics, even if the query asks for less.")]
 
 FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
 

@@ -8,6 +8,12 @@ Start = Annotated[
     str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
 ]
 End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
+FullScan = Annotated[
+    bool,
+    typer.Option(
+        "--full-scan", help="Read whole topics. Default: assume publish times are out of order by at most a minute."
+    ),
+]
 ShowPlan = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
 ShowReading = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
 TierStore = Annotated[
