@@ -32,6 +32,7 @@ from broker_core.storage.errors import (
     Damaged,
     DamageReport,
     DirectoryGone,
+    DirectoryUnseen,
     Lost,
     StorageError,
 )
@@ -178,7 +179,7 @@ class StorageEngine:
 
     async def _look_at_directory(self) -> None:
         """One look at a time: on a disk that hangs, more of them would only take all readers."""
-        with contextlib.suppress(DirectoryGone):  # it is logged, and `watch.gone`
+        with contextlib.suppress(DirectoryGone, DirectoryUnseen):  # the first is logged, and `watch.gone`
             await self.read_thread(self.watch.check)
         if not self._closed:
             self._watch_directory()

@@ -6,6 +6,7 @@
     ├── NotOurDirectory      holds files, but not our FORMAT marker
     ├── Fenced               a write failed, and whether it is on disk is unknown
     ├── DirectoryGone        the data directory was removed or unmounted under the broker
+    ├── DirectoryUnseen      the disk did not say whether the data directory is there; the next write asks again
     ├── DiskFull             no space; ends when there is space again
     ├── Terminated           the managed ledger takes no more entries
     ├── CatalogUnusable      metadata.sqlite is lost or damaged; to be rebuilt
@@ -51,6 +52,10 @@ class Fenced(StorageError):
 
 class DirectoryGone(StorageError, OSError):
     """Also an OSError: code that writes files handles it like any other failed write."""
+
+
+class DirectoryUnseen(StorageError, OSError):
+    """Also an OSError, as DirectoryGone."""
 
 
 class DiskFull(StorageError):

@@ -5,19 +5,27 @@ after each sync whether there is a file of its name, and regularly whether that 
 same ones.
 Whatever is about to make a file looks too, so that no new directory begins in the place of the old one. What is gone
 stays gone: a directory of that name that comes back lacks what this broker has written since.
+
+A look that fails for another reason, such as EIO, proves nothing. It is repeated at once. If it keeps failing, what
+was written is not acknowledged, but the next write looks again: a disk that recovers needs no restart.
 """
 
+import errno
 import logging
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import DirectoryGone
+from broker_core.storage.errors import DirectoryGone, DirectoryUnseen
 
 log = logging.getLogger("broker_core.storage")
 
 LOOK_SECONDS = 0.1  # between two looks of the journal at the directories: a few system calls, too many for every sync
+LOOKS = 3  # before a disk that cannot be asked fails a write
+MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
+"""Answers that say that there is no such file. ESTALE: another client of a network file system deleted it."""
 
 
 class DirectoryWatch:
@@ -36,7 +44,7 @@ class DirectoryWatch:
         self._identities = {path: self._disk.identity(path) for path in directories}
 
     def check(self) -> None:
-        """Look now. Blocks. Raises DirectoryGone, from the first time on always."""
+        """Look now. Blocks. Raises DirectoryGone, from the first time on always, or DirectoryUnseen, this time."""
         if not self.gone:
             for path, identity in self._identities.items():
                 self._compare(path, identity)
@@ -44,13 +52,13 @@ class DirectoryWatch:
             raise DirectoryGone(self.gone)
 
     def check_written(self, fd: int, path: str) -> None:
-        """After a sync: will a restart find the file? Blocks. Raises DirectoryGone.
+        """After a sync: will a restart find the file? Blocks. Raises DirectoryGone or DirectoryUnseen.
 
         Looks for its name each time, so that nothing is acknowledged after its deletion, and now and then whether
         that name is another file's, and at the directories.
         """
         now = self._now()
-        if not self.gone and not self._disk.is_named(path):
+        if not self.gone and not self._disk.is_named(path) and self._identity(Path(path)) is None:
             self._lose("a file that is in use was deleted or renamed")
         if self.gone or now >= self._next_look:
             self._next_look = now + LOOK_SECONDS
@@ -62,13 +70,23 @@ class DirectoryWatch:
         self.check()
 
     def _compare(self, path: Path, identity: tuple[int, int]) -> None:
-        try:
-            found = self._disk.identity(path)
-        except OSError as error:
-            self._lose(f"{path}: {error.strerror}")
-            return
-        if found != identity:
+        found = self._identity(path)
+        if found is None:
+            self._lose(f"{path}: {os.strerror(errno.ENOENT)}")
+        elif found != identity:
             self._lose(f"{path} is not the one that was opened")
+
+    def _identity(self, path: Path) -> tuple[int, int] | None:
+        """None if there is no such file. Raises DirectoryUnseen if the disk does not say."""
+        reason = ""
+        for _ in range(LOOKS):
+            try:
+                return self._disk.identity(path)
+            except OSError as error:
+                if error.errno in MISSING:
+                    return None
+                reason = str(error.strerror)
+        raise DirectoryUnseen(f"cannot look for {path}: {reason}")
 
     def _lose(self, reason: str) -> None:
         if not self.gone:

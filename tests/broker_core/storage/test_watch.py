@@ -1,14 +1,37 @@
 """Files that disappear under a running broker."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.errors import DirectoryGone
+from broker_core.storage.errors import DirectoryGone, Fenced
 from broker_core.storage.watch import LOOK_SECONDS, DirectoryWatch
-from tests.broker_core.storage.storage import opened
+from tests.broker_core.storage.storage import append, contents, opened, run_of
+
+
+class FlickeringDisk(RealDisk):
+    """The next `failing` looks at names end with the error `number`."""
+
+    def __init__(self) -> None:
+        self.failing = 0
+        self.number = errno.EIO
+
+    def _fails(self) -> bool:
+        fails = self.failing > 0
+        self.failing -= fails
+        return fails
+
+    def is_named(self, path: str) -> bool:
+        return not self._fails() and super().is_named(path)
+
+    def identity(self, path: Path) -> tuple[int, int]:
+        if self._fails():
+            raise OSError(self.number, os.strerror(self.number), str(path))
+        return super().identity(path)
 
 
 def test_the_first_sync_after_the_deletion_of_the_journal_file_fails(tmp_path: Path) -> None:
@@ -64,6 +87,46 @@ async def test_a_directory_that_another_broker_took_after_its_lock_was_deleted_i
     second.watch.check()
     await second.close()
     await first.close()
+
+
+async def test_a_look_that_fails_once_and_then_succeeds_fails_no_write(tmp_path: Path) -> None:
+    disk = FlickeringDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"before"))
+    disk.failing = 2
+    await append(ledger, run_of(b"meanwhile"))
+    assert disk.failing == 0
+    assert not engine.watch.gone
+    await engine.close()
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+async def test_writes_succeed_again_without_a_restart_when_the_disk_answers_again(tmp_path: Path, number: int) -> None:
+    disk = FlickeringDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"before"))
+    disk.failing, disk.number = 1_000_000, number
+    with pytest.raises(Fenced, match=f"cannot look for .*{os.strerror(number)}"):
+        await append(ledger, run_of(b"unknown"))
+    disk.failing = 0
+    ledger.unfence()
+    await append(ledger, run_of(b"after"))
+    assert (await contents(ledger))[-1] == b"after"
+    assert not engine.watch.gone
+    await engine.close()
+
+
+async def test_a_missing_directory_is_noticed_by_a_disk_that_fails_now_and_then(tmp_path: Path) -> None:
+    disk = FlickeringDisk()
+    engine = await opened(tmp_path / "d", disk=disk)
+    disk.failing = 2
+    (tmp_path / "d").rename(tmp_path / "aside")
+    with pytest.raises(DirectoryGone, match="No such file or directory"):
+        engine.watch.check()
+    (tmp_path / "aside").rename(tmp_path / "d")
+    await engine.close()
 
 
 def test_looking_for_a_deletion_reads_no_times_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
