@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
@@ -40,12 +41,16 @@ async def delete_namespace(call: Call) -> None:
             raise NotAllowed("Broker doesn't allow forced deletion of namespaces")
         await delete_with_topics(call.broker, name)
     else:
-        broker = call.broker
-        await broker.tenancy.delete_namespace(
-            name, lambda: not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
-        )
-        await _delete_topics(broker, name)  # system topics
-        await broker.schemas.forget_namespace(name)
+        await delete_without_topics(call.broker, name)
+
+
+async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
+    """Deletes a namespace with its system topics. Raises `NotEmpty` if it has others."""
+
+    def is_empty() -> bool:
+        return not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
+
+    await broker.tenancy.delete_namespace(name, is_empty, partial(_remove_rest, broker, name))
 
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
@@ -54,7 +59,13 @@ async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
         for partitioned in broker.tenancy.partitioned.in_namespace(name, domain):
             await broker.partitioned.delete(partitioned, force=True)
     await _delete_topics(broker, name)
-    await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))
+    await broker.tenancy.delete_namespace(
+        name, lambda: not broker.topics.of_namespace(name), partial(_remove_rest, broker, name)
+    )
+
+
+async def _remove_rest(broker: Broker, name: NamespaceName) -> None:
+    await _delete_topics(broker, name)  # system topics
     await broker.schemas.forget_namespace(name)
 
 

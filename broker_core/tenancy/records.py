@@ -56,6 +56,7 @@ class Records:
         self.namespaces: dict[NamespaceName, Namespace] = read_stored(
             NAMESPACE, read.namespace, stored(NAMESPACE), _report
         )
+        self.leaving: dict[NamespaceName, Namespace] = {}  # those that are being deleted
         self.topic_policies: dict[TopicName, PolicySet] = read_stored(
             TOPIC_POLICIES, read.topic_policies, stored(TOPIC_POLICIES), _report
         )
@@ -105,16 +106,19 @@ class Records:
         await self._documents.put(NAMESPACE, str(name), document)
         self.namespaces[name] = in_force
 
+    def hide_namespace(self, name: NamespaceName) -> None:
+        """Before its deletion, so that no topic is created in it in the meantime."""
+        self.leaving[name] = self.namespaces.pop(name)
+
+    def show_namespace(self, name: NamespaceName) -> None:
+        """Its deletion failed."""
+        self.namespaces[name] = self.leaving.pop(name)
+
     async def delete_namespace(self, name: NamespaceName) -> None:
-        """With the policies of its topics, some of which may never have existed here."""
-        # Hidden before the wait, so that no topic is created in it in the meantime.
-        removed = self.namespaces.pop(name)
-        try:
-            await self._forget_topic_policies(name)
-            await self._documents.delete(NAMESPACE, str(name))
-        except BaseException:
-            self.namespaces[name] = removed
-            raise
+        """A hidden one, with the policies of its topics, some of which may never have existed here."""
+        await self._forget_topic_policies(name)
+        await self._documents.delete(NAMESPACE, str(name))
+        del self.leaving[name]
 
     async def _forget_topic_policies(self, name: NamespaceName) -> None:
         for is_global, sets in ((False, self.topic_policies), (True, self.global_topic_policies)):

@@ -6,7 +6,7 @@ empty. Reasons of refusals are those of Pulsar's admin REST API.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -38,6 +38,10 @@ from broker_core.tenancy.replication import ReplicationRules
 from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES, ToolRecords
 from broker_core.tenancy.topic_level import TopicLevelPolicies
 from broker_core.tenancy.unsent_policies import UnsentPolicies
+
+
+async def _nothing() -> None:
+    """Removes nothing more."""
 
 
 class Tenancy:
@@ -124,7 +128,7 @@ class Tenancy:
         async with self._changes.alone:
             if name not in self._records.tenants:
                 raise TenantNotFound("Tenant doesn't exist")
-            if self.namespaces(name):
+            if self.namespaces(name) or any(one.tenant == name for one in self._records.leaving):
                 raise NotEmpty("The tenant still has active namespaces")
             await self._records.delete_tenant(name)
 
@@ -164,21 +168,34 @@ class Tenancy:
                 if cluster not in tenant.allowed_clusters:
                     refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
-            if name in self._records.namespaces:
+            if name in self._records.namespaces or name in self._records.leaving:
                 raise AlreadyExists("Namespace already exists")
             self.replication.check(namespace.replication_clusters, tenant, namespace)
             await self._records.put_namespace(namespace)
 
-    async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
-        """Raises `NotEmpty` unless `is_empty()`, which is called when no other change can interfere."""
+    async def delete_namespace(
+        self, name: NamespaceName, is_empty: Callable[[], bool], remove_rest: Callable[[], Awaitable[None]] = _nothing
+    ) -> None:
+        """Raises `NotEmpty` unless `is_empty()`, which is called when no other change can interfere.
+
+        `remove_rest` removes what users do not count as content. The namespace is deleted last: a crash leaves nothing
+        that the next namespace of that name would get, and the deletion can be repeated.
+        """
         async with self._changes.alone:
             if name not in self._records.namespaces:
                 raise NamespaceNotFound(f"Namespace {name} does not exist.")
             if not is_empty() or any(topic.namespace == name for topic in self._records.partitioned):
                 raise NotEmpty("Cannot delete non empty namespace")
-            await self._records.delete_namespace(name)
-            await self.topic_policies.unsent.discard_all_of(name)
-            self.effective.forget(name)
+            self._records.hide_namespace(name)
+        try:
+            await remove_rest()  # it deletes topics, which is a change of its own
+            async with self._changes.alone:
+                await self.topic_policies.unsent.discard_all_of(name)
+                await self._records.delete_namespace(name)
+        except BaseException:
+            self._records.show_namespace(name)
+            raise
+        self.effective.forget(name)
 
     async def set_namespace_policies(self, name: NamespaceName, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. The namespace's topics follow at once."""
