@@ -154,6 +154,7 @@ class Broker:
         if self.security.authorization is not None:
             self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
+        self.spawn(self.partitioned.finish_updates())
         self.spawn(self.topics.aging.load_all())
         self.spawn(PolicyAnnouncer(self.topics, self.tenancy, self.schemas, self.clock).run())
         self.spawn(self.tier.remove_unwanted())

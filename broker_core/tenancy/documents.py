@@ -27,6 +27,7 @@ NAMESPACE = "namespace"
 TOPIC_POLICIES = "topic-policies"
 GLOBAL_TOPIC_POLICIES = "global-topic-policies"
 PARTITIONED_TOPIC = "partitioned-topic"
+GROWING_TO = "growing_to"  # ours: Pulsar's metadata has no such field
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,15 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class PartitionedTopic:
+    """`growing_to`: the number of partitions of an update that began and has not ended; 0 if there is none."""
+
     partitions: int
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    growing_to: int = 0
 
     def to_document(self) -> dict[str, Any]:
-        return {"partitions": self.partitions, "properties": dict(self.properties)}
+        growing = {GROWING_TO: self.growing_to} if self.growing_to else {}
+        return {"partitions": self.partitions, "properties": dict(self.properties), **growing}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], on_bad: OnBad = refuse) -> "PartitionedTopic":
@@ -79,7 +84,9 @@ class PartitionedTopic:
         count = int32(document.get("partitions"), "partitions")
         if not 0 < count <= MOST_PARTITIONS:
             raise InvalidRequest(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
-        return cls(count, Fields(document, on_bad).read("properties", properties, {}))
+        fields = Fields(document, on_bad)
+        growing_to = fields.read(GROWING_TO, whole_number, 0)
+        return cls(count, fields.read("properties", properties, {}), min(growing_to, MOST_PARTITIONS))
 
 
 def read_topic(document: Mapping[str, Any], on_bad: OnBad = refuse) -> tuple[int | None, dict[str, str]]:

@@ -55,11 +55,28 @@ class PartitionedMetadata:
                 raise AlreadyExists("This topic already exists")
             await self._records.put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
 
+    async def begin_update(self, topic: TopicName, partitions: int) -> None:
+        """Notes the number that the topic will have, so that a restart can finish the update."""
+        async with self._changes.alone:
+            current = self.check_update(topic, partitions)
+            await self._records.put_partitioned(topic, dataclasses.replace(current, growing_to=partitions))
+
     async def update(self, topic: TopicName, partitions: int) -> None:
         """Sets a larger number of partitions, or the same; a smaller one is refused."""
         async with self._changes.alone:
             current = self.check_update(topic, partitions)
-            await self._records.put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
+            changed = dataclasses.replace(current, partitions=partitions, growing_to=0)
+            await self._records.put_partitioned(topic, changed)
+
+    def unfinished(self) -> list[tuple[TopicName, int]]:
+        """The topics whose update began and has not ended, and to which number."""
+        found = self._records.partitioned.items()
+        return [(topic, each.growing_to) for topic, each in found if each.growing_to > each.partitions]
+
+    def reach(self, topic: TopicName) -> int:
+        """As `count`, with the partitions of an update that has not ended."""
+        found = self._records.partitioned.get(topic)
+        return max(found.partitions, found.growing_to) if found else 0
 
     def check_update(self, topic: TopicName, partitions: int) -> PartitionedTopic:
         """The topic as it is. Raises what `update` raises."""

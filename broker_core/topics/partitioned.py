@@ -1,19 +1,22 @@
 """Partitioned topics: the number of partitions in the metadata, and one topic `T-partition-N` for each partition.
 
 The metadata is created first and deleted last, so that a failed creation or deletion can be repeated; new partitions
-are ready before the metadata counts them. Partitions are topics of the registry, which deletes, unloads, and counts
+are ready before the metadata counts them. The metadata notes an update before its first partition, so that the next
+start finishes what a crash cut off. Partitions are topics of the registry, which deletes, unloads, and counts
 them. Changes of one partitioned topic follow one another.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull, TopicNotFound
+from broker_core.errors import AlreadyExists, BrokerError, LimitReached, NamespaceFull, TopicNotFound
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
 from broker_core.topics.registry import check_unused
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
+
+log = logging.getLogger(__name__)
 
 
 class PartitionedTopics:
@@ -79,10 +84,20 @@ class PartitionedTopics:
     async def _update(self, name: TopicName, partitions: int) -> None:
         before = self._tenancy.partitioned.check_update(name, partitions).partitions
         with self._room_for(name, range(before, partitions)):
+            if partitions > before:
+                await self._tenancy.partitioned.begin_update(name, partitions)
             await self._create_partitions(name, before, partitions)
             await self._copy_subscriptions(name, before, partitions)
             # Last: what a failure or a crash left undone before it is done when the request is repeated.
             await self._tenancy.partitioned.update(name, partitions)
+
+    async def finish_updates(self) -> None:
+        """At the start: new partitions of an update that a crash cut off would stay topics of their own."""
+        for name, partitions in self._tenancy.partitioned.unfinished():
+            try:
+                await self.update(name, partitions)
+            except (BrokerError, StorageError) as error:
+                log.warning("topic %s: cannot finish its update to %d partitions: %s", name, partitions, error)
 
     async def create_missing(self, name: TopicName) -> None:
         """Creates missing partitions again, which were deleted one by one."""
@@ -140,7 +155,8 @@ class PartitionedTopics:
                 leaving.discard(name)
 
     async def _delete(self, name: TopicName, *, force: bool) -> None:
-        existing = [part async for part in in_turns(self._parts(name)) if self._topics.is_taken(part)]
+        parts = map(name.partition_name, range(self._tenancy.partitioned.reach(name)))
+        existing = [part async for part in in_turns(parts) if self._topics.is_taken(part)]
         if not force:
             async for part in in_turns(existing):
                 if str(part) in self._topics.loaded:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from broker_core.admin.namespaces import delete_with_topics, delete_without_topics
@@ -13,7 +14,7 @@ from broker_core.schema.compatibility import Strategy
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 from broker_core.storage.disk import RealDisk
-from tests.broker_core.storage.storage import crash
+from tests.broker_core.storage.storage import crash, until
 
 NAMESPACE = NamespaceName("public", "functions")
 NAME = parse_topic("persistent://public/functions/t")
@@ -55,6 +56,36 @@ async def killed_in(
         await change(broker)
         disk.copies = None
     return copies
+
+
+async def create_partitions(broker: Broker) -> None:
+    await broker.partitioned.create(NAME, 2)
+    first = await broker.topics.get(NAME.partition_name(0))
+    await first.subscriptions.open("s", durable=True, start=None, earliest=True, properties={}, replicated=False)
+
+
+def has_exactly(broker: Broker, count: int) -> bool:
+    """The metadata counts each partition that exists."""
+    names = [str(NAME.partition_name(index)) for index in range(count)]
+    return broker.partitioned.count(NAME) == count and broker.topics.of_namespace(NAMESPACE) == names
+
+
+async def test_a_kill_in_an_update_of_partitions_leaves_no_partition_that_does_not_count(tmp_path: Path) -> None:
+    copies = await killed_in(tmp_path / "d", create_partitions, lambda broker: broker.partitioned.update(NAME, 4))
+    assert len(copies) > 2
+    for copy in copies:
+        async with started(copy) as broker:
+            await until(partial(has_exactly, broker, 4))
+            assert "s" in (await broker.topics.get(NAME.partition_name(3))).subscriptions.by_name
+
+
+async def test_a_topic_whose_update_cannot_be_finished_is_deleted_with_its_new_partitions(tmp_path: Path) -> None:
+    async with started(tmp_path) as broker:
+        await create_partitions(broker)
+        await broker.tenancy.partitioned.begin_update(NAME, 4)
+        await broker.topics.create(NAME.partition_name(3))
+        await broker.partitioned.delete(NAME)
+        assert broker.topics.of_namespace(NAMESPACE) == []
 
 
 async def fill(broker: Broker) -> None:
