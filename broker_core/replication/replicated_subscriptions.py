@@ -20,6 +20,7 @@ from uuid import uuid4
 from broker_core.errors import BrokerError
 from broker_core.names import is_reserved_subscription
 from broker_core.publishing.replication import MARKER_MESSAGES, MarkerSender
+from broker_core.replication.backoff import Backoff
 from broker_core.replication.passed_snapshots import PassedSnapshots
 from broker_core.replication.snapshot_rounds import SnapshotRounds
 from broker_core.storage.errors import StorageError
@@ -144,11 +145,7 @@ class ReplicatedSubscriptions:
             self._awake.set()
 
     async def _run(self) -> None:
-        try:
-            await self._topic.expect_markers()
-        except (BrokerError, StorageError) as error:
-            self._failed(error)
-            return
+        await self._expect_markers()
         while True:
             self._awake.clear()  # before the look at what there is: what comes later wakes
             if not self._rounds.is_due(self._topic.messages()):
@@ -156,6 +153,17 @@ class ReplicatedSubscriptions:
                 continue
             self._ask()
             await asyncio.sleep(self._services.config.snapshot_ms / 1000)
+
+    async def _expect_markers(self) -> None:
+        """Tries until it succeeds: a disk that is full for a moment must not end the snapshots of this topic."""
+        backoff = Backoff()
+        while True:
+            try:
+                await self._topic.expect_markers()
+                return
+            except (BrokerError, StorageError) as error:
+                self._failed(error)
+            await asyncio.sleep(backoff.next_seconds())
 
     def _ask(self) -> None:
         """As in Pulsar, only while all other clusters are connected."""

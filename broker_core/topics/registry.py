@@ -246,10 +246,11 @@ class TopicRegistry:
         try:
             topic = await self._opener.open(name)
             topic.created_ms = self._documents.read(name)[0] or topic.created_ms
-            await topic.load()
-            self.loaded.add(topic)
-            if topic.policies != self._opener.policies_of(name):
-                await topic.policies_changed()  # changes during the load did not reach it
+            try:
+                await self._restore(topic)
+            except Exception:
+                await self._drop(topic)
+                raise
             self.loads.add(self._clock.monotonic() - began)
             return topic
         except StorageError as error:
@@ -257,6 +258,20 @@ class TopicRegistry:
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
             del self._loading[key]
+
+    async def _restore(self, topic: Topic) -> None:
+        await topic.load()
+        self.loaded.add(topic)
+        if topic.policies != self._opener.policies_of(topic.name):
+            await topic.policies_changed()  # changes during the load did not reach it
+
+    async def _drop(self, topic: Topic) -> None:
+        """Its load failed: what runs already, such as replicators, must not run beside that of the next load."""
+        self.loaded.pop(str(topic.name))
+        try:
+            await topic.close()
+        except (StorageError, OSError) as error:
+            log.warning("topic %s: cannot close it after a failed load: %s", topic.name, error)
 
     async def unload(self, name: TopicName) -> None:
         if not self.exists(name):
