@@ -3,15 +3,14 @@
 LZ4 is the raw block format without a size; ZLIB has zlib's own header; ZSTD is one frame; SNAPPY is the raw format. The
 metadata holds the uncompressed size (`uncompressed_size`). Neither that size nor the reader's own limit is ever
 exceeded when decompressing.
+
+The bindings of LZ4, ZSTD, and SNAPPY are imported when a payload first needs them, in a millisecond or two. They take
+2 MB, and most brokers never look into a compressed payload.
 """
 
 import zlib
 from collections.abc import Callable
 from typing import NamedTuple
-
-import cramjam
-import lz4.block
-import zstandard
 
 from broker_core.wire.errors import DecompressionFailed
 from broker_core.wire.pulsar_api_pb2 import CompressionType
@@ -58,10 +57,14 @@ def _codec(compression: int) -> _Codec:
 
 
 def _compress_lz4(payload: bytes) -> bytes:
+    import lz4.block
+
     return bytes(lz4.block.compress(payload, store_size=False))
 
 
 def _decompress_lz4(payload: bytes, size: int) -> bytes:
+    import lz4.block
+
     return bytes(lz4.block.decompress(payload, uncompressed_size=size))
 
 
@@ -73,13 +76,29 @@ def _decompress_zlib(payload: bytes, size: int) -> bytes:
     return data
 
 
+def _compress_zstd(payload: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(payload)
+
+
 def _decompress_zstd(payload: bytes, size: int) -> bytes:
+    import zstandard
+
     # Read as a stream: the one-shot call trusts the size in the frame's header.
     with zstandard.ZstdDecompressor().stream_reader(payload) as stream:
         return stream.read(size + 1)
 
 
+def _compress_snappy(payload: bytes) -> bytes:
+    import cramjam
+
+    return bytes(cramjam.snappy.compress_raw(payload))
+
+
 def _decompress_snappy(payload: bytes, size: int) -> bytes:
+    import cramjam
+
     # The binding trusts the size at the beginning of the stream, so compare it first.
     announced = int(cramjam.snappy.decompress_raw_len(payload))
     if announced != size:
@@ -91,6 +110,6 @@ _CODECS: dict[int, _Codec] = {
     CompressionType.NONE: _Codec(lambda payload: payload, lambda payload, size: payload),
     CompressionType.LZ4: _Codec(_compress_lz4, _decompress_lz4),
     CompressionType.ZLIB: _Codec(zlib.compress, _decompress_zlib),
-    CompressionType.ZSTD: _Codec(lambda payload: zstandard.ZstdCompressor().compress(payload), _decompress_zstd),
-    CompressionType.SNAPPY: _Codec(lambda payload: bytes(cramjam.snappy.compress_raw(payload)), _decompress_snappy),
+    CompressionType.ZSTD: _Codec(_compress_zstd, _decompress_zstd),
+    CompressionType.SNAPPY: _Codec(_compress_snappy, _decompress_snappy),
 }
