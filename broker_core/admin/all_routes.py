@@ -10,7 +10,7 @@ from broker_core.admin import (
     bundles,
     clusters,
     configuration,
-    console_pages,
+    console_routes,
     failure_domains,
     isolation_policies,
     lookup,
@@ -84,4 +84,4 @@ def all_routes() -> Routes:
 def served_routes() -> Routes:
     """The admin API, and the console that asks it."""
     api = all_routes()
-    return Routes((*api.listed, *console_pages.routes(api)))
+    return Routes((*api.listed, *console_routes.routes(api)))

@@ -1,4 +1,4 @@
-"""The web console at `/` and `/console`: its pages, its files, and signing in.
+"""The pages of the web console, its files, and signing in; `console_routes` says where they are.
 
 Everyone who may see a page of it may open these routes; what the page shows or changes is asked of the admin API, which
 authorizes each request (`console_api`). With authentication, a user without credentials gets the page to sign in.
@@ -9,15 +9,13 @@ from __future__ import annotations
 from broker_core import __version__
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.console_api import OwnAdminApi
-from broker_core.admin.routes import Route, Routes
-from broker_core.console import console
-from broker_core.console import page as pages
+from broker_core.admin.routes import Routes
+from broker_core.console import console, paths
 from broker_core.console.admin_api import Refused
 from broker_core.console.page import Frame, Page, Request, problem, see_other
 from broker_core.console.sign_in import authorization, sign_in
 from broker_core.errors import AuthenticationFailed, RecordNotFound
 from broker_core.security.authentication import METHOD_HEADER
-from broker_core.security.operations import ANYONE
 from broker_core.security.sessions import COOKIE, Sessions
 
 _NOT_PRIVATE = (
@@ -50,23 +48,18 @@ def _check_enabled(call: Call) -> None:
         raise RecordNotFound("the web console is disabled (consoleEnabled)")
 
 
-class ConsolePages:
-    """`routes`: the admin API that the pages ask."""
-
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
-
-    async def show(self, call: Call) -> Answer:
-        _check_enabled(call)
-        if call.broker.security.authentication is not None and call.principal is None:
-            return _asks_to_sign_in(call)
-        frame = _frame(call)
-        try:
-            form = console.fields(call.body.decode(errors="replace"))
-        except Refused as error:
-            return _answer(problem(frame, error.status, str(error)))
-        request = Request(call.method, call.path, call.query, form)
-        return _answer(await console.answer(frame, request, OwnAdminApi(call, self._routes)))
+async def show(call: Call, api: Routes) -> Answer:
+    """`api`: the admin API that the pages ask."""
+    _check_enabled(call)
+    if call.broker.security.authentication is not None and call.principal is None:
+        return _asks_to_sign_in(call)
+    frame = _frame(call)
+    try:
+        form = console.fields(call.body.decode(errors="replace"))
+    except Refused as error:
+        return _answer(problem(frame, error.status, str(error)))
+    request = Request(call.method, call.path, call.query, form)
+    return _answer(await console.answer(frame, request, OwnAdminApi(call, api)))
 
 
 async def show_file(call: Call) -> Answer:
@@ -78,7 +71,7 @@ async def show_file(call: Call) -> Answer:
 
 
 def _asks_to_sign_in(call: Call, problem: str = "") -> Answer:
-    if call.path == pages.SAMPLE:  # asked for by a script
+    if call.path == paths.SAMPLE:  # asked for by a script
         return Answer(401, b"{}")
     authentication = call.broker.security.authentication
     methods = authentication.methods if authentication is not None and call.is_private else frozenset[str]()
@@ -88,7 +81,7 @@ def _asks_to_sign_in(call: Call, problem: str = "") -> Answer:
 async def show_sign_in(call: Call) -> Answer:
     _check_enabled(call)
     if call.broker.security.authentication is None:
-        return _answer(see_other(pages.HOME))
+        return _answer(see_other(paths.HOME))
     return _asks_to_sign_in(call)
 
 
@@ -96,7 +89,7 @@ async def accept_sign_in(call: Call) -> Answer:
     """Proves the credentials once, and then keeps them for the cookie that it sets."""
     _check_enabled(call)
     if call.broker.security.authentication is None:
-        return _answer(see_other(pages.HOME))
+        return _answer(see_other(paths.HOME))
     if not call.is_private:
         return _asks_to_sign_in(call)
     sent = authorization(console.fields(call.body.decode(errors="replace")))
@@ -106,28 +99,15 @@ async def accept_sign_in(call: Call) -> Answer:
     except AuthenticationFailed:
         return _asks_to_sign_in(call, "The broker does not accept these credentials.")
     name = _sessions(call).open(headers)
-    return _answer(see_other(pages.HOME), ("Set-Cookie", _cookie(call, name)))
+    return _answer(see_other(paths.HOME), ("Set-Cookie", _cookie(call, name)))
 
 
 async def sign_out(call: Call) -> Answer:
     _check_enabled(call)
     _sessions(call).close(call.headers.get("Cookie", ""))
-    return _answer(see_other(pages.SIGN_IN), ("Set-Cookie", f"{_cookie(call, '')}; Max-Age=0"))
+    return _answer(see_other(paths.SIGN_IN), ("Set-Cookie", f"{_cookie(call, '')}; Max-Age=0"))
 
 
 def _cookie(call: Call, value: str) -> str:
     """Strict: no page of another site makes requests with it. No path: the pages are at `/`, too."""
     return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if call.is_secure else ''}"
-
-
-def routes(api: Routes) -> tuple[Route, ...]:
-    """The routes of the console, which are no part of the admin API."""
-    shown = ConsolePages(api)
-    return (
-        *(Route("GET", path, shown.show, ANYONE) for path in console.PAGES),
-        *(Route("POST", path, shown.show, ANYONE) for path in console.FORMS),
-        *(Route("GET", path, show_file, ANYONE) for path in console.FILES),
-        Route("GET", pages.SIGN_IN, show_sign_in, ANYONE),
-        Route("POST", pages.SIGN_IN, accept_sign_in, ANYONE),
-        Route("POST", pages.SIGN_OUT, sign_out, ANYONE),
-    )

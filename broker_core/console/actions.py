@@ -14,11 +14,6 @@ from typing import Any
 from broker_core.console.admin_api import ROOT, AdminApi, Refused, TopicName, namespace_path
 from broker_core.console.markup import Html, address, link, tag
 from broker_core.console.page import (
-    ACTION,
-    HOME,
-    SUBSCRIPTION,
-    TOPIC,
-    TOPICS,
     Frame,
     Page,
     Request,
@@ -30,6 +25,7 @@ from broker_core.console.page import (
     subscription_crumbs,
     topic_crumbs,
 )
+from broker_core.console.paths import ACTION, HOME, SUBSCRIPTION, TOPIC, TOPICS
 
 SECONDS_MAX = 10**10
 COUNT_MAX = 10**9

@@ -8,7 +8,8 @@ from typing import Any
 
 from broker_core.console.admin_api import TopicName
 from broker_core.console.markup import Html, address, tag
-from broker_core.console.page import SAMPLE, Page
+from broker_core.console.page import Page
+from broker_core.console.paths import SAMPLE
 from broker_core.console.quantities import count, number
 
 WIDTH, HEIGHT = 600, 140

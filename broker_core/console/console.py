@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from broker_core.console import actions, lists, messages, topic
-from broker_core.console import page as pages
+from broker_core.console import actions, lists, messages, paths, topic
 from broker_core.console.admin_api import AdminApi, Refused
 from broker_core.console.page import Frame, Page, Request, problem
 
@@ -16,22 +15,22 @@ FIELDS_MAX = 50
 Show = Callable[[Frame, Request, AdminApi], Awaitable[Page]]
 
 PAGES: Mapping[str, Show] = {
-    pages.HOME: lists.home,
-    pages.NAMESPACES: lists.namespaces,
-    pages.TOPICS: lists.topics,
-    pages.BACKLOGS: lists.backlogs,
-    pages.TOPIC: topic.topic_page,
-    pages.SUBSCRIPTION: topic.subscription_page,
-    pages.SAMPLE: topic.sample_page,
-    pages.MESSAGES: messages.messages_page,
-    pages.ACTION: actions.confirm,
+    paths.HOME: lists.home,
+    paths.NAMESPACES: lists.namespaces,
+    paths.TOPICS: lists.topics,
+    paths.BACKLOGS: lists.backlogs,
+    paths.TOPIC: topic.topic_page,
+    paths.SUBSCRIPTION: topic.subscription_page,
+    paths.SAMPLE: topic.sample_page,
+    paths.MESSAGES: messages.messages_page,
+    paths.ACTION: actions.confirm,
 }
-FORMS: Mapping[str, Show] = {pages.ACTION: actions.perform}
+FORMS: Mapping[str, Show] = {paths.ACTION: actions.perform}
 
 _FILES = {
-    pages.STYLE: ("console.css", "text/css; charset=utf-8"),
-    pages.SCRIPT: ("console.js", "text/javascript; charset=utf-8"),
-    pages.ICON: ("icon.svg", "image/svg+xml"),
+    paths.STYLE: ("console.css", "text/css; charset=utf-8"),
+    paths.SCRIPT: ("console.js", "text/javascript; charset=utf-8"),
+    paths.ICON: ("icon.svg", "image/svg+xml"),
 }
 FILES = tuple(_FILES)
 

@@ -11,20 +11,8 @@ from broker_core.console.charts import backlog_of
 from broker_core.console.health import STUCK, health_of
 from broker_core.console.markup import Child, Html, address, link, row, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import (
-    BACKLOGS,
-    HOME,
-    NAMESPACES,
-    SUBSCRIPTION,
-    TOPIC,
-    TOPICS,
-    Frame,
-    Page,
-    Request,
-    name_of,
-    namespace_crumbs,
-    page,
-)
+from broker_core.console.page import Frame, Page, Request, name_of, namespace_crumbs, page
+from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS
 from broker_core.console.quantities import count, counted, rate, size
 from broker_core.rates.turns import in_turns
 

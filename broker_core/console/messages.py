@@ -11,16 +11,8 @@ from broker_core.console.admin_api import AdminApi, Refused, Reply, TopicName
 from broker_core.console.entries import ShownMessage, messages_of
 from broker_core.console.markup import Child, Html, address, link, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import (
-    MESSAGES,
-    SUBSCRIPTION,
-    Frame,
-    Page,
-    Request,
-    name_of,
-    page,
-    subscription_crumbs,
-)
+from broker_core.console.page import Frame, Page, Request, name_of, page, subscription_crumbs
+from broker_core.console.paths import MESSAGES, SUBSCRIPTION
 from broker_core.console.quantities import count
 from broker_core.console.topic import subscription_of
 from broker_core.console.values import ValueReader, cut

@@ -7,15 +7,9 @@ from dataclasses import dataclass
 
 from broker_core.console.admin_api import TopicName
 from broker_core.console.markup import Child, Html, address, link, markup, tag
+from broker_core.console.paths import HOME, ICON, NAMESPACES, SCRIPT, SIGN_OUT, STYLE, TOPIC, TOPICS
 
 HTML_TYPE = "text/html; charset=utf-8"
-HOME = "/"
-BASE = "/console"
-STYLE, SCRIPT, ICON = f"{BASE}/console.css", f"{BASE}/console.js", f"{BASE}/icon.svg"
-NAMESPACES, TOPICS, BACKLOGS = f"{BASE}/namespaces", f"{BASE}/topics", f"{BASE}/backlogs"
-TOPIC, SUBSCRIPTION, MESSAGES = f"{BASE}/topic", f"{BASE}/subscription", f"{BASE}/messages"
-SAMPLE, ACTION = f"{BASE}/sample", f"{BASE}/action"
-SIGN_IN, SIGN_OUT = f"{BASE}/sign-in", f"{BASE}/sign-out"
 
 # Everything comes from this server. `same-origin`: a form must send its Origin, which no referrer at all would hide.
 CONTENT_POLICY = (

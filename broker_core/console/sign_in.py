@@ -6,7 +6,8 @@ import base64
 from collections.abc import Collection, Mapping
 
 from broker_core.console.markup import Html, tag
-from broker_core.console.page import SIGN_IN, Frame, Page, page
+from broker_core.console.page import Frame, Page, page
+from broker_core.console.paths import SIGN_IN
 
 
 def sign_in(frame: Frame, methods: Collection[str], problem: str = "", status: int = 401) -> Page:

@@ -11,19 +11,8 @@ from broker_core.console.admin_api import AdminApi, Refused, TopicName
 from broker_core.console.health import health_of
 from broker_core.console.markup import Child, Html, address, link, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import (
-    MESSAGES,
-    SUBSCRIPTION,
-    TOPIC,
-    Frame,
-    Page,
-    Request,
-    facts,
-    name_of,
-    page,
-    subscription_crumbs,
-    topic_crumbs,
-)
+from broker_core.console.page import Frame, Page, Request, facts, name_of, page, subscription_crumbs, topic_crumbs
+from broker_core.console.paths import MESSAGES, SUBSCRIPTION, TOPIC
 from broker_core.console.quantities import count, counted, moment, number, rate, size
 
 ROWS_MAX = 500  # of a table of subscriptions, partitions, producers, or consumers

@@ -63,6 +63,12 @@ def follow(browser: Browser, shown: Shown, start: str) -> Shown:
     return browser.get(next(link for link in shown.outline.links if link.startswith(start)))
 
 
+def test_every_page_form_and_file_of_the_console_has_a_route() -> None:
+    routed = {(route.method, route.path) for route in served_routes().listed}
+    assert routed >= {("GET", path) for path in (*console.PAGES, *console.FILES)}
+    assert routed >= {("POST", path) for path in console.FORMS}
+
+
 # What pages show
 
 

@@ -6,7 +6,7 @@ import pulsar
 import pytest
 import pytest_asyncio
 
-from broker_core.console.page import BACKLOGS
+from broker_core.console.paths import BACKLOGS
 from tests.cli.console.running import console
 from tests.console.chromium import CHROMIUM, Chromium
 from tests.real_pulsar.java_pulsar import JavaPulsar

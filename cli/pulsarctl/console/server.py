@@ -20,7 +20,8 @@ from broker_core.admin.protocol import Connections
 from broker_core.config.http import HttpConfig
 from broker_core.console import console
 from broker_core.console.admin_api import AdminApi, Refused
-from broker_core.console.page import BASE, HOME, Frame, Page, Request, problem, see_other
+from broker_core.console.page import Frame, Page, Request, problem, see_other
+from broker_core.console.paths import BASE, HOME
 from broker_core.errors import BrokerError
 
 OPEN = f"{BASE}/open"
