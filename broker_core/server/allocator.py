@@ -4,6 +4,7 @@ Buffers of megabytes come and go: chunks of sockets, groups of the journal, bodi
 for the next ones, so a process keeps the memory of its worst moment. Lower thresholds (mallopt(3)) would prevent that,
 but then each large message pays for fresh pages, which doubles its cost. Trimming takes about 15 ms, and 0.15 ms for
 each megabyte that it gives back, and an allocation of another thread waits for it. So a busy broker trims less often.
+And a broker trims again only after its memory has grown: what it has given back counts as free, too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-FREE_WHEN_IDLE = 32 << 20  # bytes; less is not worth trimming
+from broker_core.stats.broker_load import resident_bytes
+
+FREE_WHEN_IDLE = 8 << 20  # bytes; less is not worth trimming
 FREE_WHEN_BUSY = 64 << 20  # trimming that takes about 25 ms
 
 
@@ -35,15 +38,30 @@ class MallInfo(ctypes.Structure):
     ]
 
 
-def trimmer() -> Callable[[int], None] | None:
-    """Trims if at least that number of bytes is free; None where the C library is not glibc, or older than 2.33."""
+class Trimmer:
+    """`trim` and `free` are calls of the C library; `resident` is the memory of the process."""
+
+    def __init__(
+        self, trim: Callable[[], object], free: Callable[[], int], resident: Callable[[], int] = resident_bytes
+    ) -> None:
+        self._trim = trim
+        self._free = free
+        self._resident = resident
+        self._least = 0  # resident memory since the last trimming
+
+    def __call__(self, enough: int) -> None:
+        """Trims if that number of bytes is free, and the process has grown by as many since the last time."""
+        resident = self._resident()
+        self._least = min(self._least, resident)
+        if resident - self._least >= enough and self._free() >= enough:
+            self._trim()
+            self._least = self._resident()
+
+
+def trimmer() -> Trimmer | None:
+    """None where the C library is not glibc, or older than 2.33."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2") or not hasattr(library, "malloc_trim"):
         return None
     library.mallinfo2.restype = MallInfo
-
-    def trim(least: int) -> None:
-        if library.mallinfo2().fordblks >= least:
-            library.malloc_trim(0)
-
-    return trim
+    return Trimmer(lambda: library.malloc_trim(0), lambda: int(library.mallinfo2().fordblks))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from broker_core.server.allocator import trimmer
+from broker_core.server.allocator import Trimmer, trimmer
 
 PROGRAM = """
 import os
@@ -28,3 +28,29 @@ print(before - resident_mb(os.getpid()))
 def test_trimming_returns_large_buffers_that_were_freed() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
     assert float(done.stdout) > 100
+
+
+def test_memory_is_not_trimmed_again_before_it_has_grown() -> None:
+    trimmed: list[int] = []
+    resident = 200
+
+    def trim() -> None:
+        nonlocal resident
+        trimmed.append(resident)
+        resident = 150
+
+    trims = Trimmer(trim, lambda: 60, lambda: resident)
+    trims(50)
+    trims(50)
+    resident = 199
+    trims(50)
+    assert trimmed == [200]
+    resident = 201
+    trims(50)
+    assert trimmed == [200, 201]
+
+
+def test_memory_in_use_is_not_trimmed() -> None:
+    trimmed: list[int] = []
+    Trimmer(lambda: trimmed.append(1), lambda: 49, lambda: 200)(50)
+    assert not trimmed
