@@ -96,10 +96,15 @@ def read_footer(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> Spans | No
     return Spans.decode(memoryview(data)[at : at + POINT_SIZE * count], count)
 
 
-def scan(disk: Disk, fd: int, path: Path, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
-    """The records in [start, end) of a file: (file offset, buffer, offset in the buffer). Raises Damaged."""
+def scan(
+    disk: Disk, fd: int, path: Path, start: int, end: int, window: int = _WINDOW
+) -> Iterator[tuple[int, bytes, int]]:
+    """The records in [start, end) of a file: (file offset, buffer, offset in the buffer). Raises Damaged.
+
+    `window` is how many bytes are read at once, unless a record has more.
+    """
     at = start
-    wanted = _WINDOW
+    wanted = window
     while at < end:
         data = disk.pread(fd, min(wanted, end - at), at)
         inside = 0
@@ -117,7 +122,7 @@ def scan(disk: Disk, fd: int, path: Path, start: int, end: int) -> Iterator[tupl
                 raise Damaged(path, min(at + len(data), disk.size(fd)), f"file ends before its {end} bytes")
             wanted = max(2 * wanted, HEADER.unpack_from(data)[1])
             continue
-        wanted = _WINDOW
+        wanted = window
         at += inside
 
 

@@ -103,6 +103,17 @@ def test_a_batch_that_has_not_the_messages_it_announces_is_damaged(count: int) -
         rows([run_of(entries)])
 
 
+def test_a_value_that_looks_like_messages_is_one_value() -> None:
+    entries = Chance(5, 0.0).entries("batch")
+    inner = parse_entry(build_batch(METADATA, [BatchMessage(SingleMessageMetadata(), b"inner")] * 3)).payload
+    for shift in range(4):
+        value = bytes(shift) + inner
+        entries[5 + shift] = build_batch(METADATA, [BatchMessage(SingleMessageMetadata(), value)] * 2)
+    run = run_of(entries)
+    assert rows([run]) == rows(one_by_one(entries))
+    assert not is_parsed(run)
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_each_column_alone_has_a_row_for_each_message_of_batches(name: str) -> None:
     entries = Chance(6, 0.0).entries("batch")

@@ -24,6 +24,7 @@ from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.missing_entries import HoleCheck
 from pulsarctl.tables.protobuf_columns import Array
 
+WINDOW_BYTES = 2 << 20  # many rows at once cost less each
 _TOTALS_SIZE = 7 * 8  # in the index record, in front of the points
 
 _disk = RealDisk()
@@ -92,7 +93,7 @@ class LedgerFileReader:
         spans = Spans.decode(memoryview(index)[at : at + POINT_SIZE * count], count)
         start = spans.offset[max(spans.find(self._first), 0)] if count else end
         expected, window = self._first, _Window(b"")
-        for _, data, inside in ledger_file.scan(_disk, fd, self._path, start, end):
+        for _, data, inside in ledger_file.scan(_disk, fd, self._path, start, end, WINDOW_BYTES):
             _, _, kind, _, _, n, owner, first, base, _ = HEADER.unpack_from(data, inside)
             if kind != ENTRIES or owner != self._ledger_id or first + n <= self._first:
                 continue
@@ -111,13 +112,14 @@ class LedgerFileReader:
 
     def _run(self, window: "_Window") -> Iterator[EntryRun]:
         """What the window has of the range, without the markers of replicators, which no reader gets."""
-        if not window.columns:
+        if not window.tables:
             return
-        entry_ids, starts, ends, messages = (np.concatenate(column) for column in zip(*window.columns, strict=True))
+        entry_ids, starts, ends, messages = window.columns()
         wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (messages > 0)
-        if wanted.any():
-            columns = (entry_ids[wanted], window.data, starts[wanted], ends[wanted])
-            yield EntryRun(self._topic, self._ledger_id, *columns, verify=False)
+        if not wanted.all():
+            entry_ids, starts, ends = entry_ids[wanted], starts[wanted], ends[wanted]
+        if len(entry_ids):
+            yield EntryRun(self._topic, self._ledger_id, entry_ids, window.data, starts, ends, verify=False)
 
 
 class _Window:
@@ -125,10 +127,20 @@ class _Window:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.columns: list[tuple[Array, Array, Array, Array]] = []  # entry IDs, starts, ends, numbers of messages
+        self.tables: list[Array] = []  # starts, ends, and numbers of messages
+        self._firsts: list[int] = []
+        self._shifts: list[int] = []
 
     def add(self, inside: int, first: int, n: int, base: int) -> None:
         at = inside + HEADER_SIZE
-        starts, ends, messages = np.frombuffer(self.data, "<u4", 3 * n, at).astype(np.int64).reshape(3, n)
-        shift = at + ROW_SIZE * n - base
-        self.columns.append((np.arange(first, first + n), starts + shift, ends + shift, messages))
+        self.tables.append(np.ndarray((3, n), "<u4", self.data, at))
+        self._firsts.append(first)
+        self._shifts.append(at + ROW_SIZE * n - base)
+
+    def columns(self) -> tuple[Array, Array, Array, Array]:
+        """Entry IDs, starts, ends, and numbers of messages."""
+        sizes = np.array([table.shape[1] for table in self.tables])
+        starts, ends, messages = np.concatenate(self.tables, axis=1).astype(np.int64)
+        shifts = np.repeat(self._shifts, sizes)
+        offsets = np.repeat(np.array(self._firsts) - (np.cumsum(sizes) - sizes), sizes)
+        return np.arange(len(starts)) + offsets, starts + shifts, ends + shifts, messages

@@ -6,6 +6,7 @@ number has more than 56 bits. The caller parses such messages one by one.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ _JOINS = (  # two groups of bits become one: of 7 bits, 14, and 28
     (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
     (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
 )
+_FIRST_CONTINUED = np.uint64(0x80)
+_FIRST_BITS = np.uint64(0x7F)
 _ONE = np.uint64(1)
 
 
@@ -31,18 +34,24 @@ class Unusual(Exception):
     """Something that cannot be read as columns, though it may be right."""
 
 
-class Field(NamedTuple):
-    """A field of a message; a number unless `is_bytes`."""
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a message; a number unless `is_bytes`. `tag` and `mask` say what its first bytes are."""
 
     name: str
     number: int
     is_bytes: bool = False
     repeats: bool = False
+    tag: np.uint64 = field(init=False)
+    mask: np.uint64 = field(init=False)
+    tag_size: int = field(init=False)
 
-    @property
-    def tag(self) -> bytes:
+    def __post_init__(self) -> None:
         key = self.number << 3 | (2 if self.is_bytes else 0)
-        return bytes((key,)) if key < 0x80 else bytes((key & 0x7F | 0x80, key >> 7))
+        tag = bytes((key,)) if key < 0x80 else bytes((key & 0x7F | 0x80, key >> 7))
+        object.__setattr__(self, "tag", np.uint64(int.from_bytes(tag, "little")))
+        object.__setattr__(self, "mask", np.uint64((1 << 8 * len(tag)) - 1))
+        object.__setattr__(self, "tag_size", len(tag))
 
 
 class Words:
@@ -60,7 +69,7 @@ class Words:
     def at(self, places: Array) -> Array:
         """Zeros follow the end of the data, where the place after a tag may be."""
         near = places >= self._whole
-        if not near.any():
+        if not np.count_nonzero(near):
             return self._words[places]
         found = np.zeros(len(places), np.uint64)
         found[near] = self._last_words[places[near] - self._whole]
@@ -152,24 +161,21 @@ def parse(words: Words, start: Array, end: Array, fields: Iterable[Field]) -> Pa
     at, sound = start.copy(), np.ones(len(start), bool)
     found: dict[str, list[Found]] = {}
     heads = _heads(words, at, end)
-    for field in fields:
-        tag = np.uint64(int.from_bytes(field.tag, "little"))
-        mask = np.uint64((1 << 8 * len(field.tag)) - 1)
-        while (has := heads & mask == tag).any():
-            rows = None if has.all() else np.flatnonzero(has)
+    for each in fields:
+        while count := np.count_nonzero(has := heads & each.mask == each.tag):
+            rows = None if count == len(at) else np.flatnonzero(has)
             chosen = slice(None) if rows is None else rows
-            first, after = varints(words, at[chosen] + len(field.tag))
-            stop = after
-            if field.is_bytes:
+            first, after = _numbers_after(each.tag_size, words, at[chosen], heads[chosen])
+            stop, limit = after, end[chosen]
+            if each.is_bytes:
                 first, stop = after, after + first.astype(np.int64)
-            beyond = stop > end[chosen]
-            if beyond.any():
+            if np.count_nonzero(beyond := stop > limit):
                 sound[beyond if rows is None else rows[beyond]] = False
-                stop = np.minimum(stop, end[chosen])
+                stop = np.minimum(stop, limit)
             at[chosen] = stop
-            found.setdefault(field.name, []).append(Found(rows, first, stop))
-            heads = _heads(words, at, end)
-            if not field.repeats:
+            heads[chosen] = _heads(words, stop, limit)
+            found.setdefault(each.name, []).append(Found(rows, first, stop))
+            if not each.repeats:
                 break
     return Parsed(words, len(start), found, sound & (at == end))
 
@@ -181,17 +187,25 @@ def _heads(words: Words, at: Array, end: Array) -> Array:
     return heads
 
 
-def varints(words: Words, at: Array) -> tuple[Array, Array]:
-    """The numbers at these places, and where they end. One of more than eight bytes ends far away."""
-    raw = words.at(at)
-    stops = ~raw & _CONTINUED
-    if (stops & np.uint64(0x80)).all():
-        return raw & np.uint64(0x7F), at + 1
+def _numbers_after(tag_size: int, words: Words, at: Array, heads: Array) -> tuple[Array, Array]:
+    """The numbers after the tags at these places, and where they end. One of more than eight bytes ends far away.
+
+    Most fit in what was read with the tag (`heads`).
+    """
+    bits = np.uint64(8 * tag_size)
+    raw, limit = heads >> bits, _CONTINUED >> bits
+    if not np.count_nonzero(raw & _FIRST_CONTINUED):
+        return raw & _FIRST_BITS, at + (tag_size + 1)
+    at = at + tag_size
+    if np.count_nonzero(stops := ~raw & limit) < len(at):
+        raw = words.at(at)
+        stops = ~raw & _CONTINUED
     lowest = stops & (~stops + _ONE)  # the highest bit of the last byte
+    largest = int(lowest.max()).bit_length() >> 3
     values = raw & (lowest - _ONE) & _SEVEN_BITS
-    for lower, upper, shift in _JOINS:
+    for lower, upper, shift in _JOINS[: (largest - 1).bit_length()]:
         values = values & lower | (values & upper) >> shift
     after = at + (np.frexp(lowest.astype(np.float64))[1] >> 3)
-    if not lowest.all():
+    if np.count_nonzero(lowest) < len(at):
         after[lowest == 0] = FAR
     return values, after
