@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.names import DEDUPLICATION_CURSOR
 from broker_core.publishing.open_chunks import OpenChunks
-from broker_core.publishing.replication import MARKER_MESSAGES, origin_by_name, origin_by_position
+from broker_core.publishing.replication import MARKER_MESSAGES, is_replicator, origin_by_name, origin_by_position
 from broker_core.publishing.sequence_ids import NO_PRODUCER, SequenceIds
 from broker_core.storage.position import Position
 from broker_core.wire.errors import MalformedEntry
@@ -89,9 +89,16 @@ class Snapshot:
         """Stores the IDs on disk; on the loop they are always exactly those of the last confirmed entry."""
         on_disk = self._ledger.on_disk
         if self._cursor is not None and on_disk is not None:
-            kept = islice(ids.persisted.items(), self._max_producers)
-            properties = {name: str(last) for name, last in kept}
+            properties = {name: str(last) for name, last in self._kept(ids.persisted).items()}
             await on_disk.move_cursor(self._cursor, self._ledger.last_confirmed, properties, _nothing)
+
+    def _kept(self, ids: dict[str, int]) -> dict[str, int]:
+        """Those that were used last, and every replicator: it may send again what it sent long ago."""
+        surplus = len(ids) - self._max_producers
+        if surplus <= 0:
+            return ids
+        dropped = set(islice((name for name in ids if not is_replicator(name)), surplus))
+        return {name: last for name, last in ids.items() if name not in dropped}
 
     async def remove(self) -> None:
         self._cursor = None

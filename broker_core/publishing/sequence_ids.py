@@ -24,11 +24,12 @@ class Part(NamedTuple):
 
 
 class SequenceIds:
-    __slots__ = ("_persisted", "_pushed")
+    __slots__ = ("_latest", "_persisted", "_pushed")
 
     def __init__(self, persisted: Mapping[str, int] | None = None) -> None:
         self._persisted: dict[str, int] = dict(persisted or {})
         self._pushed = dict(self._persisted)
+        self._latest = ""  # the name at the end of `_persisted`
 
     def __contains__(self, name: str) -> bool:
         return name in self._pushed
@@ -38,7 +39,7 @@ class SequenceIds:
 
     @property
     def persisted(self) -> dict[str, int]:
-        """Name -> highest sequence ID on disk."""
+        """Name -> highest sequence ID on disk, the name that was used last at the end."""
         return dict(self._persisted)
 
     def last(self, name: str) -> int:
@@ -65,7 +66,9 @@ class SequenceIds:
         The highest counts: the messages before it were compared, even if a version before this one did not mark all
         of those that were not.
         """
-        self._persisted[name] = self._pushed[name] = max(highest, self._persisted.get(name, NONE))
+        highest = max(highest, self._persisted.get(name, NONE))
+        self._note(name, highest)
+        self._pushed[name] = highest
 
     def push(self, name: str, highest: int) -> None:
         """Messages up to that sequence ID are being written."""
@@ -73,8 +76,15 @@ class SequenceIds:
 
     def persist(self, name: str, highest: int) -> None:
         """The pushed messages are on disk."""
-        self._persisted[name] = highest
+        self._note(name, highest)
         self._pushed.setdefault(name, highest)
+
+    def _note(self, name: str, highest: int) -> None:
+        """Hot path: called once per run of confirmed entries."""
+        if name != self._latest:
+            self._persisted.pop(name, None)  # it moves to the end
+            self._latest = name
+        self._persisted[name] = highest
 
     def fail(self, name: str) -> None:
         """The pushed messages are not on disk; all other pending ones of that producer fail with them."""

@@ -241,6 +241,18 @@ def test_above_the_limit_the_producers_that_left_first_are_forgotten() -> None:
         assert [create(client, name, producer_id=index) for index, name in enumerate("abc", 2)] == [-1, 5, 5]
 
 
+def test_a_snapshot_above_the_limit_has_the_producers_that_published_last_and_all_replicators() -> None:
+    names = ("pulsar.repl.west", "a", "b", "c")
+    with EmbeddedBroker(config=config(max_producers=3)) as broker, RawClient(broker.service_url) as client:
+        for number, name in enumerate(names, 1):
+            create(client, name, producer_id=number)
+        for number in (1, 2, 3, 4, 2):
+            client.send(send(5 + len(stored(broker)), name=names[number - 1], producer_id=number))
+            receipts(client, 1)
+        broker.call(loaded(broker, NAME).deduplication.take_snapshot())
+        assert list(snapshot_of(broker)) == ["pulsar.repl.west", "c", "a"]
+
+
 def test_an_inactive_producer_is_forgotten() -> None:
     clock = ShiftedClock()
     with (
