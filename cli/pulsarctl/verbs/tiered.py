@@ -4,14 +4,15 @@ from typing import Annotated, Any
 
 import typer
 
+from pulsarctl.errors import CliError
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.clock import monotonic
+from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.message_ids import LATEST
 from pulsarctl.values.names import full_topic, namespace_path
 from pulsarctl.values.quantities import human_size, parse_duration
 from pulsarctl.values.stores import offload_settings
-from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
+from pulsarctl.verbs.broker_tasks import POLL_FIRST_SECONDS, POLL_MAX_SECONDS, raise_if_failed, wait_for
 
 Target = Annotated[
     str,
@@ -21,6 +22,8 @@ To = Annotated[
     str | None,
     typer.Option("--to", metavar="URI", help="Store: file:///DIRECTORY, s3://BUCKET/PREFIX, gs://..., or az://..."),
 ]
+UNAVAILABLE = 503  # the topic was unloaded, or is being unloaded
+INTERRUPTIONS_MAX = 10  # in a row, about 6 seconds
 Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait.")]
 
 
@@ -67,7 +70,8 @@ def _offloaded(call: Call, topic: str) -> dict[str, Any]:
 def restore(call: Call, target: Target) -> None:
     """Write the local files of offloaded ledgers again, and remove the copies.
 
-    A threshold that is still set offloads them again; remove the offload policy first.
+    A threshold that is still set offloads them again; remove the offload policy first. The command continues after an
+    unload of the topic.
 
     Example: pulsarctl ops restore shop/orders
     """
@@ -75,11 +79,28 @@ def restore(call: Call, target: Target) -> None:
 
 
 def _restored(call: Call, topic: str) -> int:
-    """One request restores some ledgers: with all of them, it could take longer than the broker lets requests take."""
-    total = 0
-    while found := call.admin.topics.restore(topic)[topic]:
-        total += found
-    return total
+    """One request restores some ledgers: with all of them, it could take longer than the broker lets requests take.
+
+    An unload ends a request, which does not say how many ledgers it restored.
+    """
+    before = _offloaded_ledgers(call, topic)
+    interruptions = 0
+    while True:
+        try:
+            if not call.admin.topics.restore(topic)[topic]:
+                break
+            interruptions = 0
+        except CliError as error:
+            interruptions += 1
+            if error.status != UNAVAILABLE or interruptions > INTERRUPTIONS_MAX:
+                raise
+            pause(min(POLL_FIRST_SECONDS * 2**interruptions, POLL_MAX_SECONDS))
+    return len(before - _offloaded_ledgers(call, topic))
+
+
+def _offloaded_ledgers(call: Call, topic: str) -> set[int]:
+    ledgers = call.admin.topics.internal_stats(topic).get("ledgers") or []
+    return {int(ledger["ledgerId"]) for ledger in ledgers if ledger.get("offloaded")}
 
 
 def _is_namespace(target: str) -> bool:

@@ -7,6 +7,7 @@ import pulsar
 import pytest
 
 from pulsarctl.verbs.offload_start import first_within
+from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.runner import Cli
 
 
@@ -45,6 +46,26 @@ def test_a_topic_is_offloaded_verified_and_restored(
     assert read(client, topic) == [f"{number}".encode() for number in [*range(5), *range(5)]]
     assert json.loads(cli("ops", "restore", topic, "-o", "json").stdout)[0]["ledgers"] == 2
     assert read(client, topic) == [f"{number}".encode() for number in [*range(5), *range(5)]]
+
+
+def test_a_restore_continues_after_an_unload_of_the_topic(cli_alone: Cli) -> None:
+    name = "persistent://public/default/t"
+    answers = iter([Reply(503, {"reason": f"Topic {name} was unloaded: try again"}), Reply(body={name: 1})])
+    offloaded = {7, 8, 9}
+
+    def answer(request: Request) -> Reply:
+        if "/partitions" in request.path:
+            return Reply(body={"partitions": 0})
+        if "/internalStats" in request.path:
+            return Reply(body={"ledgers": [{"ledgerId": each, "offloaded": each in offloaded} for each in (7, 8, 9)]})
+        assert "/offload/restore" in request.path, request.path
+        offloaded.discard(min(offloaded, default=0))
+        return next(answers) if offloaded else Reply(body={name: 0})
+
+    with HttpStub(answer) as broker:
+        done = cli_alone("--admin-url", broker.url, "ops", "restore", "t", "-o", "json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout) == [{"topic": name, "ledgers": 3}]
 
 
 def test_topics_offload_speaks_as_pulsar_admin(cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path) -> None:
