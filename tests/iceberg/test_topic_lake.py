@@ -15,7 +15,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.errors import UsageProblem
+from pulsarctl.errors import Conflict, UsageProblem
 from pulsarctl.iceberg import topic_lake
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.maintenance import maintain
@@ -125,6 +125,21 @@ def rows_of(directory: Path, kept: Kept) -> list[str]:
     """The message IDs, each as often as it is in the table."""
     found: list[str] = table_of(directory, kept.table).scan().to_arrow().column("message_id").to_pylist()
     return sorted(found)
+
+
+def test_a_folder_with_the_table_of_another_catalog_is_refused_and_kept(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path: Path
+) -> None:
+    topic = "persistent://public/default/shared_folder"
+    client.subscribe(topic, "keeps").close()
+    publish(client, topic, [Sale(number=1, amount=1.0)])
+    lake_in(tmp_path).keep(topic, source(pulsar_broker))
+    before = sorted(tmp_path.rglob("*"))
+    other = f"sqlite:///{tmp_path / 'other.sqlite'}"
+    with pytest.raises(Conflict, match=rf"has a table that is not in the catalog {other}"):
+        TopicLake(LakePlace.of(str(tmp_path), other)).keep(topic, source(pulsar_broker))
+    assert sorted(set(tmp_path.rglob("*")) - set(before)) == [tmp_path / "other.sqlite"]
+    assert lake_in(tmp_path).keep(topic, source(pulsar_broker)).rows == 0
 
 
 def test_a_run_that_is_overtaken_adds_what_is_left(

@@ -58,6 +58,17 @@ def file_properties(settings: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in found.items() if value}
 
 
+def has_table(location: str, properties: Mapping[str, str]) -> bool:
+    """Whether a table of any catalog was written to that folder."""
+    from pyiceberg.io import load_file_io
+
+    return load_file_io(dict(properties), location).new_input(_hint_of(location)).exists()
+
+
+def _hint_of(location: str) -> str:
+    return f"{location}/metadata/version-hint.text"
+
+
 def write_hint(table: "Table") -> None:
     """Names the newest metadata for those who open the folder of a table without its catalog (DuckDB, pyiceberg).
 
@@ -72,7 +83,7 @@ def write_hint(table: "Table") -> None:
 
 def _write(table: "Table", hint: bytes) -> None:
     """In one step: object stores publish whole objects, and a local file is renamed."""
-    path = f"{table.location()}/metadata/version-hint.text"
+    path = _hint_of(table.location())
     if not path.startswith("file://"):
         with table.io.new_output(path).create(overwrite=True) as file:
             file.write(hint)

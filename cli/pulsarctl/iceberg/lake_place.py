@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from pulsarctl.errors import UsageProblem
-from pulsarctl.iceberg.catalogs import HINT, file_properties, open_catalog
+from pulsarctl.errors import Conflict, UsageProblem
+from pulsarctl.iceberg.catalogs import HINT, file_properties, has_table, open_catalog
 from pulsarctl.values.stores import offload_settings
 
 if TYPE_CHECKING:
@@ -41,6 +41,19 @@ class LakePlace:
     def open(self) -> "Catalog":
         """Raises `CliError`, and what pyiceberg raises."""
         return open_catalog(self.catalog, self.properties)
+
+    def check_free(self, name: str, catalog: "Catalog") -> None:
+        """Before a table is created. Raises `Conflict` if its folder has the table of another catalog.
+
+        Each catalog would know only its own files of that folder, and maintenance deletes what a catalog does not know.
+        """
+        location = self.of_table(name)
+        # The folder first: another run with this catalog creates the table before it writes there.
+        if location is not None and has_table(location, self.properties) and not catalog.table_exists(name):
+            raise Conflict(
+                f"cannot create the table {name}: {location} has a table that is not in the catalog {self.catalog}",
+                hint="use --catalog with the catalog of that table, or another --to",
+            )
 
     def of_table(self, name: str) -> str | None:
         return f"{self.location}/{name.replace('.', '/')}" if self.location else None

@@ -96,6 +96,7 @@ class TopicLake:
             widen(table, schema)
             return table
         name = table_name(topic)
+        self._place.check_free(name, self._catalog)
         properties = {**OWN_PROPERTIES, TOPIC: topic}
         table = create_table(self._catalog, name, schema, properties, self._place.of_table(name))
         check_lake(table, topic)  # another program may have created it meanwhile
