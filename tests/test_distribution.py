@@ -1,5 +1,6 @@
 """What tests share starts once, although several processes run them."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -43,6 +44,23 @@ def test_a_shared_fixture_starts_once(tmp_path: Path, scope: str, processes: int
     assert "8 passed" in done.stdout, done.stdout + done.stderr
     starts = (tmp_path / "starts").read_text().split()
     assert (len(starts), len(set(starts))) == (processes, processes)
+
+
+def test_the_collector_leaves_alone_what_lives_until_the_end() -> None:
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 100_000
+
+
+def test_make_lets_processes_keep_compiled_modules() -> None:
+    shown = 'echo "value: <$$PYTHONDONTWRITEBYTECODE>"; true'
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", str(ROOT), "-o", ".venv/.installed", "test", f"PY={shown}"],
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.stdout == "value: <>\n", done.stdout + done.stderr
 
 
 def test_make_uses_this_distribution() -> None:

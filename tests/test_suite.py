@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,12 @@ SLEEPS = {
     "tests/soak_messaging/rebalance.py": "paces the load",
     "tests/spark/test_stream_kills.py": "kills at random moments",
 }
-TREES = {path.relative_to(TESTS.parent).as_posix(): ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
+
+
+@cache  # not a constant: every process of a run imports this module, and one of them needs the trees
+def trees() -> dict[str, ast.Module]:
+    paths = sorted(TESTS.rglob("*.py"))
+    return {path.relative_to(TESTS.parent).as_posix(): ast.parse(path.read_text()) for path in paths}
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -56,12 +62,14 @@ def is_in_a_test_module(name: str) -> bool:
 
 
 def test_no_module_imports_from_a_test_module() -> None:
-    found = [f"{path}: {name}" for path, tree in TREES.items() for name in imported(tree) if is_in_a_test_module(name)]
+    found = [
+        f"{path}: {name}" for path, tree in trees().items() for name in imported(tree) if is_in_a_test_module(name)
+    ]
     assert not found, "move what tests share to a module that is named after its concept"
 
 
 def test_an_import_from_a_test_module_is_recognized() -> None:
-    assert is_in_a_test_module("tests.test_suite.TREES")
+    assert is_in_a_test_module("tests.test_suite.SLEEPS")
     assert is_in_a_test_module("tests.broker_core.test_names")
     assert not is_in_a_test_module("tests.condition.wait_until")
 
@@ -77,7 +85,7 @@ def sleeps(tree: ast.Module) -> bool:
 
 
 def test_no_module_sleeps_unless_time_is_its_subject() -> None:
-    found = {path for path, tree in TREES.items() if sleeps(tree)}
+    found = {path for path, tree in trees().items() if sleeps(tree)}
     assert found - set(SLEEPS) == set(), "use tests/condition.py, or move the clock (tests/clocks.py)"
     assert set(SLEEPS) - found == set(), "these no longer sleep: delete them here"
 
