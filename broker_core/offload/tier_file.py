@@ -253,8 +253,11 @@ class TierFooter:
         ends = [chunk.data_page_offset + chunk.total_compressed_size for chunk in chunks]
         return min(starts), max(ends) - min(starts)
 
-    def block(self, group: int, offset: int, data: bytes) -> Block:
-        """The entries of a row group, of which `data` was read at `offset`. Raises ValueError if it was altered."""
+    def block(self, group: int, offset: int, data: bytes | memoryview) -> Block:
+        """The entries of a row group, of which `data` was read at `offset`. Raises ValueError if it was altered.
+
+        The checksum of the row group covers all that is read here, so those of the pages are left to other readers.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -262,10 +265,10 @@ class TierFooter:
             file = pq.ParquetFile(
                 pa.PythonFile(_Window(offset, data), mode="r"),
                 metadata=self.metadata,
-                page_checksum_verification=True,
                 pre_buffer=False,
             )
-            table = file.read_row_group(group, columns=["messages", "publish_time", "deliver_at", "entry"])
+            columns = ["messages", "publish_time", "deliver_at", "entry"]
+            table = file.read_row_group(group, columns=columns, use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise ValueError(str(error)) from error
         return self._checked(self.index.groups[group], table)
@@ -283,11 +286,11 @@ class TierFooter:
             self.index.ledger_id,
             expected.first,
             data,
-            array("I", starts),
-            array("I", ends),
+            _unsigned(starts),
+            _unsigned(ends),
             counts,
             times,
-            delivery if any(delivery) else (),
+            () if delivery.tobytes() == bytes(len(delivery) * delivery.itemsize) else delivery,
         )
 
 
@@ -309,12 +312,17 @@ def _shifted(offsets: array[int]) -> tuple[array[int], array[int]]:
     return offsets[:-1], offsets[1:]
 
 
+def _unsigned(values: array[int]) -> array[int]:
+    """Offsets are not negative, so their bytes stay the same."""
+    return array("I", values.tobytes())
+
+
 class _Window:
     """A part of a file as Parquet's reader wants it: offsets of the whole file, bytes of the part."""
 
     closed = False
 
-    def __init__(self, offset: int, data: bytes) -> None:
+    def __init__(self, offset: int, data: bytes | memoryview) -> None:
         self._offset = offset
         self._data = data
         self._at = 0
@@ -330,7 +338,7 @@ class _Window:
     def tell(self) -> int:
         return self._at
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1) -> bytes | memoryview:
         start = self._at - self._offset
         if start < 0:
             raise OSError("read outside the row group")

@@ -69,14 +69,17 @@ class TierFile:
         if stretch:
             yield stretch
 
-    def blocks(self, stretch: Sequence[Extent]) -> list[Block]:
-        """Raises OSError, and ValueError for bytes that were altered."""
+    def fetch(self, stretch: Sequence[Extent]) -> bytes:
+        """Raises OSError."""
         start = stretch[0].offset
-        data = self.file.read_at(stretch[-1].offset + stretch[-1].length - start, start)
-        return [
-            self.footer.block(group, offset, data[offset - start : offset - start + length])
-            for group, offset, length in stretch
-        ]
+        data: bytes = self.file.read_at(stretch[-1].offset + stretch[-1].length - start, start)
+        return data
+
+    def blocks(self, stretch: Sequence[Extent], data: bytes) -> Iterator[Block]:
+        """Decoded one by one, since they may be many times as large. Raises ValueError for bytes that were altered."""
+        start, view = stretch[0].offset, memoryview(data)
+        for group, offset, length in stretch:
+            yield self.footer.block(group, offset, view[offset - start : offset - start + length])
 
 
 def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter]:
@@ -94,6 +97,13 @@ def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter]:
     if footer.index.ledger_id != ledger_id:
         raise ValueError(f"it has ledger {footer.index.ledger_id}")
     return file, footer
+
+
+class Coming(NamedTuple):
+    """A stretch that is on its way."""
+
+    stretch: Sequence[Extent]
+    data: Future[bytes]
 
 
 class TierFileReader:
@@ -118,19 +128,20 @@ class TierFileReader:
 
     def _blocks(self) -> Iterator[Block]:
         """Reads one stretch ahead."""
-        coming: Future[list[Block]] | None = None
+        coming: Coming | None = None
         with ThreadPoolExecutor(1, "tier-file") as ahead:
             for stretch in self._tier.stretches(self._first, self._last):
-                following = ahead.submit(self._tier.blocks, stretch)
+                following = Coming(stretch, ahead.submit(self._tier.fetch, stretch))
                 if coming is not None:
                     yield from self._arrived(coming)
                 coming = following
             if coming is not None:
                 yield from self._arrived(coming)
 
-    def _arrived(self, coming: Future[list[Block]]) -> list[Block]:
+    def _arrived(self, coming: Coming) -> Iterator[Block]:
         try:
-            return coming.result()  # the store has a deadline for each request
+            data = coming.data.result()  # the store has a deadline for each request
+            yield from self._tier.blocks(coming.stretch, data)
         except OSError as error:
             raise CliError(f"cannot read {self._tier.where}: {error}", hint=HINT) from error
         except ValueError as error:
