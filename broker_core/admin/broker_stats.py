@@ -13,7 +13,7 @@ from broker_core.admin.stats_body import subscription_body, topic_body
 from broker_core.errors import MissingAllocator, NotBalanced
 from broker_core.names import NON_PERSISTENT, PERSISTENT
 from broker_core.rates.long_text import Json
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import Turns, in_turns
 from broker_core.security.operations import SUPER_USER
 from broker_core.stats.broker_load import BrokerLoad, measured
 from broker_core.stats.metrics import blocks_of
@@ -49,11 +49,13 @@ async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
     found: dict[str, dict[str, float]] = {}
-    async for blocks in blocks_of(call.broker):
+    turns = Turns()
+    async for blocks in blocks_of(call.broker, turns):
         for labels, names, values in blocks:
             found.setdefault(labels, {}).update(zip(names, values, strict=True))
     return [
-        {"metrics": values, "dimensions": dict(labels_in(labels))} async for labels, values in in_turns(found.items())
+        {"metrics": values, "dimensions": dict(labels_in(labels))}
+        async for labels, values in in_turns(found.items(), turns)
     ]
 
 

@@ -70,6 +70,11 @@ class Histogram:
     def sample(self) -> None:
         self._before, self._now = self._now, None
 
+    @property
+    def any_recent(self) -> bool:
+        """Whether something was added in the last 30 to 60 seconds."""
+        return self._now is not None or self._before is not None
+
     def recent(self) -> tuple[list[int], float] | None:
         """The counts and the sum over the last 30 to 60 seconds; None if nothing was added."""
         before, now = self._before, self._now

@@ -110,9 +110,12 @@ async def entered() -> Turns:
     return Turns()
 
 
-async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """For reports. Yields the items one by one, and yields to the event loop after every turn of work on them."""
-    turns = Turns()
+async def in_turns(items: Iterable[Item], turns: Turns | None = None) -> AsyncIterator[Item]:
+    """For reports. Yields the items one by one, and yields to the event loop after every turn of work on them.
+
+    `turns`: those of the work that this is a part of, whose turn it shares.
+    """
+    turns = turns or Turns()
     for item in items:
         await turns.pause()
         yield item

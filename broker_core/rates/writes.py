@@ -53,6 +53,11 @@ class Writes:
         if self._room <= 0:
             self.count_noted()
 
+    @property
+    def any_recent(self) -> bool:
+        """Whether something was written in the last 30 to 60 seconds."""
+        return self._room != NOTED or self.latency_ms.any_recent
+
     def count_noted(self) -> None:
         if self._room == NOTED:
             return

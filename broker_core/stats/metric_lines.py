@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from broker_core.rates.long_text import LongText
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import Turns, in_turns
 from broker_core.stats.topic_metrics import Block, Metrics, Values
 
 BLOCKS_TOGETHER = 200
 
 
 class MetricLines:
-    """`head` returns what precedes the first line of a metric."""
+    """`head` returns what precedes the first line of a metric. `turns`: those of the report."""
 
-    def __init__(self, head: Callable[[str], str]) -> None:
+    def __init__(self, head: Callable[[str], str], turns: Turns) -> None:
         self._head = head
+        self._turns = turns
         self._tables: dict[Metrics, _Table] = {}
         self._written: dict[str, list[bytes]] = {}
 
@@ -35,7 +36,8 @@ class MetricLines:
 
     async def write(self, metrics: Metrics) -> None:
         table = self._tables.pop(metrics)
-        async for metric, values in in_turns(zip(metrics, zip(*table.rows, strict=True), strict=True)):
+        columns = zip(metrics, zip(*table.rows, strict=True), strict=True)
+        async for metric, values in in_turns(columns, self._turns):
             self._written.setdefault(metric, []).append(_lines(metric, table.tails, values).encode())
 
     async def text(self) -> LongText:
@@ -43,9 +45,9 @@ class MetricLines:
         for metrics in list(self._tables):
             await self.write(metrics)
         text = LongText()
-        async for metric in in_turns(sorted(self._written)):
+        async for metric in in_turns(sorted(self._written), self._turns):
             text.add(self._head(metric).encode())
-            async for piece in in_turns(self._written.pop(metric)):
+            async for piece in in_turns(self._written.pop(metric), self._turns):
                 text.add(piece)
         return text
 

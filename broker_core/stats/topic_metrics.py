@@ -102,7 +102,9 @@ class TopicReading:
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
         self._subscriptions = self._consumers = self._entries = self._backlog_bytes = self._delayed_index_bytes = 0
-        _, self.bytes_sent, self._message_rate, self._byte_rate = summed([topic.subscriptions.delivered])
+        former = topic.subscriptions.delivered
+        self.bytes_sent = former.bytes
+        self._message_rate, self._byte_rate = former.per_second()
         for replicator in topic.replicators.by_cursor.values():
             self._backlog_bytes = max(self._backlog_bytes, replicator.cursor.backlog_bytes)
 
@@ -216,8 +218,8 @@ def of_writes(topic: Topic) -> Values | None:
     """None for a topic to which nothing was written lately. As in Pulsar, a bucket does not contain the lower ones,
     and the sum of the latency is in microseconds.
     """
-    stats = WriteStats.of(topic.writes) if topic.name.is_persistent else None
-    if stats is None:
+    stats = WriteStats.of(topic.writes)
+    if stats is None or not topic.name.is_persistent:
         return None
     latency = (*stats.latency_counts, sum(stats.latency_counts), stats.latency_ms * 1000)
     sizes = (*stats.size_counts, sum(stats.size_counts), stats.entry_bytes)

@@ -23,6 +23,8 @@ class WriteStats:
     @classmethod
     def of(cls, writes: Writes) -> WriteStats | None:
         """None if nothing was written lately."""
+        if not writes.any_recent:  # as of most of 10,000 topics
+            return None
         writes.count_noted()
         if (latency := writes.latency_ms.recent()) is None or (sizes := writes.entry_bytes.recent()) is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ class LoadedTopics(Mapping[str, "Topic"]):
 
     def values(self) -> ValuesView[Topic]:
         return self._topics.values()
+
+    def items(self) -> ItemsView[str, Topic]:
+        return self._topics.items()
 
     def add(self, topic: Topic) -> None:
         key = str(topic.name)

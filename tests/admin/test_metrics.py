@@ -11,6 +11,8 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.metrics import MetricsConfig
+from broker_core.stats.broker_metrics import ROWS_TOGETHER, Totals
+from broker_core.stats.topic_metrics import TOPIC as TOPIC_METRICS
 from broker_core.stats.topic_metrics import of_throttled
 from broker_core.testing import EmbeddedBroker
 from tests.admin.conftest import PORT_ZERO, Admin, start
@@ -120,6 +122,17 @@ async def test_without_topics_the_sums_of_each_namespace_are_shown(shop_with: Ad
     assert found["pulsar_msg_backlog", NAMESPACE] == 2
     assert found["pulsar_storage_size", NAMESPACE] > 0
     assert not any("topic=" in labels for metric, labels in found if metric.startswith("pulsar_storage"))
+
+
+def test_the_sums_of_the_broker_are_those_of_all_topics() -> None:
+    totals, topics = Totals(), 2 * ROWS_TOGETHER + 3
+    for number in range(topics):
+        totals.add(range(number, number + len(TOPIC_METRICS)), number, is_system=number == 7)
+    assert totals.topics == topics
+    assert [totals.of(metric) for metric in TOPIC_METRICS] == [
+        sum(range(first, first + topics)) for first in range(len(TOPIC_METRICS))
+    ]
+    assert totals.sent == sum(range(topics))
 
 
 def test_what_a_rate_held_back_is_shown_with_the_level_of_the_rate() -> None:

@@ -5,8 +5,10 @@ topics it handled between two looks at the clock, on any machine.
 """
 
 import asyncio
+import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,10 @@ from broker_core.names import parse_topic
 from broker_core.rates.long_text import PIECE_BYTES
 from broker_core.rates.turns import TURN_SECONDS, side_by_side
 from broker_core.server.server import Server
+from broker_core.stats.metrics import prometheus_text
 from broker_core.testing import FREE_PORTS
 from broker_core.topic.topic import Topic
+from broker_core.topics.registry import TopicRegistry
 from tests.loop_turns import MeasuredLoop, turns
 
 TOPICS = 400
@@ -66,6 +70,13 @@ class TurnedBroker:
         writer.close()
         return answer, turns().turns - before
 
+    @property
+    def topics(self) -> TopicRegistry:
+        return self._server.broker.topics
+
+    def scrape(self) -> None:
+        self._runner.run(prometheus_text(self._server.broker))
+
     def stop(self) -> None:
         self._runner.run(self._server.stop())
         self._runner.close()
@@ -87,11 +98,44 @@ def slow_clock(broker: TurnedBroker) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def collections_after(objects: int) -> Iterator[list[int]]:
+    """The generations of garbage that are collected, which is when there are more objects by that number."""
+    found: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(info["generation"])
+
+    thresholds = gc.get_threshold()
+    gc.collect(0)  # a full one would also empty the lists of free objects, whose refill counts as growth
+    gc.set_threshold(objects, 100, 100)
+    gc.callbacks.append(note)
+    yield found
+    gc.callbacks.remove(note)
+    gc.set_threshold(*thresholds)
+
+
 @pytest.mark.parametrize("path", REPORTS.values(), ids=REPORTS)
 def test_a_report_lets_messages_pass_after_every_few_topics(path: str, broker: TurnedBroker, slow_clock: None) -> None:
     answer, taken = broker.ask(path)
     assert answer.startswith(b"HTTP/1.1 200")
     assert taken >= TOPICS / 2
+
+
+def test_a_scrape_does_not_keep_an_object_for_each_topic(broker: TurnedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many objects at a time make a collection of all garbage due, which holds up messages for tens of ms."""
+    topics = 10 * TOPICS  # more than the 2,000 tuples that CPython keeps for their next use
+    monkeypatch.setattr(broker.topics, "loaded", repeated(broker.topics.loaded, 10))
+    broker.scrape()
+    with collections_after(topics // 3) as generations:
+        broker.scrape()
+    assert generations == []
+
+
+def repeated(loaded: Mapping[str, Topic], times: int) -> dict[str, Topic]:
+    """Each topic under several keys, because opening thousands of them takes seconds."""
+    return {f"{key}/{number}": topic for key, topic in loaded.items() for number in range(times)}
 
 
 def test_a_long_answer_lets_messages_pass_after_every_few_pieces(broker: TurnedBroker, slow_clock: None) -> None:
