@@ -15,7 +15,7 @@ from broker_core.console.admin_api import Refused
 from broker_core.console.page import Frame, Page, Request, problem, see_other
 from broker_core.console.sign_in import authorization, sign_in
 from broker_core.errors import AuthenticationFailed, RecordNotFound
-from broker_core.security.authentication import METHOD_HEADER
+from broker_core.security.http_credentials import METHOD_HEADER
 from broker_core.security.sessions import COOKIE, Sessions
 
 _NOT_PRIVATE = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AuthenticationFailed, Forbidden, TenantNotFound, Unauthorized
-from broker_core.security.authentication import METHOD_HEADER
 from broker_core.security.authorization import Target, check_has_rule
+from broker_core.security.http_credentials import METHOD_HEADER
 from broker_core.security.operations import Kind, Operation
 from broker_core.security.principal import Principal
 

@@ -7,7 +7,7 @@ with `brokerClientTlsEnabled` is reached at its TLS URL. Key stores in Java's fo
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PLAIN, TLS = "pulsar://", "pulsar+ssl://"
 DEFAULT_PORTS = {PLAIN: 6650, TLS: 6651}
+FindRecord = Callable[[str], Mapping[str, Any] | None]  # by the name of a cluster
 
 
 class Address(NamedTuple):

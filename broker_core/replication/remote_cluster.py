@@ -7,8 +7,8 @@ replicators that wait to try again, so a new URL takes effect without a restart.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from broker_core.replication.cluster_settings import PLAIN, TLS, Address, ClusterSettings, addresses_of
 from broker_core.replication.connection import RemoteConnection, refusal
@@ -18,11 +18,11 @@ from broker_core.wire.pulsar_api_pb2 import CommandLookupTopicResponse
 
 if TYPE_CHECKING:
     from broker_core.config.security import SecurityConfig
+    from broker_core.replication.cluster_settings import FindRecord
     from broker_core.tasks import Spawn
 
 REDIRECTS_MAX = 20
 Attempt = asyncio.Task["RemoteConnection | CannotReplicate"]
-FindRecord = Callable[[str], Mapping[str, Any] | None]
 
 
 class RemoteCluster:
@@ -149,28 +149,3 @@ def _owner(answer: CommandLookupTopicResponse, settings: ClusterSettings) -> Add
         scheme = TLS if settings.is_tls else PLAIN
         raise CannotReplicate(f"cluster {settings.cluster} serves the topic at no {scheme} address")
     return addresses_of(url)[0]
-
-
-class RemoteClusters:
-    """The other clusters by name, made when they are first needed."""
-
-    def __init__(self, record_of: FindRecord, config: SecurityConfig, spawn: Spawn) -> None:
-        self._record_of = record_of
-        self._config = config
-        self._spawn = spawn
-        self._known: dict[str, RemoteCluster] = {}
-
-    def get(self, name: str) -> RemoteCluster:
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = RemoteCluster(name, self._record_of, self._config, self._spawn)
-        return found
-
-    def changed(self, name: str) -> None:
-        """The record of that cluster was stored or deleted."""
-        if name in self._known:
-            self._known[name].changed()
-
-    def close(self) -> None:
-        for one in self._known.values():
-            one.close()

@@ -103,6 +103,10 @@ class Replicator(Backlogged):
     def topic_name(self) -> str:
         return str(self._context.name)
 
+    @property
+    def is_connected(self) -> bool:
+        return self.state is ReplicatorState.STARTED
+
     def rates(self) -> tuple[Rate, ...]:
         return self.sent, self.expired
 
@@ -115,6 +119,9 @@ class Replicator(Backlogged):
     def wake(self) -> None:
         """There are new entries, receipts, or tokens. Hot path: called once per group of confirmed entries."""
         self._awake.set()
+
+    def offer(self, block: Block) -> None:
+        """A topic without a log has received this; any other topic's entries are read from its log."""
 
     def retry_now(self) -> None:
         """What made it wait may have changed: it does not wait for the end of its pause."""

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.publishing.replication import REPLICATOR_PREFIX
-from broker_core.replication.replicator import Replicator
-from broker_core.replication.volatile_replicator import VolatileReplicator
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import stays_in_its_cluster
 
 if TYPE_CHECKING:
+    from broker_core.replication.replicator import Replicator
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
@@ -31,7 +30,7 @@ def cursor_name(cluster: str) -> str:
     return f"{REPLICATOR_PREFIX}{cluster}"
 
 
-class Replicators(Mapping[str, Replicator]):
+class Replicators(Mapping[str, "Replicator"]):
     """By the names of their cursors. `moved` is called when one of them passed entries."""
 
     def __init__(self, context: TopicContext, services: ReplicationServices, moved: Callable[[], None]) -> None:
@@ -64,8 +63,7 @@ class Replicators(Mapping[str, Replicator]):
     def offer(self, block: Block) -> None:
         """A non-persistent topic has received this."""
         for one in self.by_cursor.values():
-            if isinstance(one, VolatileReplicator):
-                one.offer(block)
+            one.offer(block)
 
     def wanted(self) -> set[str]:
         """The other clusters in the policy; none if the topic is never replicated."""
@@ -93,9 +91,16 @@ class Replicators(Mapping[str, Replicator]):
 
     async def _add(self, name: str, cluster: str) -> None:
         cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=self._services.start, durable=True)
-        kind = VolatileReplicator if self._context.log.on_disk is None else Replicator
-        one = self.by_cursor[name] = kind(self._context, self._services, cluster, cursor, self._moved)
+        one = self.by_cursor[name] = self._replicator(cluster, cursor)
         one.start()
+
+    def _replicator(self, cluster: str, cursor: ManagedCursor) -> Replicator:
+        # Imported here, in a few milliseconds: most brokers have no other cluster.
+        from broker_core.replication.replicator import Replicator
+        from broker_core.replication.volatile_replicator import VolatileReplicator
+
+        kind = VolatileReplicator if self._context.log.on_disk is None else Replicator
+        return kind(self._context, self._services, cluster, cursor, self._moved)
 
     async def _remove(self, name: str) -> None:
         one = self.by_cursor.pop(name, None)

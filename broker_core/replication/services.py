@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from broker_core.config.replication import ReplicationConfig
     from broker_core.names import TopicName
-    from broker_core.replication.remote_cluster import RemoteClusters
+    from broker_core.replication.remote_clusters import RemoteClusters
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.position import Position
 

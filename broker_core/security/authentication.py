@@ -6,8 +6,6 @@ anonymous; a client without a method, or with an unknown one, has the anonymous 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 
 from broker_core.config.security import names
@@ -26,7 +24,6 @@ PROVIDERS: dict[str, Callable[[Setup], Provider]] = {
     "AuthenticationProviderBasic": BasicProvider,
     "AuthenticationProviderOpenID": OpenIdProvider,
 }
-METHOD_HEADER = "X-Pulsar-Auth-Method-Name"
 _LIBRARIES = {"jwt": "PyJWT", "cryptography": "cryptography", "bcrypt": "bcrypt"}
 
 
@@ -96,31 +93,6 @@ async def _first(judges: list[Provider], credentials: Credentials) -> Identity:
         except AuthenticationFailed as error:
             failure = error
     raise failure
-
-
-def http_credentials(
-    headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes = b""
-) -> dict[str, Credentials]:
-    """The credentials in a request, by method. `headers` compares names without case."""
-    found: dict[str, Credentials] = {}
-    sent = headers.get("Authorization")
-    if sent is None and "token" in query:
-        found["token"] = Credentials(query["token"].encode(errors="replace"))
-    elif sent is not None and sent.startswith("Bearer "):
-        found["token"] = Credentials(sent.removeprefix("Bearer ").encode(errors="replace"))
-    elif sent is not None and sent[:6].lower() == "basic ":
-        found["basic"] = Credentials(_decoded(sent[6:].strip()))
-    if certificate:
-        found["tls"] = Credentials(certificate=certificate)
-    return found
-
-
-def _decoded(text: str) -> bytes:
-    """Empty for what is not base64: no user has an empty name."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return b""
 
 
 def _provider(name: str, setup: Setup) -> Provider:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration, Unauthorized
 from broker_core.security.audit import Audit
-from broker_core.security.authentication import METHOD_HEADER, Authentication, http_credentials
 from broker_core.security.authorization import Authorization, Decision, Target
+from broker_core.security.http_credentials import METHOD_HEADER, http_credentials
 from broker_core.security.login_throttle import Attempt, LoginThrottle
 from broker_core.security.operations import Operation
 from broker_core.security.principal import Principal
 from broker_core.security.provider import Credentials, Identity
-from broker_core.security.provider_setup import Setup
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.openid import OpenIdConfig
     from broker_core.config.security import SecurityConfig
+    from broker_core.security.authentication import Authentication
     from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
 
@@ -38,7 +38,7 @@ class Security:
                 "authorizationEnabled needs authenticationEnabled: without it, the broker cannot verify roles"
             )
         self.config = config
-        self.authentication = Authentication.of(Setup(config, openid, clock, spawn)) if config.authentication else None
+        self.authentication = _authentication(config, openid, clock, spawn) if config.authentication else None
         self.authorization: Authorization | None = None
         self.throttle = LoginThrottle(config, clock)
         self.audit = Audit(config.audit_file, clock)
@@ -121,3 +121,11 @@ class Security:
         self._strangers[host] -= 1
         if self._strangers[host] <= 0:
             del self._strangers[host]
+
+
+def _authentication(config: SecurityConfig, openid: OpenIdConfig, clock: Clock, spawn: Spawn) -> Authentication:
+    # Imported here: a broker without authentication needs none of its providers.
+    from broker_core.security.authentication import Authentication
+    from broker_core.security.provider_setup import Setup
+
+    return Authentication.of(Setup(config, openid, clock, spawn))

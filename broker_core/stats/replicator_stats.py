@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from broker_core.publishing.replication import source_cluster
 from broker_core.rates.traffic import NOTHING, Traffic
-from broker_core.replication.replicator import ReplicatorState
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def _stats_of(replicator: Replicator, source: Producer | None, delay_seconds: in
         expired=Traffic.of([replicator.expired]),
         backlog_entries=replicator.cursor.backlog_entries,
         backlog_bytes=replicator.cursor.backlog_bytes,
-        connected=replicator.state is ReplicatorState.STARTED,
+        connected=replicator.is_connected,
         delay_seconds=delay_seconds,
         inbound=source.client.address if source is not None else "",
         inbound_since_ms=source.connected_since_ms if source is not None else 0,

@@ -28,7 +28,7 @@ from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicNa
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import publish_latency
-from broker_core.replication.remote_cluster import RemoteClusters
+from broker_core.replication.remote_clusters import RemoteClusters
 from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError

@@ -20,7 +20,8 @@ from cryptography.hazmat.primitives import serialization
 
 from broker_core.config.openid import OpenIdConfig
 from broker_core.errors import AuthenticationFailed
-from broker_core.security.authentication import Authentication, http_credentials
+from broker_core.security.authentication import Authentication
+from broker_core.security.http_credentials import http_credentials
 from broker_core.security.key_set import KeysUnavailable, parse_key_set
 from broker_core.security.openid import OpenIdProvider
 from broker_core.security.provider import Credentials
