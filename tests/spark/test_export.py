@@ -53,9 +53,11 @@ def test_spark_writes_the_same_objects_as_one_process(
     local = run_local(exports["local"], parts, lambda *_: None)
     found = run_spark(spark.sparkContext, exports["spark"], parts, lambda *_: None)
     if kind is FileFormat.AVRO:  # each file has a random mark between its blocks
-        assert [[(each.path, each.rows) for each in part] for part in found] == [
-            [(each.path, each.rows) for each in part] for part in local
+        assert [[(each.path, each.rows) for each in part.files] for part in found] == [
+            [(each.path, each.rows) for each in part.files] for part in local
         ]
     else:
         assert found == local
-    assert places["spark"].names() == places["local"].names() == sorted(each.path for part in local for each in part)
+    assert (
+        places["spark"].names() == places["local"].names() == sorted(each.path for part in local for each in part.files)
+    )

@@ -1,5 +1,6 @@
 """Chunked messages that begin before one run of an export or a lake, and end before the next."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.tables.access import Access
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer, send_chunk
-from tests.transfer.moved_topics import ops
+from tests.transfer.moved_topics import ops, run
 
 Publish = Callable[..., str]
 
@@ -60,6 +61,21 @@ def test_a_continued_export_has_no_message_that_began_before_the_start_of_the_fi
     assert export(pulsar_broker, topic, tmp_path, "--start", publish(1, 3)) == 0
     publish(2, 3)
     assert export(pulsar_broker, topic, tmp_path) == 0
+
+
+def test_a_message_whose_first_chunk_was_trimmed_is_reported(
+    pulsar_broker: EmbeddedBroker, publish: Publish, topic: str, tmp_path: Path
+) -> None:
+    publish(0, 2)
+    assert export(pulsar_broker, topic, tmp_path) == 0
+    admin = Access(pulsar_broker.service_url, pulsar_broker.http_url).admin()
+    admin.topics.truncate(topic)
+    admin.close()
+    publish(1, 2)
+    done = run(pulsar_broker, "export", topic, tmp_path, "--incremental")
+    assert "warning: 1 chunked message is left out: first chunks are gone" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["messages"], found["incomplete"]) == (0, 1)
 
 
 @pytest.mark.parametrize("reads_files", [False, True])

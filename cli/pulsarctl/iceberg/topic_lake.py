@@ -35,12 +35,16 @@ OWN_PROPERTIES = {**TABLE_PROPERTIES, NO_RETRIES: "0", KIND: LAKE}
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a run did. `rows` of this run; `files` that it added."""
+    """What a run did. `rows` of this run; `files` that it added.
+
+    `incomplete`: chunked messages that are left out, because their first chunks are gone.
+    """
 
     table: str
     rows: int
     files: int
     metadata: str
+    incomplete: int = 0
 
 
 class TopicLake:
@@ -85,10 +89,10 @@ class TopicLake:
         for part in parts:
             through[part.topic] = max(through.get(part.topic, (-1, -1)), (part.ledger_id, part.last))
         with TemporaryDirectory(prefix="pulsarctl-lake-") as scratch:
-            count, files = _write(Path(scratch), rows, parts)
+            count, files, incomplete = _write(Path(scratch), rows, parts)
             table = self._widened(topic, rows.schema, table)
             self._add(table, files, partial(append, topic, planned, through, created))
-        return Kept(table_name(topic), count, len(files), table.metadata_location)
+        return Kept(table_name(topic), count, len(files), table.metadata_location, incomplete)
 
     def _widened(self, topic: str, schema: Any, table: "Table | None") -> "Table":
         """Created with the first rows; columns of later schema versions are added."""
@@ -152,17 +156,18 @@ def _continued(options: Mapping[str, str], planned: Through) -> TableOptions:
     return replace(TableOptions.parse({**options, "start": start}), begin=parsed.start)
 
 
-def _write(folder: Path, rows: Any, parts: list[Any]) -> tuple[int, list[Path]]:
+def _write(folder: Path, rows: Any, parts: list[Any]) -> tuple[int, list[Path], int]:
     from pulsarctl.iceberg.day_files import DayFiles
 
     files = DayFiles(folder, rows.schema)
+    skipped: list[None] = []
     try:
         for part in parts:
-            for batch in rows.read(part):
+            for batch in rows.read(part, lambda: skipped.append(None)):
                 files.write(batch)
     finally:
         complete = files.close()
-    return files.rows, complete
+    return files.rows, complete, len(skipped)
 
 
 def _plain(name: str) -> str:

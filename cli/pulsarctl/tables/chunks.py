@@ -2,7 +2,7 @@
 
 Chunks of several producers may be mixed, and a message may begin in an earlier range or ledger. So when a last chunk
 arrives and earlier ones are not in memory, they are read again from what precedes the range. A message whose first
-chunk is before the start that the user gave, or was trimmed, is skipped, as official clients do.
+chunk is before the start that the user gave, or was trimmed, is skipped, as official clients do; `skip` is told.
 """
 
 from collections import OrderedDict
@@ -19,15 +19,21 @@ PENDING_BYTES_MAX = 256 << 20  # of chunks that wait for their last one; older o
 WINDOW_ENTRIES = 200  # read at once when looking back; then four times as many
 
 ReadSpan = Callable[[EntrySpan], Iterator[EntryRun]]
+Skip = Callable[[], None]
 Name = tuple[str, str]
 
 
-class ChunkJoiner:
-    """`read` reads a span of entries of the range's topic."""
+def unnoticed() -> None:
+    """For readers that report no messages that are not complete."""
 
-    def __init__(self, part: LedgerRange, read: ReadSpan) -> None:
+
+class ChunkJoiner:
+    """`read` reads a span of entries of the range's topic. `skip` is called for each message that is not complete."""
+
+    def __init__(self, part: LedgerRange, read: ReadSpan, skip: Skip = unnoticed) -> None:
         self._spans = (part.span._replace(first=part.floor), *part.earlier)
         self._read = read
+        self._skip = skip
         self._pieces: OrderedDict[Name, dict[int, tuple[bytes, int]]] = OrderedDict()
         self._held = 0
 
@@ -44,6 +50,7 @@ class ChunkJoiner:
             return None
         pieces[metadata.chunk_id] = (entry.payload, size)
         if len(pieces) < metadata.num_chunks_from_msg and not self._look_back(name, pieces, entry_id, metadata):
+            self._skip()
             return None
         return _joined(entry, [pieces[index] for index in range(metadata.num_chunks_from_msg)])
 

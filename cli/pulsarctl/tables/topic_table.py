@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pulsarctl.tables.chunks import ChunkJoiner, ReadSpan
+from pulsarctl.tables.chunks import ChunkJoiner, ReadSpan, Skip, unnoticed
 from pulsarctl.tables.columns import COLUMNS, column_named
 from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.ledger_files import LedgerFileReader
@@ -65,17 +65,19 @@ class TopicTable:
         """What there is to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
         return plan(self.options, snapshot)
 
-    def read(self, part: LedgerRange) -> Iterator[pa.RecordBatch]:
+    def read(self, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
         """The rows of one part, in batches of at most 10,000 rows and about 8 MB.
+
+        Calls `skip` for each chunked message that is left out because its first chunks are gone or before the start.
 
         Raises `DataLoss` if entries of the plan are gone, `DamagedEntry`, `DoesNotFit`, `TimedOut`, and what
         connecting raises.
         """
-        return self.rows_of(part, partial(self._runs, part.topic))
+        return self.rows_of(part, partial(self._runs, part.topic), skip)
 
-    def rows_of(self, part: LedgerRange, read: ReadSpan) -> Iterator[pa.RecordBatch]:
+    def rows_of(self, part: LedgerRange, read: ReadSpan, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
         """The same, of entries that `read` gets. Raises what it raises, `DamagedEntry`, and `DoesNotFit`."""
-        chunks = ChunkJoiner(part, read) if self.options.unit == "message" else None
+        chunks = ChunkJoiner(part, read, skip) if self.options.unit == "message" else None
         typed = None
         if self.value_type is not None and set(self.columns) & set(typed_values.NAMES):
             typed = TypedValues(part.topic, self.value_type, fails=self.options.undecodable == "fail")

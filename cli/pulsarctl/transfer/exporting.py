@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsarctl.errors import CliError
+from pulsarctl.tables.chunks import Skip, unnoticed
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.typed_values import NAMES as TYPED
@@ -20,13 +21,21 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """Of one part. `incomplete`: chunked messages that are left out, because their first chunks are gone."""
+
+    files: list[FileFacts]
+    incomplete: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """Small, and pickled to each task."""
 
     table: TopicTable
     layout: Layout
 
-    def __call__(self, part: Part) -> list[FileFacts]:
+    def __call__(self, part: Part) -> Written:
         """Writes the files of one part. Raises `CliError`, and what reading raises."""
         index, ledger_range = part
         try:
@@ -34,20 +43,21 @@ class Export:
         except OSError as error:
             raise CliError(f"cannot write to {self.layout.place.describe()}: {reason_of(error)}") from error
 
-    def _write(self, index: int, ledger_range: LedgerRange) -> list[FileFacts]:
-        batches = messages(self.table, ledger_range)
+    def _write(self, index: int, ledger_range: LedgerRange) -> Written:
+        skipped: list[None] = []
+        batches = messages(self.table, ledger_range, lambda: skipped.append(None))
         first = next(batches, None)
         if first is None:
-            return []
+            return Written([], len(skipped))
         with PartFiles(self.layout, index, first.schema) as files:
             for rows in chain((first,), batches):
                 files.write(rows)
-        return files.facts
+        return Written(files.facts, len(skipped))
 
 
-def messages(table: TopicTable, part: LedgerRange) -> Iterator[pa.RecordBatch]:
+def messages(table: TopicTable, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
     """The rows of one part, as exported. Raises `CliError` for an encrypted message, and what reading raises."""
-    return map(_checked, table.read(part))
+    return map(_checked, table.read(part, skip))
 
 
 def columns(*, typed: bool) -> tuple[str, ...]:
@@ -55,8 +65,8 @@ def columns(*, typed: bool) -> tuple[str, ...]:
     return (*COLUMNS, *(TYPED if typed else ("value",)))
 
 
-def run_local(export: Export, parts: Sequence[Part], tell: Tell) -> list[list[FileFacts]]:
-    found: list[list[FileFacts]] = []
+def run_local(export: Export, parts: Sequence[Part], tell: Tell) -> list[Written]:
+    found: list[Written] = []
     for part in parts:
         tell(len(found), len(parts))
         found.append(export(part))
@@ -71,9 +81,9 @@ def next_positions(before: dict[str, str], parts: Sequence[LedgerRange]) -> dict
     return found
 
 
-def in_order(found: Sequence[Sequence[FileFacts]]) -> list[FileFacts]:
+def in_order(found: Sequence[Written]) -> list[FileFacts]:
     """By part, and in a part by the order of the names."""
-    return [facts for part in found for facts in sorted(part, key=lambda each: each.path.rpartition("/")[2])]
+    return [facts for part in found for facts in sorted(part.files, key=lambda each: each.path.rpartition("/")[2])]
 
 
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:

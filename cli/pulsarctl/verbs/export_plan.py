@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.plan import Snapshot
     from pulsarctl.tables.topic_table import TopicTable
+    from pulsarctl.transfer.exporting import Written
     from pulsarctl.transfer.file_formats import FileFormat
     from pulsarctl.transfer.manifest import Manifest
     from pulsarctl.transfer.part_files import By, FileFacts, Layout
@@ -123,10 +124,10 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
     return ExportPlan(request, table, layout, parts, choice, before, created, notices)
 
 
-def run(call: Call, of: ExportPlan) -> "list[FileFacts]":
+def run(call: Call, of: ExportPlan) -> "Written":
     """Writes the files of this run, and then the state file. Raises `CliError`."""
     from pulsarctl.transfer import manifest
-    from pulsarctl.transfer.exporting import Export, in_order
+    from pulsarctl.transfer.exporting import Export, Written, in_order
     from pulsarctl.transfer.places import reason_of
 
     place = of.request.place
@@ -137,12 +138,13 @@ def run(call: Call, of: ExportPlan) -> "list[FileFacts]":
             manifest.clear(place)
     except OSError as error:
         raise CliError(f"cannot write to {place.describe()}: {reason_of(error)}") from error
-    files = in_order(_write(call, of, Export(of.table, of.layout)))
+    written = _write(call, of, Export(of.table, of.layout))
+    files = in_order(written)
     manifest.save(place, _after(call, of, files))
-    return files
+    return Written(files, sum(part.incomplete for part in written))
 
 
-def _write(call: Call, of: ExportPlan, export: Any) -> "list[list[FileFacts]]":
+def _write(call: Call, of: ExportPlan, export: Any) -> "list[Written]":
     from pulsarctl.transfer.exporting import run_local
 
     request, parts = of.request, list(enumerate(of.parts))

@@ -12,7 +12,7 @@ from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs.range_options import End, FullScan, ShowPlan, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
-from pulsarctl.verbs.transfer_summary import summary
+from pulsarctl.verbs.transfer_summary import summary, tell_incomplete
 
 if TYPE_CHECKING:
     from pulsarctl.verbs.export_plan import ExportPlan, ExportRequest
@@ -106,12 +106,14 @@ def _export(call: Call, request: "ExportRequest", *, dry_run: bool) -> None:
     for text in plan.notices:
         call.notice(text)
     written = export_plan.run(call, plan)
+    tell_incomplete(call, written.incomplete)
     value = {
         "topic": request.topic,
         "directory": request.place.describe(),
-        "messages": sum(each.rows for each in written),
-        "files": len(written),
-        "bytes": sum(each.bytes for each in written),
+        "messages": sum(each.rows for each in written.files),
+        "incomplete": written.incomplete,
+        "files": len(written.files),
+        "bytes": sum(each.bytes for each in written.files),
         "engine": plan.choice.engine,
     }
     call.show(value, summary("EXPORT", value))

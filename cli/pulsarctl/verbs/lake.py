@@ -12,6 +12,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.clock import pause
 from pulsarctl.values.quantities import parse_duration, parse_size
+from pulsarctl.verbs.transfer_summary import tell_incomplete
 
 if TYPE_CHECKING:
     from pulsarctl.iceberg.topic_lake import Kept, TopicLake
@@ -71,7 +72,7 @@ def _follow_once(call: Call, kept: "TopicLake", topic: str) -> None:
     except (CannotConnect, TimedOut) as error:
         call.notice(f"{error}; trying again")
         return
-    if found.rows:
+    if found.rows or found.incomplete:
         _show(call, found)
 
 
@@ -82,7 +83,9 @@ def _run(call: Call, kept: "TopicLake", topic: str) -> "Kept":
 
 
 def _show(call: Call, kept: "Kept") -> None:
-    call.show({"table": kept.table, "rows": kept.rows, "files": kept.files, "metadata": kept.metadata})
+    tell_incomplete(call, kept.incomplete)
+    shown = {"table": kept.table, "rows": kept.rows, "incomplete": kept.incomplete, "files": kept.files}
+    call.show({**shown, "metadata": kept.metadata})
 
 
 def maintain(

@@ -3,9 +3,17 @@
 from typing import Any
 
 from pulsarctl.output.render import Table
+from pulsarctl.shell.call import Call
 from pulsarctl.values.quantities import human_size
 
 
 def summary(heading: str, value: dict[str, Any]) -> Table:
     rows = [(name, human_size(found) if name == "bytes" else found) for name, found in value.items()]
     return Table((heading, "VALUE"), rows)
+
+
+def tell_incomplete(call: Call, messages: int) -> None:
+    """Nothing else says that a message is missing in what was written."""
+    if messages:
+        noun = "chunked message is" if messages == 1 else "chunked messages are"
+        call.notice(f"warning: {messages} {noun} left out: first chunks are gone, or before the start")

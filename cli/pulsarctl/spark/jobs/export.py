@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pyspark import SparkContext
 
 from pulsarctl.spark.jobs.watching import watched
-from pulsarctl.transfer.exporting import Export, Part
-from pulsarctl.transfer.part_files import FileFacts
+from pulsarctl.transfer.exporting import Export, Part, Written
 
 JOB_GROUP = "pulsarctl-export"
 
@@ -17,7 +16,7 @@ JOB_GROUP = "pulsarctl-export"
 class _Task:
     export: Export
 
-    def __call__(self, part: Part) -> list[FileFacts]:
+    def __call__(self, part: Part) -> Written:
         if not gc.get_freeze_count():  # PySpark collects garbage after every task, over all imported modules
             gc.freeze()
         return self.export(part)
@@ -25,7 +24,7 @@ class _Task:
 
 def run_spark(
     context: SparkContext, export: Export, parts: Sequence[Part], tell: Callable[[int, int], None]
-) -> list[list[FileFacts]]:
+) -> list[Written]:
     """The files of each part, in the order of the plan."""
     context.setJobGroup(JOB_GROUP, "export of a topic", interruptOnCancel=True)
     with watched(context, lambda done: tell(done, len(parts))):
