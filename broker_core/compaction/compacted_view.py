@@ -7,6 +7,7 @@ cached until it is used up, so that a sparse compacted ledger costs one read for
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,17 +24,32 @@ if TYPE_CHECKING:
 class CompactedTopic:
     """The result of the last compaction.
 
-    ledger  the last value of each key; None before the first compaction, or if it cannot be read
-    cursor  its mark-delete is the last compacted position; None before the first compaction
+    ledger    the last value of each key; None before the first compaction, and if it is lost or cannot be opened
+    cursor    its mark-delete is the last compacted position; None before the first compaction
+    unopened  opens the ledger that the cursor names, because it could not be opened so far; returns None if it is lost
     """
 
     ledger: CompactedLedger | None = None
     cursor: ManagedCursor | None = None
+    unopened: Callable[[], Awaitable[CompactedLedger | None]] | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a compacted ledger, even one that cannot be opened now."""
+        return self.ledger is not None or self.unopened is not None
 
     @property
     def horizon(self) -> Position:
         """The last entry that the compacted ledger covers; `EARLIEST` before the first compaction."""
-        return EARLIEST if self.cursor is None or self.ledger is None else self.cursor.mark_delete
+        return self.cursor.mark_delete if self.cursor is not None and self.exists else EARLIEST
+
+    async def open(self) -> None:
+        """Opens the ledger if that failed before. Raises Damaged or OSError; then it is tried again the next time."""
+        if self.unopened is None:
+            return
+        ledger = await self.unopened()
+        if self.unopened is not None:  # nothing else has opened it meanwhile
+            self.ledger, self.unopened = ledger, None
 
 
 class CompactedView:
@@ -51,7 +67,7 @@ class CompactedView:
 
     @property
     def has_trimmed(self) -> bool:
-        return self._compacted.ledger is not None
+        return self._compacted.exists
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         if start > self._compacted.horizon:
@@ -59,6 +75,8 @@ class CompactedView:
         return self._take(start, max_entries)
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        if start <= self._compacted.horizon:
+            await self._compacted.open()
         compacted, horizon = self._compacted.ledger, self._compacted.horizon
         if compacted is not None and start <= horizon:
             self._found = deque(await compacted.read(start, max_entries, max_bytes))

@@ -14,6 +14,7 @@ import asyncio
 import enum
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
@@ -92,18 +93,36 @@ class Compaction:
         return self._result.horizon
 
     async def load(self, cursor: ManagedCursor) -> None:
-        """Opens the compacted ledger that the cursor names, after a restart."""
+        """Opens the compacted ledger that the cursor names, after a restart.
+
+        If that fails, the topic still serves its log. Compacted readers and the next compaction try again; until then
+        they fail, because what only the compacted ledger holds must be neither passed over nor replaced.
+        """
         self._result.cursor = cursor
         ledger_id = cursor.properties.get(LEDGER_PROPERTY)
         if ledger_id is None:
             return
+        self._result.unopened = partial(self._open, int(ledger_id))
         try:
-            self._result.ledger = await self._on_disk().open_compacted(int(ledger_id))
-            self.state = CompactionState.SUCCESS
-        except (StorageError, OSError) as error:
-            # The topic still serves its log. What only the compacted ledger held is lost, and the state says so.
-            self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
+            await self._result.open()
+        except (StorageError, OSError):
             log.error("%s: %s", self._context.name, self.last_error)
+
+    async def _open(self, ledger_id: int) -> CompactedLedger | None:
+        try:
+            opened = await self._on_disk().open_compacted(ledger_id)
+        except (StorageError, OSError) as error:
+            self._note(CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}")
+            raise
+        if opened is None:
+            self._note(CompactionState.ERROR, f"compacted ledger {ledger_id} is lost")
+        else:
+            self._note(CompactionState.SUCCESS, "")
+        return opened
+
+    def _note(self, state: CompactionState, error: str) -> None:
+        if not self.is_running:
+            self.state, self.last_error = state, error
 
     async def skip_to(self, position: Position) -> None:
         """Treats everything up to the position as compacted, unless a compaction runs, which then reads it."""
@@ -171,6 +190,7 @@ class Compaction:
         log.warning("topic %s: compaction failed: %s", self._context.name, reason)
 
     async def _compact(self, given: LastPlaces | None) -> None:
+        await self._result.open()
         last = self._context.log.last_confirmed if given is None else self._checked(given)
         cursor = await self._open_cursor()
         if last <= self.horizon:

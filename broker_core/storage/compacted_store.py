@@ -15,7 +15,7 @@ class CompactedStore:
         self._services = services
         self._info = info
         self._register = register
-        self._known: set[int] = set()  # created or opened in this run; others are leftovers
+        self._known: set[int] = set()  # created or asked for in this run, and not lost; others are leftovers
 
     async def create(self) -> CompactedWriter:
         self._register()
@@ -36,20 +36,25 @@ class CompactedStore:
         self._info.compacted.remove(ledger_id)
         self._known.discard(ledger_id)
 
-    async def open(self, ledger_id: int) -> CompactedLedger:
+    async def open(self, ledger_id: int) -> CompactedLedger | None:
+        """Returns None if it is lost, and the loss is accepted. Raises Damaged or OSError."""
+        self._known.add(ledger_id)  # even if it cannot be opened now
+        try:
+            return await self._open(ledger_id)
+        except Damaged as damage:
+            if not self._meet(damage):
+                raise
+        self._known.discard(ledger_id)
+        return None
+
+    async def _open(self, ledger_id: int) -> CompactedLedger:
         services = self._services
         path = services.compacted_path(ledger_id)
         compacted = CompactedLedger(services.disk, services.files, services.read_thread, path, ledger_id, self._meet)
         try:
-            opened = await compacted.open()
-        except Damaged as damage:
-            self._meet(damage)
-            raise
-        except FileNotFoundError:
-            self._meet(Damaged(path, 0, "compacted ledger is missing"))
-            raise
-        self._known.add(ledger_id)
-        return opened
+            return await compacted.open()
+        except FileNotFoundError as error:
+            raise Damaged(path, 0, "compacted ledger is missing") from error
 
     def _meet(self, damage: Damaged) -> bool:
         return self._services.meet_damage(self._info.name, damage)

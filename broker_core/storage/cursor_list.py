@@ -3,7 +3,6 @@
 A durable cursor is in the catalog and in the journal; a non-durable one lives in memory only.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from broker_core.rates.turns import in_short_turns
@@ -87,20 +86,15 @@ class CursorList:
         `moved` is called in that very moment. Raises StorageError, and then nothing has changed.
         """
         info = cursor.info
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def done(error: Exception | None) -> None:
-            # Not after an await of ours: a checkpoint in between would commit the old state and drop the record.
             if error is None:
                 info.properties = dict(properties)
                 cursor.acknowledge_up_to(mark_delete)
                 self._catalog.cursor_changed(self._info.id, info)
                 moved()
-            if not future.done():
-                future.set_exception(error) if error else future.set_result(None)
 
-        self._journal.write(self._record(info, mark_delete, properties), done)
-        await future
+        await self._journal.synced(self._record(info, mark_delete, properties), done)
 
     async def _changed(self, info: CursorInfo) -> None:
         self._catalog.cursor_changed(self._info.id, info)

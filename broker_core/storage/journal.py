@@ -113,11 +113,17 @@ class Journal:
         """A record other than a run; `done(error or None)` is called on the loop after the sync."""
         self.add(record, None, len(record), None, done)
 
-    async def synced(self, record: bytes) -> None:
-        """Writes a record and waits until it is durable."""
+    async def synced(self, record: bytes, then: Done | None = None) -> None:
+        """Writes a record and waits until it is durable.
+
+        `then(error or None)` is called at that very moment, even if the caller was canceled meanwhile: the record is
+        on its way to the disk, and a checkpoint right after it must find its effect.
+        """
         future: asyncio.Future[None] = self._loop.create_future()
 
         def done(error: Exception | None) -> None:
+            if then is not None:
+                then(error)
             if not future.done():
                 future.set_exception(error) if error else future.set_result(None)
 

@@ -21,7 +21,7 @@ from broker_core.storage.block import (
     encode_run,
 )
 from broker_core.storage.catalog import LedgerInfo, ManagedLedgerInfo
-from broker_core.storage.errors import DirectoryGone, DiskFull, StorageError
+from broker_core.storage.errors import DirectoryGone, DiskFull, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.ledger_services import LedgerServices
@@ -68,9 +68,14 @@ class LogWriter:
         self._current: Ledger | None = None
         self._abandoned: list[Ledger] = []  # to be sealed at what was confirmed, before the next append
         self.refusal: StorageError | None = None
-        self.fenced_reason: str | None = None
+        self._fence: StorageError | None = None
         self.last_confirmed = order.last_confirmed
         self.on_confirmed: Callable[[], None] | None = None
+
+    @property
+    def fenced_reason(self) -> str | None:
+        """Why a write failed, after which appends are refused until `unfence`; None if none did."""
+        return None if self._fence is None else str(self._fence)
 
     @property
     def current(self) -> LedgerInfo | None:
@@ -149,10 +154,12 @@ class LogWriter:
         _, ledger, length, *_, done = appended
         self._pressure.settle(length + RUN_COST)
         self._abandon(ledger)
-        if not isinstance(error, DiskFull) and self.refusal is None:
-            self.fenced_reason = str(error)
-            self.refusal = error
+        self._fence_after(error)
         done(None, error)
+
+    def _fence_after(self, error: StorageError) -> None:
+        if not isinstance(error, DiskFull) and self.refusal is None:
+            self._fence = self.refusal = error
 
     def _abandon(self, ledger: Ledger) -> None:
         if ledger is self._current:
@@ -164,8 +171,7 @@ class LogWriter:
         """Fence, if `path` is one of this managed ledger's files."""
         ledger = next((ledger for ledger in self._ledgers.values() if ledger.path == path), None)
         if ledger is not None and self.refusal is None:
-            self.fenced_reason = str(reason)
-            self.refusal = reason
+            self._fence = self.refusal = reason
 
     def unfence(self) -> None:
         """Takes appends again, in a new ledger; the failed one is sealed at what was confirmed.
@@ -174,9 +180,16 @@ class LogWriter:
         """
         if self._services.watch.gone:
             raise DirectoryGone(self._services.watch.gone)
-        if self.fenced_reason is not None:
-            self.fenced_reason = None
+        if self._fence is not None and self.refusal is self._fence:
             self.refusal = None
+        self._fence = None
+
+    def take_back(self, end: Terminated, error: BaseException) -> None:
+        """The termination that set `refusal` to `end` failed with `error`, so appends go on."""
+        if self.refusal is end and self._info.terminated is None:
+            self.refusal = self._fence
+            if isinstance(error, StorageError):
+                self._fence_after(error)
 
     # ---- ledgers
 

@@ -149,17 +149,33 @@ class ManagedLedger:
                 self._services.ledger_removed(ledger)
 
     async def terminate(self) -> Position:
-        """No more entries, ever; returns the last position, also when asked again. Durable on return."""
+        """No more entries, ever; returns the last position, also when asked again. Durable on return.
+
+        Raises StorageError: nothing has changed. A caller that is canceled may leave it in force, because the record is
+        on its way to the disk.
+        """
         self._check_open()
-        if self.info.terminated is None:
-            self._writer.register()
-            self._writer.refusal = Terminated(f"{self.name} is terminated")
+        if self.info.terminated is not None:
+            return self.info.terminated
+        self._writer.register()
+        self._writer.refusal = end = Terminated(f"{self.name} is terminated")
+        try:
             await self._services.synced()  # what was appended before is confirmed, or has failed
-            position = self.last_confirmed
-            await self._journal.synced(changes.change("terminate", self.info.id, at=list(position)))
-            self.info.terminated = position
-            self._services.catalog.changed.add(self.info.id)
-        return self.info.terminated
+        except BaseException as error:
+            self._writer.take_back(end, error)
+            raise
+        return await self._end_at(self.last_confirmed, end)
+
+    async def _end_at(self, last: Position, end: Terminated) -> Position:
+        def done(error: Exception | None) -> None:
+            if error is None:
+                self.info.terminated = last
+                self._services.catalog.changed.add(self.info.id)
+            else:
+                self._writer.take_back(end, error)
+
+        await self._journal.synced(changes.change("terminate", self.info.id, at=list(last)), done)
+        return last
 
     @property
     def terminated(self) -> Position | None:
@@ -289,8 +305,8 @@ class ManagedLedger:
         """A new compacted ledger, to be filled and sealed. Leftovers of a compaction that was killed are removed."""
         return await self._compacted.create()
 
-    async def open_compacted(self, ledger_id: int) -> CompactedLedger:
-        """Raises Damaged or FileNotFoundError."""
+    async def open_compacted(self, ledger_id: int) -> CompactedLedger | None:
+        """Returns None if it is lost, and the loss is accepted. Raises Damaged or OSError."""
         return await self._compacted.open(ledger_id)
 
     async def delete_compacted(self, compacted: CompactedLedger) -> None:

@@ -35,7 +35,9 @@ async def test_entries_are_found_by_the_first_id_at_or_after_a_position(tmp_path
     await engine.close()
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
-    compacted = await ledger.open_compacted(compacted.ledger_id)
+    reopened = await ledger.open_compacted(compacted.ledger_id)
+    assert reopened is not None
+    compacted = reopened
     found, start = {}, EARLIEST
     while blocks := await compacted.read(start, 5000, 1 << 18):
         for block in blocks:
@@ -106,9 +108,11 @@ async def test_damage_is_recorded_and_skipped_once_it_is_accepted(tmp_path: Path
 async def test_a_missing_compacted_ledger_is_recorded(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(Damaged, match="compacted ledger is missing"):
         await ledger.open_compacted(77)
     assert [report.reason for report in engine.damage.open] == ["compacted ledger is missing"]
+    await engine.accept_loss()
+    assert await ledger.open_compacted(77) is None
     await engine.close()
 
 

@@ -10,7 +10,7 @@ import pytest
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.engine import StorageEngine
-from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError
+from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.position import Position
 from broker_core.storage.retention import Retention
 from tests.broker_core.storage.faulty_disk import FaultyDisk
@@ -43,6 +43,56 @@ async def test_a_failed_sync_fences_only_its_ledger(tmp_path: Path) -> None:
     engine = await reopened(engine, tmp_path)
     assert await contents(await engine.open_ledger("failed")) == [b"before", b"again"]
     assert await contents(await engine.open_ledger("spared")) == [b"before", b"after"]
+    await engine.close()
+
+
+async def test_a_termination_that_fails_leaves_the_ledger_open(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"before"))
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(Fenced):
+        await ledger.terminate()
+    disk.failures.clear()
+    ledger.unfence()
+    await append(ledger, run_of(b"after"))
+    assert (ledger.terminated, await contents(ledger)) == (None, [b"before", b"after"])
+    await engine.close()
+
+
+async def test_a_canceled_termination_ends_the_ledger_if_its_record_is_written(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    last = await append(ledger, run_of(b"last"))
+    disk.sync_seconds = 0.1
+    disk.calls.clear()
+    task = asyncio.create_task(ledger.terminate())
+    await until(
+        lambda: [operation for operation, _ in disk.calls].count("sync") == 2
+    )  # the second is that of the record
+    task.cancel()
+    await until(lambda: ledger.terminated == last)
+    disk.sync_seconds = 0.0
+    with pytest.raises(Terminated):
+        ledger.append(run_of(b"refused"), lambda position, error: None)
+    assert task.cancelled()
+    await engine.close()
+
+
+async def test_a_fenced_ledger_that_is_terminated_stays_terminated(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(Fenced):
+        await append(ledger, run_of(b"lost"))
+    disk.failures.clear()
+    await ledger.terminate()
+    ledger.unfence()
+    with pytest.raises(Terminated):
+        ledger.append(run_of(b"refused"), lambda position, error: None)
     await engine.close()
 
 

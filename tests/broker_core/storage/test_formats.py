@@ -42,6 +42,7 @@ async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path
     assert cursor.mark_delete == Position(first, 0)
     assert list(cursor.ack_ranges()) == [(first, 2, 2), (second, 0, 0)]
     compacted = await ledger.open_compacted(ledger.info.compacted[0])
+    assert compacted is not None
     assert [entries_of(block) for block in await compacted.read(EARLIEST, 10, 1000)] == [[b"d"]]
     await compacted.close()
     journaled = await engine.open_ledger("journaled")
