@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from broker_core.admin.body_memory import BodyMemory, Share
-from broker_core.admin.browsers import BrowserRules, is_loopback
+from broker_core.admin.browsers import BrowserRules, came_in_clear, is_loopback
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
@@ -204,7 +204,7 @@ def _own_end(request: web.BaseRequest) -> tuple[Any, ...] | None:
 
 
 def _is_private(request: web.BaseRequest) -> bool:
-    return request.secure or _is_over_loopback(request)
+    return request.secure or (_is_over_loopback(request) and not came_in_clear(request.headers))
 
 
 def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:

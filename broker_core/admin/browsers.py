@@ -13,6 +13,7 @@ partitions with `checkAllowAutoCreation` creates a topic.
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ ANY_HOST = "*"
 
 # Names that no page can have: they cannot be registered, or resolve to the host of containers.
 _RESERVED = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
+_OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 _TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: the user typed the address
 
 
@@ -85,6 +87,18 @@ def is_loopback(address: str) -> bool:
         return False
     mapped = getattr(found, "ipv4_mapped", None)
     return (mapped or found).is_loopback
+
+
+def came_in_clear(headers: Mapping[str, str]) -> bool:
+    """Whether a proxy passed the request on and did not say that it came over TLS. `headers` ignores the case of names.
+
+    Only proxies send these headers, and a client that adds them can only lose by it.
+    """
+    if not any(name in headers for name in _OF_PROXIES):
+        return False
+    said = [each.strip().lower() for each in headers.get("X-Forwarded-Proto", "").split(",") if each.strip()]
+    said += [each.lower() for each in re.findall(r'(?i)\bproto="?(\w+)', headers.get("Forwarded", ""))]
+    return not said or set(said) != {"https"}
 
 
 def _name(host: str) -> str:

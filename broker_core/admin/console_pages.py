@@ -20,7 +20,7 @@ from broker_core.security.sessions import COOKIE, Sessions
 
 _NOT_PRIVATE = (
     "Cannot sign in over a connection that others can read. Use https (webServicePortTls), or an address of the"
-    " machine itself, such as http://localhost."
+    " machine itself, such as http://localhost. A proxy has to serve https, and to send X-Forwarded-Proto."
 )
 
 

@@ -1,5 +1,7 @@
 """Signing in to the console: what a user gets, and when it ends."""
 
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +67,28 @@ def test_a_token_in_the_form_gives_a_cookie_that_no_script_and_no_other_site_can
     attributes = shown.headers["Set-Cookie"].split("; ")[1:]
     assert attributes == ["Path=/", "HttpOnly", "SameSite=Strict"]
     assert "Signed in as admin" in browser.get("/").outline.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "asks"),
+    [
+        ({"X-Forwarded-For": "192.0.2.7"}, False),
+        ({"Via": "1.1 proxy"}, False),
+        ({"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "http"}, False),
+        ({"X-Forwarded-Proto": "http, https"}, False),
+        ({"Forwarded": "for=192.0.2.7;proto=http"}, False),
+        ({"Forwarded": 'for=192.0.2.7;proto="https"'}, True),
+        ({"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}, True),
+    ],
+)
+def test_a_proxy_on_this_machine_must_say_that_its_client_came_over_tls(
+    broker: EmbeddedBroker, headers: dict[str, str], asks: bool
+) -> None:
+    request = urllib.request.Request(f"{broker.http_url}/console/sign-in", headers=headers)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=30)
+    with refused.value as answer:
+        assert ('name="token"' in answer.read().decode()) == asks
 
 
 @pytest.mark.parametrize("credentials", ["", "x", "x\r\ny", "a" * 3000, token("admin")[:-2]])
