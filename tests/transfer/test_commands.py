@@ -18,6 +18,7 @@ from pulsarctl.settings.settings import Settings
 from pulsarctl.transfer import manifest
 from pulsarctl.transfer.places import Directory
 from pulsarctl.verbs.export_plan import require_arrow
+from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.raw_publishing import PUBLISH_TIME, producer, send
@@ -151,6 +152,19 @@ def test_an_import_of_the_same_data_is_refused_until_there_is_more(
     ops(pulsar_broker, "export", topic, tmp_path, "--incremental")
     assert ops(pulsar_broker, "import", tmp_path, f"{topic}-copy")["sent"] == 4
     assert by_key(client, f"{topic}-copy") == by_key(client, topic)
+
+
+def test_data_that_was_imported_by_another_url_of_the_cluster_is_refused(
+    pulsar_broker: EmbeddedBroker, topic: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in.jsonl").write_text('{"value": "a"}\n')
+    assert ops(pulsar_broker, "import", tmp_path / "in.jsonl", topic)["messages"] == 1
+    there = pulsar_broker.service_url.replace("localhost", "127.0.0.1")
+    assert there != pulsar_broker.service_url
+    cli = Cli(tmp_path, pulsar_broker.http_url, there)
+    again = cli("ops", "import", str(tmp_path / "in.jsonl"), topic)
+    assert (again.exit_code, "is already imported" in again.stderr) == (6, True)
+    assert cli("ops", "import", str(tmp_path / "in.jsonl"), f"{topic}-2").exit_code == 0
 
 
 def test_files_of_others_need_only_values(

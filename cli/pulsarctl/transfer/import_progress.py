@@ -18,7 +18,7 @@ class ImportProgress:
 
     `done`: there was no other file. `attempt` counts imports of the same data into the same topic. `partitions` are
     those of the topic when the first row was sent, and `created` says when each of them was created, by its name. It
-    is empty if the admin API did not tell.
+    is empty if the admin API did not tell. `topic` and `source` say of which import it is; earlier versions did not.
     """
 
     files: int = 0
@@ -28,6 +28,8 @@ class ImportProgress:
     attempt: int = 0
     partitions: int = 0
     created: Mapping[str, str] = field(default_factory=dict)
+    topic: str = ""
+    source: str = ""
 
     @property
     def stored(self) -> int:
@@ -54,6 +56,23 @@ def file_for(environ: Mapping[str, str], cluster: str, topic: str, source_id: st
     root = environ.get("XDG_STATE_HOME")
     directory = (Path(root) if root else Path.home() / ".local" / "state") / "pulsarctl" / "import"
     return directory / f"{sha256(f'{cluster} {topic} {source_id}'.encode()).hexdigest()[:16]}.json"
+
+
+def file_of_same(file: Path, topic: str, source_id: str, created: Mapping[str, str]) -> Path:
+    """The file of an import that reached the same cluster by another URL; else `file`, which does not exist.
+
+    The cluster is the same if a partition was created at the same time: names of clusters need not differ.
+    """
+    others = (other for other in sorted(file.parent.glob("*.json")) if _is_same(other, topic, source_id, created))
+    return next(others, file)
+
+
+def _is_same(file: Path, topic: str, source_id: str, created: Mapping[str, str]) -> bool:
+    try:
+        found = load(file)
+    except CliError:  # of another import, which says so itself
+        return False
+    return (found.topic, found.source) == (topic, source_id) and bool(found.created.items() & created.items())
 
 
 def load(file: Path) -> ImportProgress:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import Choice, Engine, choose
-from pulsarctl.errors import Conflict, NotFound
+from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
@@ -66,10 +66,22 @@ def plan(call: Call, request: ImportRequest) -> ImportPlan:
 
     source = request.source
     file = import_progress.file_for(os.environ, call.settings.service_url, request.topic, source.id)
+    if not file.exists():
+        file = import_progress.file_of_same(file, request.topic, source.id, _created(call, request.topic))
     before = _before(file, request)
     size = sum(source.sizes[before.files :])
     rows = max((source.rows or 0) - before.stored, 0)
     return ImportPlan(request, file, before, size, _choice(call, request, rows, size))
+
+
+def _created(call: Call, topic: str) -> dict[str, str]:
+    """When the partitions that exist were created. Empty if the admin API does not tell."""
+    from pulsarctl.tables.same_topic import created_at
+
+    try:
+        return created_at(call.admin, call.admin.topics.parts(topic), must_tell=False) or {}
+    except (NotFound, NotAuthorized, CannotConnect, TimedOut):
+        return {}
 
 
 def partitions(call: Call, topic: str) -> int:
@@ -87,7 +99,8 @@ def run(call: Call, of: ImportPlan) -> Imported:
 
     target = target_of(access(call), of)
     created = target_created_at(call.admin, target, must_tell=bool(of.before.created))
-    begun = replace(of, before=of.before.begun(of.request.topic, len(target.partitions), created))
+    before = of.before.begun(of.request.topic, len(target.partitions), created)
+    begun = replace(of, before=replace(before, topic=of.request.topic, source=of.request.source.id))
     import_progress.save(begun.file, begun.before)
     progress = Progress(quiet=call.settings.quiet)
     call.call_on_close(progress.clear)
