@@ -23,6 +23,17 @@ from pulsarctl.spark.session import spark_context
 with spark_context("test", "local[1]", short=True, tell=lambda text: print(text, flush=True)) as context:
     print(context.parallelize(range(4), 2).map(lambda number: number * number).collect(), flush=True)
 """
+FAILING = """
+from py4j.protocol import Py4JError
+from pulsarctl.spark.session import spark_context
+def fail(number):
+    raise ValueError("no such day")
+with spark_context("test", "local[1]", short=True, traces={traces}) as context:
+    try:
+        context.parallelize(range(1), 1).map(fail).collect()
+    except Py4JError:
+        pass
+"""
 ENDLESS = """
 import time
 from pulsarctl.spark.session import spark_context
@@ -42,6 +53,15 @@ def job(text: str, tmp_path: Path, **environment: str) -> "subprocess.Popen[str]
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@pytest.mark.parametrize("traces", [False, True])
+def test_the_traces_of_a_failed_task_are_printed_on_request_only(traces: bool, tmp_path: Path) -> None:
+    _, errors = job(FAILING.format(traces=traces), tmp_path).communicate(timeout=DEADLINE_SECONDS)
+    assert ("ValueError: no such day" in errors) == traces
+    assert ("\tat org.apache.spark" in errors) == traces
+    assert traces or errors == ""
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 @pytest.mark.timeout(3 * DEADLINE_SECONDS)

@@ -9,7 +9,6 @@ import importlib.util
 import os
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
 from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
-from pulsarctl.spark.driver import forget, local_driver, quiet_py4j, spark_home
+from pulsarctl.spark.driver import VERBOSE, forget, local_driver, quiet_py4j, spark_home
 from pulsarctl.spark.java import Java, cache_directory, find_java
+from pulsarctl.spark.scratch import scratch_directory
 from pulsarctl.spark.shipping import write_archive
 
 if TYPE_CHECKING:
@@ -64,9 +64,10 @@ def spark_session(
     options: Mapping[str, str] | None = None,
     log_level: str = "error",
     short: bool = False,
+    traces: bool = False,
 ) -> Iterator["SparkSession"]:
     """A session that ends with the block; see `spark_context`."""
-    with spark_context(name, master, options=options, log_level=log_level, short=short) as context:
+    with spark_context(name, master, options=options, log_level=log_level, short=short, traces=traces) as context:
         from pyspark.sql import SparkSession
 
         yield SparkSession.builder.config(conf=context.getConf()).getOrCreate()
@@ -80,16 +81,18 @@ def spark_context(
     options: Mapping[str, str] | None = None,
     log_level: str = "error",
     short: bool = False,
+    traces: bool = False,
     tell: Tell = lambda text: None,
 ) -> Iterator["SparkContext"]:
     """A context that ends with the block. `options` are Spark's own (`spark.executor.memory`, ...).
 
-    `short` tunes the driver for a job of seconds. `tell` learns of a wait at the end of the block. Raises `CliError`
+    `short` tunes the driver for a job of seconds. `traces` makes Spark print the stack traces of failed tasks; without
+    it, a failure is only raised. `tell` learns of a wait at the end of the block. Raises `CliError`
     if PySpark or Java is missing, or if Spark does not start.
     """
     java = require_spark()
     _prepare_environment(master, java)
-    start = _Start(java, _settings(name, master, options or {}, log_level), log_level, short, tell)
+    start = _Start(java, _settings(name, master, options or {}, _logging(log_level, traces)), log_level, short, tell)
     own = is_local(master) and not _SPARK_OF_THE_USER & os.environ.keys()
     run = _local_context if own else _submitted_context
     with run(start) as context:
@@ -120,11 +123,14 @@ def _local_context(start: _Start) -> Iterator["SparkContext"]:
 
     archive = class_archive(start.java, spark_home() / "jars", cache_directory(os.environ))
     java_options = [*(archive.java_options if archive else ()), *(_SHORT_JOB if start.short else ())]
-    scratch_directory = tempfile.TemporaryDirectory(prefix="pulsarctl-spark-", ignore_cleanup_errors=True)
-    with scratch_directory as scratch, quiet_py4j():
-        settings = {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **start.settings}
+    with scratch_directory() as scratch, quiet_py4j():
+        settings = {
+            "spark.local.dir": str(scratch),
+            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+            **start.settings,
+        }
         try:
-            with local_driver(start.java, settings, java_options, Path(scratch), start.log_level) as driver:
+            with local_driver(start.java, settings, java_options, scratch, start.log_level) as driver:
                 context = _new_context(settings, driver.connect())
                 try:
                     yield context
@@ -145,10 +151,10 @@ def _local_context(start: _Start) -> Iterator["SparkContext"]:
 def _submitted_context(start: _Start) -> Iterator["SparkContext"]:
     """PySpark's own way, through `spark-submit`: on a cluster, or with the user's own Spark."""
     context = _new_context(start.settings, None)
-    with tempfile.TemporaryDirectory() as shipped:  # executors fetch from it as long as the context lives
+    with scratch_directory() as shipped:  # executors fetch from it as long as the context lives
         try:
             if not is_local(start.settings["spark.master"]):
-                context.addPyFile(str(write_archive(Path(shipped))))
+                context.addPyFile(str(write_archive(shipped)))
             yield context
         finally:
             context.stop()
@@ -168,9 +174,9 @@ def _new_context(settings: Mapping[str, str], gateway: Any) -> "SparkContext":
             signal.signal(signal.SIGINT, before)
 
 
-def _settings(name: str, master: str, options: Mapping[str, str], log_level: str) -> dict[str, str]:
+def _settings(name: str, master: str, options: Mapping[str, str], logging: str) -> dict[str, str]:
     settings = _DEFAULTS | (_LOCAL_DEFAULTS if is_local(master) else {}) | dict(options)
-    settings[_JAVA_OPTIONS] = " ".join(filter(None, (_logging(log_level), options.get(_JAVA_OPTIONS))))
+    settings[_JAVA_OPTIONS] = " ".join(filter(None, (logging, options.get(_JAVA_OPTIONS))))
     return settings | {"spark.app.name": name, "spark.master": master}
 
 
@@ -182,6 +188,9 @@ def _prepare_environment(master: str, java: Java) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def _logging(level: str) -> str:
+def _logging(level: str, traces: bool) -> str:
     file = Path(__file__).with_name("log4j2.properties")
-    return f"-Dlog4j2.configurationFile={file.as_uri()} -Dpulsarctl.log.level={level}"
+    options = [f"-Dlog4j2.configurationFile={file.as_uri()}", f"-Dpulsarctl.log.level={level}"]
+    if traces or level in VERBOSE:
+        options += ["-Dpulsarctl.log.traces=full", f"-Dpulsarctl.log.tasks={level}"]
+    return " ".join(options)

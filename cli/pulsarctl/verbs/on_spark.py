@@ -32,6 +32,7 @@ def start_spark(
             options={**({"spark.ui.enabled": "true"} if call.settings.verbose else {}), **settings},
             log_level=call.settings.log_level,
             short=size <= SHORT_JOB_BYTES_MAX,
+            traces=call.settings.verbose,
             tell=progress.show,
         )
     )
