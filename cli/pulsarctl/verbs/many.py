@@ -64,8 +64,14 @@ class Kind:
 def choose(
     call: Call, kind: Kind, named: list[str] | None, *, regex: bool, from_file: str | None, place: str | None
 ) -> Chosen:
-    """What a command names, none if nothing matches. Raises `UsageProblem`."""
-    names = [*(named or []), *(lines(from_file) if from_file else [])]
+    """What a command names, none if nothing matches. An empty file names nothing, not all of a place.
+
+    Raises `UsageProblem`.
+    """
+    names = [*(named or []), *(lines(from_file) if from_file is not None else [])]
+    if from_file is not None and not names:
+        call.notice(f"no {kind.name} in {'stdin' if from_file == '-' else from_file}")
+        return Chosen([], found=True, kind=kind.name)
     if place is not None:
         names = [f"{place}/{name}" if "/" not in name else name for name in names]
     if not names and place is not None:

@@ -217,6 +217,20 @@ def test_all_topics_of_a_namespace_are_meant_without_a_name(cli: Cli) -> None:
     assert left(cli) == []
 
 
+@pytest.mark.parametrize("words", [(), ("--regex",)])
+def test_a_file_without_names_names_no_topic_of_the_namespace(cli: Cli, words: tuple[str, ...]) -> None:
+    topics = create(cli, "a")
+    done = cli("topics", "delete", "--from-file", "-", "--namespace", NAMESPACE, "--yes", *words, stdin="\n \n")
+    assert (done.exit_code, done.stderr) == (0, "no topic in stdin\n")
+    assert left(cli) == topics
+
+
+def test_a_file_whose_name_is_empty_is_refused(cli: Cli) -> None:
+    topics = create(cli, "a")
+    assert cli("topics", "delete", "--from-file", "", "--namespace", NAMESPACE, "--yes").exit_code != 0
+    assert left(cli) == topics
+
+
 def test_names_and_patterns_belong_to_the_namespace_that_is_given(cli: Cli) -> None:
     create(cli, "day-1", "day-2", "night-1")
     assert cli("topics", "delete", "day-.*", "--regex", "--namespace", NAMESPACE, "--yes").exit_code == 0
