@@ -1,10 +1,12 @@
 """`pulsarctl check`: values and limits for Nagios and for Prometheus."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.output import render
@@ -238,17 +240,22 @@ def _limits(warn: str | None, critical: str | None, parse: Callable[[str], float
 
 def _count(text: str) -> float:
     try:
-        return float(text.removesuffix("%"))
+        number = float(text.removesuffix("%"))
     except ValueError:
-        raise UsageProblem(f"'{text}' is not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageProblem(f"'{text}' is not a number")
+    return number
 
 
 def _unknown(problem: Exception) -> int:
-    """A wrong option must not look like a broker in the state CRITICAL, whose exit code is that of usage errors."""
+    """No error may look like a measured state: usage errors exit as CRITICAL does, and bugs as WARNING does."""
     if type(problem).__name__ == "NoArgsIsHelpError":
         render.notice(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
         return UNKNOWN
     text = getattr(problem, "format_message", problem.__str__)()
+    if not isinstance(problem, CliError | TyperException | OSError):
+        text = f"internal error: {type(problem).__name__}: {text}"
     render.line(f"CHECK UNKNOWN - {' '.join(text.split())}")
     return UNKNOWN
 

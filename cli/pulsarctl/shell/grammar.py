@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
-from typer.exceptions import TyperException
 from typer.main import get_command_from_info
 
 from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
@@ -234,7 +233,9 @@ class NounGroup(Group):
     def _own_errors(self) -> Iterator[None]:
         try:
             yield
-        except (CliError, TyperException, OSError) as problem:
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as problem:
             if self._exit_code_of is None:
                 raise
             raise typer.Exit(self._exit_code_of(problem)) from problem

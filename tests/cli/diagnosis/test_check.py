@@ -113,6 +113,8 @@ def test_a_certificate_that_expires_soon(cli_alone: Cli, tmp_path: Path) -> None
         (("backlog",), 3, "CHECK UNKNOWN - Missing argument"),
         (("absent",), 3, "CHECK UNKNOWN - No such command"),
         (("backlog", "orders", "-w", "many"), 3, "CHECK UNKNOWN - 'many' is not a number"),
+        (("backlog", "orders", "-w", "nan"), 3, "CHECK UNKNOWN - 'nan' is not a number"),
+        (("disk", "-c", "1e400%"), 3, "CHECK UNKNOWN - '1e400%' is not a number"),
         (("backlog", "orders", "-w", "5", "-c", "4"), 3, "CHECK UNKNOWN - the warning limit must be below"),
         (("throughput", "orders", "-w", "4", "-c", "5"), 3, "CHECK UNKNOWN - the warning limit must be above"),
         (("backlog", "orders", "--bogus"), 3, "CHECK UNKNOWN - No such option"),
@@ -123,6 +125,12 @@ def test_what_fails_has_a_state_too(cli_alone: Cli, words: tuple[str, ...], code
     assert outcome.exit_code == code
     assert outcome.stdout.startswith(state)
     assert outcome.stdout.count("\n") == 1
+
+
+def test_an_answer_that_cannot_be_understood_is_unknown(cli_alone: Cli) -> None:
+    with HttpStub(lambda request: Reply(body={"msgRateIn": "fast"})) as stub:
+        outcome = cli_alone("check", "throughput", "orders", "--admin-url", stub.url)
+    assert (outcome.exit_code, outcome.stdout.startswith("CHECK UNKNOWN - internal error: ValueError")) == (3, True)
 
 
 def test_a_topic_or_a_subscription_that_does_not_exist_is_unknown(cli: Cli, backlog: str) -> None:
