@@ -8,7 +8,6 @@ import typer
 
 from pulsarctl.errors import BROKEN_PIPE, CliError, PartialFailure
 from pulsarctl.output import render
-from pulsarctl.output.redaction import command_line
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.session import Session, split
@@ -50,16 +49,18 @@ def batch(
 
 def _codes(session: Session, file: Path, text: str, *, keep_going: bool) -> Iterator[tuple[int, int]]:
     """The exit code of each line that is a command. Leaves with that of the first failure, unless `keep_going`."""
+    from pulsarctl.verbs.secret_words import redacted
+
     for number, line in enumerate(text.splitlines(), 1):
         place = f"{'stdin' if str(file) == '-' else file}:{number}"
         try:
             words = split(line)
             code = session.run(words) if words else 0
         except CliError as error:
-            words, code = [line.strip()], error.exit_code
+            words, code = line.split(), error.exit_code
             render.notice(f"error: {place}: {error.message}")
         if code:
-            render.notice(f"error: {place} failed with exit code {code}: {' '.join(command_line(words))}")
+            render.notice(f"error: {place} failed with exit code {code}: {' '.join(redacted(words))}")
         if code and (not keep_going or code in (BROKEN_PIPE, INTERRUPTED)):
             raise typer.Exit(code)
         yield number, code

@@ -7,7 +7,7 @@ that says nothing, in a form that says nothing, cannot be recognized.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ LEAST_LENGTH = 6  # a shorter value appears by chance in other words
 
 _WORDS = (
     "token|secret|passw|pwd|passphrase|credential|private_?-?key|auth_?-?param|authentication_?-?param|auth_?-?data|"
-    "api_?-?key|access_?-?key|jaas_?-?conf|cookie"
+    "api_?-?key|access_?-?key|encryption_?-?key_?-?value|jaas_?-?conf|cookie"
 )
 _KEY = re.compile(rf"{_WORDS}|^authorization$", re.IGNORECASE)
 _NO_SECRET = re.compile("(file|path|claim|class|enabled|provider|public_?-?key|seconds|minutes|millis)$", re.IGNORECASE)
@@ -41,16 +41,27 @@ def is_secret(key: str) -> bool:
     return bool(_KEY.search(key)) and not _NO_SECRET.search(key)
 
 
-def command_line(words: Sequence[str]) -> list[str]:
-    """The words with masked values of options that carry secrets, such as `--token X` and `--aws-secret=X`."""
+def command_line(words: Sequence[str], short: Collection[str] = ()) -> list[str]:
+    """The words with masked values of options that carry secrets, such as `--token X` and `--aws-secret=X`.
+
+    `short`: options of the command that carry secrets too, such as `-sk`. Text that has the form of a secret is masked
+    everywhere.
+    """
     shown: list[str] = []
     is_value = False
     for word in words:
         flag, separator, _ = word.partition("=")
-        names_secret = flag.startswith("--") and is_secret(flag)
-        shown.append(MASK if is_value else f"{flag}={MASK}" if names_secret and separator else word)
+        names_secret = flag in short or (flag.startswith("--") and is_secret(flag))
+        masked = f"{flag}={MASK}" if separator else word
+        shown.append(MASK if is_value else masked if names_secret else _word(word, short))
         is_value = names_secret and not separator
     return shown
+
+
+def _word(word: str, short: Collection[str]) -> str:
+    """A value may follow a short option of one letter without a space."""
+    joined = next((each for each in short if len(each) == 2 and word.startswith(each)), None)
+    return f"{joined}{MASK}" if joined else Redactor().text(word)
 
 
 class Redactor:

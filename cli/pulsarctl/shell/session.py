@@ -1,9 +1,10 @@
 """Many command lines in one process: the modules, and the connection to the admin API, stay.
 
 A line is split as a shell splits it, without variables, globs, or pipes: quotes and backslashes keep spaces, and `#`
-begins a comment.
+at the beginning of a word begins a comment.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,8 @@ from pulsarctl.errors import UsageProblem
 
 NESTED = ("shell", "batch")  # would take the lines of the session that runs them
 PROGRAM = "pulsarctl"
+_PIECE = r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"\\"""  # of a word, open to one more character
+_WORD_OR_COMMENT = re.compile(rf"((?:{_PIECE}#])(?:{_PIECE}])*)|#[^\n]*", re.DOTALL)
 
 Main = Callable[[Sequence[str], Mapping[str, Any]], int]  # runs one command line; returns its exit code
 
@@ -36,9 +39,14 @@ class Session:
 def split(line: str) -> list[str]:
     """The words, without the name of the program. Raises `UsageProblem`."""
     try:
-        words = shlex.split(line, comments=True)
+        words = shlex.split(_without_comment(line))
     except ValueError as error:
         raise UsageProblem(
             f"cannot split the line: {str(error).lower()}", hint="close each quote, or use \\' and \\\""
         ) from error
     return words[1:] if words[:1] == [PROGRAM] else words
+
+
+def _without_comment(line: str) -> str:
+    """`shlex` would also end a word at a `#` inside of it, and the line would name something else."""
+    return _WORD_OR_COMMENT.sub(lambda found: found[1] or "", line)

@@ -1,10 +1,11 @@
-"""What completes a word of a command line inside of `pulsarctl shell`."""
+"""What the words of a command line inside of `pulsarctl shell` are: what completes one, and which ones are secret."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
+from pulsarctl.output.redaction import is_secret
 from pulsarctl.output.render import Output
 from pulsarctl.shell.completions import KINDS
 
@@ -24,6 +25,12 @@ def suggestions(root: Any, words: Sequence[str], current: str, names: Names) -> 
         kind = _kind(command, positionals)
         found = names(kind, current) if kind else ()
     return [each for each in found if each.startswith(current)]
+
+
+def secret_options(root: Any, words: Sequence[str]) -> set[str]:
+    """The options of a command line's command whose values are secrets, with their short names."""
+    options = [each for each in _at(root, words)[0].params if isinstance(each, TyperOption)]
+    return {name for option in options if any(map(is_secret, option.opts)) for name in option.opts}
 
 
 def _at(root: Any, words: Sequence[str]) -> tuple[Any, int, TyperOption | None]:

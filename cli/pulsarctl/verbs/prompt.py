@@ -11,13 +11,13 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 
 from pulsarctl.errors import CliError
-from pulsarctl.output.redaction import command_line
 from pulsarctl.settings.settings import resolve
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.root import application
 from pulsarctl.shell.session import Session, split
 from pulsarctl.shell.suggestions import suggestions
 from pulsarctl.verbs.candidates import candidates
+from pulsarctl.verbs.secret_words import redacted
 
 HISTORY = "history"
 
@@ -63,7 +63,7 @@ class KeptHistory(FileHistory):
 def has_secret(line: str) -> bool:
     """Whether an option of the line carries a secret. Then it is not kept, even if its quotes do not match."""
     words = line.split()
-    return command_line(words) != words
+    return redacted(words) != words
 
 
 def history_file(environ: Mapping[str, str]) -> Path:

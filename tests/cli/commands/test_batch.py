@@ -105,6 +105,41 @@ def test_a_secret_is_not_repeated_in_the_error(cli_alone: Cli, file: Path) -> No
     assert "abcdef" not in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tokens create -sk hunter2-hunter2 --nosuch",
+        "tokens create -sk data:;base64,hunter2-hunter2 --nosuch 'open",
+        "produce x -m y -ekn k -ekv hunter2-hunter2 --nosuch",
+        "produce x -m y -ekn k --encryption-key-value hunter2-hunter2 --nosuch",
+        "consume x -s y -ekv data:application/x-pem-file;base64,hunter2hunter2 --nosuch",
+        "topics set-offload-policies x -s hunter2-hunter2 --nosuch",
+        "topics set-offload-policies x -shunter2-hunter2 --nosuch",
+        "clusters create x --url http://admin:hunter2-hunter2@host --nosuch",
+    ],
+)
+def test_a_secret_of_a_short_option_or_in_the_form_of_one_is_not_repeated(
+    cli_alone: Cli, file: Path, line: str
+) -> None:
+    file.write_text(line)
+    outcome = cli_alone("batch", str(file))
+    assert f"failed with exit code 2: {' '.join(line.split()[:3])} " in outcome.stderr
+    assert "hunter2" not in outcome.stderr
+
+
+def test_an_option_that_carries_no_secret_in_this_command_is_repeated(cli_alone: Cli, file: Path) -> None:
+    file.write_text("consume orders -s billing --nosuch")
+    assert "exit code 2: consume orders -s billing --nosuch\n" in cli_alone("batch", str(file)).stderr
+
+
+def test_a_number_sign_inside_of_a_word_belongs_to_it(cli_alone: Cli, file: Path) -> None:
+    file.write_text("topics delete public/tmp/orders#old\n")
+    with HttpStub(answer) as stub:
+        assert cli_alone("batch", str(file), "--admin-url", stub.url).exit_code == 0
+    deleted = [one.path for one in stub.requests if one.method == "DELETE"]
+    assert deleted == ["/admin/v2/persistent/public/tmp/orders%23old?force=false"]
+
+
 def test_a_context_that_a_line_selects_counts_for_the_next_line(cli_alone: Cli, file: Path) -> None:
     with HttpStub(answer) as stub:
         file.write_text(f"context create prod --admin-url {stub.url}\ntenants list\n")

@@ -51,6 +51,21 @@ def test_a_prompt_runs_commands_keeps_a_history_and_ends_with_exit(cli: Cli, tmp
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a b#c #d", ["a", "b#c"]),
+        ("a '#b' \"#c\" \\#d", ["a", "#b", "#c", "#d"]),
+        ("a 'b 'c#d \"e \"#f \\ #g", ["a", "b c#d", "e #f", " #g"]),
+        ("#a", []),
+        ("a ## b", ["a"]),
+        ("a # it's", ["a"]),
+    ],
+)
+def test_only_the_beginning_of_a_word_begins_a_comment(line: str, words: list[str]) -> None:
+    assert split(line) == words
+
+
 def test_the_prompt_shows_the_context(cli_alone: Cli, tmp_path: Path) -> None:
     for name in ("test", "prod"):
         assert cli_alone("context", "create", name, "--admin-url", f"http://{name}:8080").exit_code == 0
