@@ -11,20 +11,22 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crc32c import crc32c
 
 from broker_core.config.offload import OffloadConfig
 from broker_core.offload.errors import NotConfigured
 from broker_core.offload.stores import Store
-from broker_core.offload.tier_file import TierFooter
 from broker_core.storage.block import Block
 from broker_core.storage.errors import Damaged, Lost, Unreachable
 from broker_core.storage.filenames import offloaded_copy
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
+
+if TYPE_CHECKING:
+    from broker_core.offload.tier_file import TierFooter
 
 _T = TypeVar("_T")
 _ENTRY_COST = 20  # bytes of columns per entry
@@ -104,6 +106,8 @@ class TierReader:
         return opened
 
     def _open_blocking(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
+        from broker_core.offload.tier_file import TierFooter  # most brokers never read a copy
+
         store = self._store(copy)
         try:
             file = store.filesystem.open_input_file(store.key(copy.path))

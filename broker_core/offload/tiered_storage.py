@@ -1,7 +1,8 @@
 """The broker's tiered storage: offloads a ledger of a topic, reads copies, and removes unwanted objects.
 
-Topics decide what to offload and when (`topic.offloading`). The record of a copy is durable before its first object
-exists, and objects leave the store before their record does: whatever a crash leaves is on record.
+Most brokers never offload, so the modules that only an offload, a removal, or an audit needs are imported there, in a
+few milliseconds. Topics decide what to offload and when (`topic.offloading`). The record of a copy is durable before
+its first object exists, and objects leave the store before their record does: whatever a crash leaves is on record.
 """
 
 from __future__ import annotations
@@ -16,10 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
-from broker_core.offload.audit import Audit, compare, objects_of, remove_orphans
 from broker_core.offload.errors import OffloadFailed
-from broker_core.offload.manifest import manifest_path, tier_path
-from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import SECRETS, Store, StoreLimits, check_available, open_store, place_of
 from broker_core.offload.tables import PROGRAM, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
@@ -29,6 +27,8 @@ from broker_core.storage.offloaded import OffloadedCopy
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.offload import OffloadConfig
+    from broker_core.offload.audit import Audit
+    from broker_core.offload.orders import OffloadJob, Removal
     from broker_core.offload.worker_process import WorkerProcess
     from broker_core.policies.offload_policies import OffloadRules
     from broker_core.storage.engine import StorageEngine
@@ -112,7 +112,7 @@ class TieredStorage:
 
     def worker(self, *, tables: bool = False) -> WorkerProcess:
         """`tables`: even if new copies get none."""
-        from broker_core.offload import worker_process  # most brokers never offload
+        from broker_core.offload import worker_process
 
         wanted = tables or self.config.table_format
         return worker_process.WorkerProcess(PROGRAM if wanted else worker_process.PROGRAM)
@@ -121,6 +121,9 @@ class TieredStorage:
 
     async def offload(self, log: OffloadableLog, ledger_id: int, rules: OffloadRules, worker: WorkerProcess) -> bool:
         """Makes a verified copy. False if the ledger was deleted meanwhile. Raises `OffloadFailed`, StorageError."""
+        from broker_core.offload.manifest import tier_path
+        from broker_core.offload.orders import OffloadJob
+
         ledger = await log.copies.written_out(ledger_id)
         if ledger is None:
             return False
@@ -236,11 +239,15 @@ class TieredStorage:
         return [copy for copy in known.values() if copy.uuid not in self._storage.catalog.unwanted_copies]
 
     def _removal(self, copy: OffloadedCopy, *, replaced: bool) -> Removal:
+        from broker_core.offload.orders import Removal
+
         settings = self._settings_of(copy)
         return Removal(copy.ledger_id, copy.uuid, copy.driver, settings, dict(copy.table), self._limits, replaced)
 
     def _remove(self, copy: OffloadedCopy) -> None:
         """Blocks. The manifest goes first: what is left of a copy without one is never taken for a copy."""
+        from broker_core.offload.manifest import manifest_path
+
         store = self.store_of(copy)
         store.remove(manifest_path(copy.path))
         store.remove(copy.path)
@@ -250,6 +257,8 @@ class TieredStorage:
 
         Raises `NotConfigured`, OSError.
         """
+        from broker_core.offload.audit import compare, objects_of, remove_orphans
+
         store = await self._storage.read_thread(partial(open_store, driver, settings, self._limits))
         instance = await self.instance()
         listed = await self._storage.read_thread(partial(objects_of, store, instance))

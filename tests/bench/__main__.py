@@ -15,6 +15,7 @@ from tests.bench import standing
 from tests.bench.brokers import Broker, ours, running, scratch_dir
 from tests.bench.load import Result
 from tests.bench.procfs import machine, resident_mb
+from tests.bench.rest import have_rest
 from tests.bench.rows import BY_NAME, ROWS, Row, RowSkipped, RunFailed, measure
 from tests.bench.syncs import count_syncs, fdatasync_ms
 from tests.bench.table import aligned
@@ -148,9 +149,12 @@ def figures(found: list[Result]) -> list[str]:
 
 
 def print_memory(brokers: list[Broker]) -> None:
-    for broker in brokers:
-        if broker.pid:
-            print(f"memory after these loads, {broker.name}: {resident_mb(broker.pid):.0f} MB resident")
+    """Right after the loads, and at rest, when a broker has returned what it freed."""
+    loaded = {broker.name: (broker.pid, resident_mb(broker.pid)) for broker in brokers if broker.pid}
+    if loaded:
+        have_rest()
+    for name, (pid, before) in loaded.items():
+        print(f"memory after these loads, {name}: {before:.0f} MB resident, {resident_mb(pid):.0f} MB after a rest")
 
 
 def print_syncs(rows: list[Row], brokers: list[Broker], scale: float) -> None:

@@ -7,6 +7,7 @@ from tests.broker_process import BrokerProcess
 
 SETTLE_SECONDS = 3.0
 IDLE_SECONDS = 20.0
+REST_SECONDS = 30.0  # three looks of the broker's idle work
 
 
 def rest(process: BrokerProcess) -> tuple[float, float]:
@@ -15,3 +16,8 @@ def rest(process: BrokerProcess) -> tuple[float, float]:
     before = cpu_seconds(process.pid)
     time.sleep(IDLE_SECONDS)
     return (cpu_seconds(process.pid) - before) / IDLE_SECONDS, resident_mb(process.pid)
+
+
+def have_rest() -> None:
+    """Leaves the brokers alone until they have done what waits for an idle moment."""
+    time.sleep(REST_SECONDS)

@@ -10,6 +10,8 @@ from tests.broker_process import BrokerProcess
 UNUSED = (
     "bcrypt",
     "broker_core.console.page",
+    "broker_core.offload.orders",
+    "broker_core.offload.tier_file",
     "broker_core.offload.worker",
     "broker_core.proxy",
     "broker_core.replication.connection",
