@@ -44,7 +44,6 @@ from pulsarctl.consume.reading_options import (
     NumMessages,
     PoolMessages,
     PrintMetadata,
-    Rate,
     SchemaType,
     Timeout,
     To,
@@ -56,7 +55,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
 from pulsarctl.records.record_output import Show, decoded, record_output
-from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.arguments import Rate, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun

@@ -8,6 +8,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_functions import (
     COMMON,
+    CONSUMING,
     INSTANCE,
     RESOURCES,
     Option,
@@ -27,21 +28,17 @@ NAMED = identity("function")
 OPTIONS: tuple[Option, ...] = (
     *COMMON,
     *RESOURCES,
-    ("-i --inputs", "inputs", list, "Comma-separated list of input topics."),
-    ("--topics-pattern", "topicsPattern", str, "Regular expression for the input topics, instead of --inputs."),
+    *CONSUMING,
     ("-o --output", "output", str, "Topic for the results."),
     ("--producer-config", "producerConfig", dict, "Settings of the producer, as a JSON object."),
     ("-st --schema-type", "outputSchemaType", str, "Schema type or schema class of the results."),
     ("--custom-serde-inputs", "customSerdeInputs", dict, "SerDe class by input topic, as a JSON object."),
     ("--custom-schema-inputs", "customSchemaInputs", dict, "Schema type by input topic, as a JSON object."),
     ("--custom-schema-outputs", "customSchemaOutputs", dict, "Schema properties by output topic, as a JSON object."),
-    ("--input-specs", "inputSpecs", dict, "Consumer settings by input topic, as a JSON object."),
     ("--input-type-class-name", "inputTypeClassName", str, "Class of the input values."),
     ("--output-serde-classname", "outputSerdeClassName", str, "SerDe class of the results."),
     ("--output-type-class-name", "outputTypeClassName", str, "Class of the results."),
     ("--user-config", "userConfig", dict, "Settings that the function can read, as a JSON object."),
-    ("--retain-ordering", "retainOrdering", bool, "Process messages in order."),
-    ("--retain-key-ordering", "retainKeyOrdering", bool, "Process the messages of each key in order."),
     ("--batch-builder", "batchBuilder", str, "Batch builder of the producer: DEFAULT or KEY_BASED."),
     (
         "--forward-source-message-property",
@@ -52,10 +49,7 @@ OPTIONS: tuple[Option, ...] = (
     ("--subs-name", "subName", str, "Name of the subscription to the input topics."),
     ("--subs-position", "subscriptionPosition", str, "Start of a new subscription: Latest or Earliest."),
     ("--skip-to-latest", "skipToLatest", bool, "Skip to the latest message when an instance restarts."),
-    ("--timeout-ms", "timeoutMs", int, "Time to process a message before it is redelivered, in milliseconds."),
-    ("--auto-ack", "autoAck", str, "Whether the framework acknowledges messages: true or false."),
     ("--max-message-retries", "maxMessageRetries", int, "Maximum number of retries for a message."),
-    ("--dead-letter-topic", "deadLetterTopic", str, "Topic for messages that failed after all retries."),
     ("--cleanup-subscription", "cleanupSubscription", bool, "Delete the subscription together with the function."),
     ("-t --function-type", "functionType", str, "Builtin function to run."),
 )

@@ -33,11 +33,9 @@ from pulsarctl.produce.produce_options import (
     Partition,
     ProducerName,
     Properties,
-    Rate,
     Schema,
     Separator,
     SequenceId,
-    Timeout,
     Tombstone,
     check_encryption,
     parse_access_mode,
@@ -46,7 +44,7 @@ from pulsarctl.produce.produce_options import (
 )
 from pulsarctl.produce.sending import Sending, Shape
 from pulsarctl.schemas.value_schema import parse_value_schema
-from pulsarctl.shell.arguments import Topic, csv, pairs
+from pulsarctl.shell.arguments import BrokerTimeout, Rate, Topic, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
@@ -93,7 +91,7 @@ def produce(
     key_value_key: KeyValueKey = None,
     key_value_key_file: KeyValueKeyFile = None,
     key_value_encoding: KeyValueEncoding = None,
-    timeout: Timeout = "30s",
+    timeout: BrokerTimeout = "30s",
 ) -> None:
     """Publish messages from arguments, files, or lines of text.
 

@@ -19,7 +19,6 @@ from pulsarctl.consume.reading_options import (
     NumMessages,
     PoolMessages,
     PrintMetadata,
-    Rate,
     SchemaType,
     Timeout,
     To,
@@ -27,7 +26,7 @@ from pulsarctl.consume.reading_options import (
 )
 from pulsarctl.encryption.key_source import private_key
 from pulsarctl.records.record_output import decoded, record_output
-from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.arguments import Rate, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun

@@ -3,24 +3,18 @@
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_connectors import connector
-from pulsarctl.verbs.requests.of_functions import COMMON, RESOURCES, Option
+from pulsarctl.verbs.requests.of_functions import COMMON, CONSUMING, RESOURCES, Option
 
 app = Noun("sinks", "Deploy and manage sink connectors.")
 
 OPTIONS: tuple[Option, ...] = (
     *COMMON,
     *RESOURCES,
-    ("-i --inputs", "inputs", list, "Comma-separated list of input topics."),
-    ("--topics-pattern", "topicsPattern", str, "Regular expression for the input topics, instead of --inputs."),
+    *CONSUMING,
     ("--custom-serde-inputs", "topicToSerdeClassName", dict, "SerDe class by input topic, as a JSON object."),
     ("--custom-schema-inputs", "topicToSchemaType", dict, "Schema type by input topic, as a JSON object."),
-    ("--input-specs", "inputSpecs", dict, "Consumer settings by input topic, as a JSON object."),
     ("--subs-name", "sourceSubscriptionName", str, "Name of the subscription to the input topics."),
     ("--subs-position", "sourceSubscriptionPosition", str, "Start of a new subscription: Latest or Earliest."),
-    ("--retain-ordering", "retainOrdering", bool, "Process messages in order."),
-    ("--retain-key-ordering", "retainKeyOrdering", bool, "Process the messages of each key in order."),
-    ("--auto-ack", "autoAck", str, "Whether the framework acknowledges messages: true or false."),
-    ("--timeout-ms", "timeoutMs", int, "Time to process a message before it is redelivered, in milliseconds."),
     (
         "--negative-ack-redelivery-delay-ms",
         "negativeAckRedeliveryDelayMs",
@@ -28,7 +22,6 @@ OPTIONS: tuple[Option, ...] = (
         "Time before a failed message is redelivered, in milliseconds.",
     ),
     ("--max-redeliver-count", "maxMessageRetries", int, "Maximum number of retries for a message."),
-    ("--dead-letter-topic", "deadLetterTopic", str, "Topic for messages that failed after all retries."),
     ("--cleanup-subscription", "cleanupSubscription", bool, "Delete the subscription together with the sink."),
     (
         "--transform-function",

@@ -29,7 +29,6 @@ PrintMetadata = Annotated[
 ]
 Hex = Annotated[bool, typer.Option("--hex", help="Print each message as a hex dump.")]
 HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only the number of messages.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
 Compacted = Annotated[bool, typer.Option("--compacted", help="Read the compacted topic: the last message of each key.")]
 MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
 AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]

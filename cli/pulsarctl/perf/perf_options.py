@@ -106,7 +106,6 @@ Interval = Annotated[
     str,
     typer.Option("--report-interval", metavar="DURATION", help="Time between the lines on stderr; 0 is no lines."),
 ]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
 Format = Annotated[
     str | None,
     typer.Option(

@@ -20,7 +20,6 @@ Lines = Annotated[
     str | None, typer.Option("-l", "--lines", metavar="FILE", help="File of messages, one per line; - is stdin.")
 ]
 NumProduce = Annotated[int, typer.Option("-n", "--num-produce", min=1, help="Repeat all messages N times.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
 Separator = Annotated[
     str | None, typer.Option("-s", "--separator", metavar="TEXT", help="Split each -m into several messages at TEXT.")
 ]
@@ -117,7 +116,6 @@ KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidd
 KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
 KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
 KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
 
 
 def parse_headers(headers: list[str] | None) -> dict[str, str]:

@@ -23,6 +23,10 @@ Properties = Annotated[
     list[str] | None,
     typer.Option("-p", "--property", metavar="KEY=VALUE", help="Property to set; may be repeated."),
 ]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
+BrokerTimeout = Annotated[
+    str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")
+]
 PARALLEL_DEFAULT = 8
 Parallel = Annotated[
     int, typer.Option("--parallel", metavar="N", min=1, max=256, help="Number of requests at a time. Default: 8.")

@@ -1,14 +1,12 @@
 """`ops compact`: finds the last message of each key in a job, and has the broker adopt the result."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pulsarctl.backlog.engine import Engine
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Progress, Table
-from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.arguments import BrokerTimeout, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from pulsarctl.compaction.last_places import Bucket, Keys
     from pulsarctl.compaction.range import Uncompacted
 
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
-
 
 def install_compact(noun: Noun) -> None:
     noun.verb("compact")(compact)
@@ -36,7 +32,7 @@ def install_compact(noun: Noun) -> None:
 def compact(
     call: Call,
     topic: Topic,
-    timeout: Timeout = "1h",
+    timeout: BrokerTimeout = "1h",
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
     master: Master = "local[*]",

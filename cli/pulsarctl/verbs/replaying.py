@@ -9,7 +9,7 @@ import typer
 
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Progress, Table
-from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.arguments import Rate, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
@@ -34,7 +34,6 @@ Unacknowledged = Annotated[
     ),
 ]
 Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Send only messages with this key.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
 Again = Annotated[bool, typer.Option("--again", help="Start over instead of continuing an interrupted replay.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Count the messages, and send none.")]
 

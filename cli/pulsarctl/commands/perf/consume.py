@@ -10,7 +10,7 @@ from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
 from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
 from pulsarctl.perf.tally import Tally
-from pulsarctl.shell.arguments import csv
+from pulsarctl.shell.arguments import BrokerTimeout, csv
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
@@ -36,7 +36,7 @@ def consume(
     exit_on_end: options.ExitOnEnd = False,
     interval: options.Interval = "10s",
     form: options.Format = None,
-    timeout: options.Timeout = "30s",
+    timeout: BrokerTimeout = "30s",
 ) -> None:
     """Receive and acknowledge messages, and measure their throughput and their age.
 

@@ -12,6 +12,7 @@ from pulsarctl.perf import perf_options as options
 from pulsarctl.perf.payloads import keys_of
 from pulsarctl.perf.tally import Tally
 from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_compression
+from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
@@ -41,7 +42,7 @@ def e2e(
     warmup: options.Warmup = "1",
     interval: options.Interval = "10s",
     form: options.Format = None,
-    timeout: options.Timeout = "30s",
+    timeout: BrokerTimeout = "30s",
 ) -> None:
     """Publish and consume a load in one run, and measure the latency from end to end.
 

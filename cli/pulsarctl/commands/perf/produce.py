@@ -9,6 +9,7 @@ from pulsarctl.perf import perf_options as options
 from pulsarctl.perf.payloads import keys_of
 from pulsarctl.perf.tally import Tally
 from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_access_mode, parse_compression
+from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
@@ -46,7 +47,7 @@ def produce(
     send_timeout: options.SendTimeout = "30s",
     interval: options.Interval = "10s",
     form: options.FormatOrOutstanding = None,
-    timeout: options.Timeout = "30s",
+    timeout: BrokerTimeout = "30s",
 ) -> None:
     """Publish a load, and measure its throughput and the latency of its acknowledgments.
 

@@ -6,6 +6,7 @@ from pulsarctl.commands.perf.final_record import conclude, use_format
 from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
 from pulsarctl.perf.tally import Tally
+from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
@@ -27,7 +28,7 @@ def read(
     exit_on_end: options.ExitOnEnd = False,
     interval: options.Interval = "10s",
     form: options.Format = None,
-    timeout: options.Timeout = "30s",
+    timeout: BrokerTimeout = "30s",
 ) -> None:
     """Read messages without a subscription, and measure their throughput and their age.
 

@@ -40,6 +40,16 @@ COMMON: tuple[Option, ...] = (
     ("--runtime-flags", "runtimeFlags", str, "Flags for the process of each instance, such as JVM options."),
     ("--secrets", "secrets", dict, "Secrets by name, as a JSON object."),
 )
+CONSUMING: tuple[Option, ...] = (  # what has input topics: functions and sinks
+    ("-i --inputs", "inputs", list, "Comma-separated list of input topics."),
+    ("--topics-pattern", "topicsPattern", str, "Regular expression for the input topics, instead of --inputs."),
+    ("--input-specs", "inputSpecs", dict, "Consumer settings by input topic, as a JSON object."),
+    ("--retain-ordering", "retainOrdering", bool, "Process messages in order."),
+    ("--retain-key-ordering", "retainKeyOrdering", bool, "Process the messages of each key in order."),
+    ("--auto-ack", "autoAck", str, "Whether the framework acknowledges messages: true or false."),
+    ("--timeout-ms", "timeoutMs", int, "Time to process a message before it is redelivered, in milliseconds."),
+    ("--dead-letter-topic", "deadLetterTopic", str, "Topic for messages that failed after all retries."),
+)
 
 
 def identity(kind: str) -> tuple[Field, ...]:
