@@ -1,7 +1,8 @@
 """How `make test` divides the tests among its processes: file by file, so that what a module shares starts once.
 
 A directory whose `conftest.py` has a fixture for a session or a package stays in one process: a second Apache Pulsar or
-Spark session costs more than it saves. These directories take longest, so they come first.
+Spark session costs more than it saves. These directories take longest, so they come first, and files with slow tests
+next: at the end, no process waits for the other.
 
 Marks of pytest-xdist would say the same, but pytest 9.2 ignores them without a warning (pytest-xdist issue 1386).
 """
@@ -43,5 +44,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScope
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: unit_of(item.nodeid, config.rootpath).endswith(".py"))
+    if not hasattr(config, "workerinput"):
+        return
+    units = {item: unit_of(item.nodeid, config.rootpath) for item in items}
+    slow = {unit for item, unit in units.items() if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (units[item].endswith(".py"), units[item] not in slow))

@@ -1,4 +1,4 @@
-"""Every command and route has hostile inputs, and a broker withstands them for half a minute."""
+"""Every command and route has hostile inputs, and a broker withstands them for a while."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.abuse.tally import REMEMBERED, Tally
 from tests.abuse.wire_table import EXAMPLES
 from tests.broker_process import BrokerDied, BrokerProcess
 
-SECONDS = 30.0
+SECONDS = 15.0
 SEED = 8
 STALL_SECONDS = 0.25  # other tests run at the same time; `make abuse` allows 50 ms
 

@@ -15,12 +15,18 @@ from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directo
 from tests.condition import wait_until
 
 
-def test_f7_an_offload_to_a_bucket_that_does_not_exist_says_so(one: OffloadedTopic) -> None:
+def test_f7_an_offload_to_a_bucket_that_does_not_exist_says_so(one: OffloadedTopic, s3: S3) -> None:
     one.publish(values(10))
-    one.rest("POST", "offloadPolicies", {"managedLedgerOffloadDriver": "aws-s3", "s3ManagedLedgerOffloadBucket": "no"})
+    policies = {
+        "managedLedgerOffloadDriver": "aws-s3",
+        "s3ManagedLedgerOffloadBucket": "no",
+        "s3ManagedLedgerOffloadRegion": "us-east-1",
+        "s3ManagedLedgerOffloadServiceEndpoint": s3.proxy.url,
+    }
+    one.rest("POST", "offloadPolicies", policies)
     one.start()
     one.wait()
-    assert "ucket" in one.topic.offloading.last_error
+    assert "bucket does not exist" in one.topic.offloading.last_error
     assert len(one.entries()) == 10
 
 
