@@ -2,6 +2,9 @@
 
 The reports are read, and topics deleted, by separate processes, so that the producer waits only for the broker and for
 the processors. `/metrics` is asked for more often than any Prometheus does.
+
+Each report is also read by a process of the lowest priority: in production, that reader is on another machine and takes
+no time from the broker and the producer. Both are shown.
 """
 
 import subprocess
@@ -22,6 +25,7 @@ from tests.broker_process import PULSARCTL, BrokerProcess
 
 COUNT = 3000
 RATE = 1000
+LOWEST = ("nice", "-n", "19")  # a command that starts another
 HEADER = ["beside", "p50 ms", "p99 ms", f"p50 at {RATE:,}/s", f"p99 at {RATE:,}/s", "s each", "MB"]
 REPORTS = {
     "metrics": ["/metrics"],
@@ -31,6 +35,7 @@ REPORTS = {
     "console, backlogs": [PAGES["largest backlogs"]],
 }
 Cells = list[str]
+Priority = tuple[str, ...]
 
 
 def beside(directory: Path) -> str:
@@ -39,7 +44,9 @@ def beside(directory: Path) -> str:
             pass  # their topics are deleted below
         with Attached(process.service_url, messages=True):
             rows = [["nothing", *latencies(process), "-", memory(process)]]
-            rows += [report(process, name, paths) for name, paths in REPORTS.items()]
+            for name, paths in REPORTS.items():
+                rows.append(report(process, name, paths))
+                rows.append(report(process, f"{name}, low priority", paths, LOWEST))
             rows.append(deletion(process))
         scrape = cpu_of_a_scrape(process)
     table = aligned(HEADER, rows)
@@ -60,16 +67,16 @@ def memory(process: BrokerProcess) -> str:
     return f"{resident_mb(process.pid):.0f}"
 
 
-def report(process: BrokerProcess, name: str, paths: list[str]) -> Cells:
-    with asking([process.http_url + path for path in paths]) as asker:
+def report(process: BrokerProcess, name: str, paths: list[str], priority: Priority = ()) -> Cells:
+    with asking([process.http_url + path for path in paths], priority) as asker:
         cells = latencies(process)
         said, _ = asker.communicate("", timeout=300)
     return [name, *cells, f"{float(said):.2f}", memory(process)]
 
 
 @contextmanager
-def asking(urls: list[str]) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "tests.bench.asking", *urls]
+def asking(urls: list[str], priority: Priority) -> Iterator["subprocess.Popen[str]"]:
+    command = [*priority, sys.executable, "-m", "tests.bench.asking", *urls]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as asker:
         yield asker
 

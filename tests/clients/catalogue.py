@@ -51,6 +51,7 @@ FEATURES = {
     "limits": "Limits of producers, consumers, subscriptions, topics, sizes",
     "rates": "Publish, dispatch, and subscribe rates",
     "backlog_quota": "Backlog quotas",
+    "entry_metadata": "Index and broker time of messages",
     "stats": "Statistics",
     "transactions": "Transactions: refused, as without a coordinator",
     "durability": "kill -9, restart, full disk, clock jumps",

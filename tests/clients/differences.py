@@ -35,7 +35,7 @@ class Difference:
 
 
 class NoOtherCluster(Difference):
-    """The clients of these tests move to another cluster."""
+    """The clients of these tests use another cluster, which some move to."""
 
     def applies(self, run: Run) -> bool:
         return run.real or run.secured
@@ -46,6 +46,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the tests have no other cluster of Apache Pulsar, and none with TLS",
         (
             ("Java", "MigrationTest.clientsFollowTheirTopicToAnotherCluster"),
+            ("Java", "EntryMetadataTest.everyMessageHasItsIndexInTheTopicAndTheTimeOfTheBroker"),
             ("Go", "TestClientsFollowTheirTopicToAnotherCluster"),
             ("Node", "a producer of a topic that has moved is told the new address"),
         ),

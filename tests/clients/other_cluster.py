@@ -16,10 +16,13 @@ from tests.proxy_process import PULSARCTL
 
 @contextmanager
 def other_cluster(scratch: Path, broker: Broker) -> Iterator[Mapping[str, str]]:
-    """Yields the variables: GREEN_SERVICE_URL, and the program MIGRATE, which moves the topic that it gets."""
+    """Yields the variables: GREEN_SERVICE_URL, and the program MIGRATE, which moves the topic that it gets.
+
+    This cluster also exposes the metadata of entries, which the one under test does not, as by default.
+    """
     home = scratch / "home"
     home.mkdir()
-    with BrokerProcess(scratch / "green") as green:
+    with BrokerProcess(scratch / "green", "exposingBrokerEntryMetadataToClientEnabled=true") as green:
         _save_context(home, "blue", broker.service_url, broker.admin_url)
         _save_context(home, "green", green.service_url, green.http_url)
         program = scratch / "migrate"
