@@ -33,6 +33,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.thread_step import to_its_end
 
 _RECORD_BYTES = 64 << 10
 _RECORD_ENTRIES = 1024
@@ -63,7 +64,7 @@ class CompactedLedger:
     async def open(self) -> "CompactedLedger":
         """Raises Damaged or FileNotFoundError."""
         try:
-            await self._run(self._load)
+            await to_its_end(self._run(self._load))
         except BaseException:
             await self._run(partial(self._files.forget, self.path))
             raise
@@ -192,7 +193,7 @@ class CompactedWriter:
         if self._parts:
             data = b"".join(self._parts)
             self._parts = []
-            await self._run(lambda: self._write(data))
+            await self._step(lambda: self._write(data))
 
     async def seal(self) -> CompactedLedger:
         """Everything and the index are on disk on return."""
@@ -203,7 +204,7 @@ class CompactedWriter:
         index = encode_record(COMPACTED_INDEX, payload, ledger_id=self.ledger_id, n=n)
         self._parts += [index, ledger_file.trailer(self._end, len(index))]
         await self.flush()
-        await self._run(self._sync)
+        await self._step(self._sync)
         await self._close()
         sealed = CompactedLedger(self._disk, self._files, self._run, self._path, self.ledger_id, self._meet)
         return await sealed.open()
@@ -211,7 +212,7 @@ class CompactedWriter:
     async def abandon(self) -> None:
         """Forget the file."""
         await self._close()
-        await self._run(lambda: self._disk.remove(self._path))
+        await self._step(lambda: self._disk.remove(self._path))
         self._forget()
 
     def _end_record(self) -> None:
@@ -253,4 +254,8 @@ class CompactedWriter:
     async def _close(self) -> None:
         fd, self._fd = self._fd, None
         if fd is not None:
-            await self._run(lambda: self._disk.close(fd))
+            await self._step(lambda: self._disk.close(fd))
+
+    async def _step(self, step: Callable[[], None]) -> None:
+        """No other step begins while one runs, also after the caller was canceled in the middle of it."""
+        await to_its_end(self._run(step))

@@ -6,7 +6,6 @@ its name when it is complete and synced; what a crash leaves has another name, a
 A restore can be canceled: it ends when its step in a thread ends, so that no thread writes to the file afterwards.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
+from broker_core.storage.thread_step import to_its_end
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -37,14 +37,14 @@ class RestoredFile:
         """Returns the end of the records. Raises Damaged, Unreachable, OSError."""
         source = await copies.load_spans(self._ledger, copy)
         try:
-            await _to_the_end(in_thread(self._begin))
+            await to_its_end(in_thread(self._begin))
             for span in range(len(source)):
                 block = await copies.read(self._ledger, copy, span)
-                await _to_the_end(in_thread(partial(self._append, block)))
-            await _to_the_end(in_thread(self._seal))
+                await to_its_end(in_thread(partial(self._append, block)))
+            await to_its_end(in_thread(self._seal))
         finally:
-            await _to_the_end(in_thread(self._close))
-        await _to_the_end(in_thread(self._name))
+            await to_its_end(in_thread(self._close))
+        await to_its_end(in_thread(self._name))
         return self._info.end
 
     def _begin(self) -> None:
@@ -73,12 +73,3 @@ class RestoredFile:
     def _name(self) -> None:
         self._disk.rename(self._path, self._ledger.path)
         self._disk.sync_directory(self._path.parent)
-
-
-async def _to_the_end(step: Awaitable[Any]) -> None:
-    running = asyncio.ensure_future(step)
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait([running])
-        raise

@@ -1,15 +1,44 @@
 """Compacted ledgers: entries under their original positions."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
+from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.filenames import compacted_file
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, entries_of, opened, run_of, until
 from tests.held_disk import HeldReads
+
+
+class HeldWrites(RealDisk):
+    """The write to a compacted ledger waits while `go` is clear, and sets `arrived`."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.arrived = threading.Event()
+        self.compacted = -1
+        self.closed_while_written = False
+
+    def open(self, path: Path, *, create: bool = False) -> int:
+        fd = super().open(path, create=create)
+        if path.suffix == ".compacted":
+            self.compacted = fd
+        return fd
+
+    def pwrite(self, fd: int, data: bytes, offset: int) -> None:
+        if fd == self.compacted:
+            self.arrived.set()
+            self.go.wait(20)
+        super().pwrite(fd, data, offset)
+
+    def close(self, fd: int) -> None:
+        self.closed_while_written |= fd == self.compacted and not self.go.is_set()
+        super().close(fd)
+
 
 SURVIVORS = [Position(3, i) for i in range(0, 3000, 2)] + [Position(7, i) for i in range(10)]
 
@@ -113,6 +142,35 @@ async def test_a_missing_compacted_ledger_is_recorded(tmp_path: Path) -> None:
     assert [report.reason for report in engine.damage.open] == ["compacted ledger is missing"]
     await engine.accept_loss()
     assert await ledger.open_compacted(77) is None
+    await engine.close()
+
+
+async def test_a_compaction_that_is_canceled_in_a_write_closes_the_file_after_the_write(tmp_path: Path) -> None:
+    disk = HeldWrites()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"a"))
+    writer = await ledger.create_compacted()
+    writer.append(Position(1, 0), b"x", 1, 1)
+
+    async def compact() -> None:
+        try:
+            await writer.seal()
+        except BaseException:
+            await writer.abandon()
+            raise
+
+    compacting = asyncio.ensure_future(compact())
+    await asyncio.to_thread(disk.arrived.wait, 20)
+    for _ in range(2):
+        compacting.cancel()
+        await asyncio.sleep(0)
+    await engine.read_thread(lambda: None)
+    disk.go.set()
+    await asyncio.wait([compacting])
+    assert compacting.cancelled()
+    assert not disk.closed_while_written
+    assert not compacted_file(engine.path, writer.ledger_id).exists()
     await engine.close()
 
 
