@@ -13,7 +13,7 @@ from broker_core.storage import changes
 from broker_core.storage.acknowledgments import Acknowledgments
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.position import Position
 from broker_core.storage.weights import Weights
 
 
@@ -73,11 +73,7 @@ class ManagedCursor(Acknowledgments):
         if messages and not open_bits & ((1 << messages) - 1):
             position, open_bits = position.next, 0  # past the last message of the batch
         target = self._ledgers.next_valid(position)
-        mark_delete = self._ledgers.previous(target)
-        if mark_delete.ledger_id < target.ledger_id and target.ledger_id >= 0:
-            mark_delete = Position(target.ledger_id, target.entry_id - 1)
-        if position == EARLIEST:
-            mark_delete = EARLIEST
+        mark_delete = self._ledgers.before_reading(position)
         self._unwritten.clear()
         for ledger_id in list(self.info.windows):
             self._drop_window(ledger_id)

@@ -12,7 +12,7 @@ from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.errors import StorageError
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.ledger_services import LedgerServices
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.position import LATEST, Position
 from broker_core.storage.weights import Weights
 
 
@@ -51,10 +51,7 @@ class CursorList:
         cursor = self.by_name.get(name)
         if cursor is not None:
             return cursor
-        target = self.ledgers.next_valid(LATEST if initial is None else initial)
-        mark_delete = Position(target.ledger_id, target.entry_id - 1) if self.ledgers.ids else EARLIEST
-        if initial == EARLIEST:
-            mark_delete = EARLIEST  # what was trimmed may still be read from a compacted ledger
+        mark_delete = self.ledgers.before_reading(LATEST if initial is None else initial)
         info = CursorInfo(self._catalog.new_id() if durable else -1, name, mark_delete, dict(properties or {}))
         cursor = self.by_name[name] = ManagedCursor(self, info, durable=durable)
         if durable:

@@ -91,6 +91,18 @@ class LedgerList:
             before = self.preceding(before)
         return Position(self.ids[0], -1) if self.ids else EARLIEST
 
+    def before_reading(self, position: Position) -> Position:
+        """The mark-delete position of a cursor that is to read from `position` on.
+
+        A position before the first ledger stays as it is: a compacted ledger may have what was trimmed.
+        """
+        if position == EARLIEST or not self.ids:
+            return EARLIEST
+        if 0 <= position.ledger_id < self.ids[0]:
+            return Position(position.ledger_id, max(0, position.entry_id) - 1)
+        target = self.next_valid(position)
+        return Position(target.ledger_id, target.entry_id - 1)
+
     def is_valid(self, position: Position) -> bool:
         info = self.infos.get(position.ledger_id)
         return info is not None and 0 <= position.entry_id < info.entries
