@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from broker_core.names import is_reserved_subscription
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_short_turns
 from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.tasks import to_the_end
 from broker_core.topic.replicated_property import with_replicated
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class Subscriptions(Mapping[str, "Subscription"]):
         self._limits = context.limits
         self._lifecycle = lifecycle
         self._kind = kind
+        self._spawn = context.topic.spawn
+        self._opening: dict[str, asyncio.Future[None]] = {}
         self.by_name = by_name
         self.delivered = Rate(context.topic.clock)  # to deleted subscriptions; the others have their own
 
@@ -73,6 +77,9 @@ class Subscriptions(Mapping[str, "Subscription"]):
     ) -> Subscription:
         """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
         self._lifecycle.check_open()
+        while name in self._opening:
+            await asyncio.wait([self._opening[name]])
+            self._lifecycle.check_open()
         found = self.by_name.get(name)
         if found is not None:
             if found.durable != durable:
@@ -86,18 +93,22 @@ class Subscriptions(Mapping[str, "Subscription"]):
         self._limits.check_subscriptions(len(self.by_name))
         replicated = self._context.replicated.may_replicate(name, wanted=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
-        try:
-            stored = with_replicated(properties, replicated=replicated)
-            await self._log.open_cursor(name, initial=initial, durable=durable, properties=stored)
-        finally:  # also if the caller is gone: the cursor exists, so its subscription must too
-            cursor = self._log.cursors.get(name)
-            if cursor is not None and not self._lifecycle.is_closed:
-                # Two requests may have awaited the same cursor: the first one creates the subscription.
-                self.by_name.setdefault(name, self._new(name, cursor))
+        stored = with_replicated(properties, replicated=replicated)
+        self._opening[name] = asyncio.get_running_loop().create_future()
+        await to_the_end(self._spawn, self._create(name, initial, stored, durable=durable))
         self._lifecycle.check_open()
         if replicated:
             self._context.replicated.changed()
         return self.find(name)
+
+    async def _create(self, name: str, initial: Position, properties: dict[str, str], *, durable: bool) -> None:
+        """Other requests for the name wait until its cursor is durable: they would join one that may yet fail."""
+        try:
+            cursor = await self._log.open_cursor(name, initial=initial, durable=durable, properties=properties)
+            if not self._lifecycle.is_closed:
+                self.by_name[name] = self._new(name, cursor)
+        finally:
+            self._opening.pop(name).set_result(None)
 
     async def open_replicated(self, name: str) -> Subscription:
         """The subscription as another cluster has it, created at the earliest entry if missing."""

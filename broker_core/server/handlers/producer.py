@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound, TopicMoved
+from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound, TopicFenced, TopicMoved
 from broker_core.names import TopicName, parse_topic
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.admission import AccessRequest
@@ -64,6 +64,9 @@ async def _create(
     session.producers[command.producer_id] = producer
     session.closed_producers.pop(command.producer_id, None)
     last = await topic.deduplication.last_sequence_id(name)
+    if session.producers.get(command.producer_id) is not producer:
+        # It was closed during the wait. The client does not know the ID yet, so it has ignored CLOSE_PRODUCER.
+        raise TopicFenced(f"Producer {name} was closed while it connected to {topic.name}; try again")
     return _success(command, producer, last_sequence_id=last, topic_epoch=epoch)
 
 

@@ -28,7 +28,8 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         return
     try:
         run = _as_run(send, from_replicator=producer.is_replicator)
-        check_delay(run, producer.topic.policies)
+        if run.delivery_times:
+            check_delay(producer.topic.policies, run.delivery_times[0], run.publish_times[0])
         if run.chunk is not None:
             producer.topic.chunk_published()
         producer.publish(run)

@@ -1,0 +1,82 @@
+"""Requests that overtake each other while the disk is slow: what a client is told is what the broker has done."""
+
+import errno
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import DeduplicationConfig
+from broker_core.names import parse_topic
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.condition import wait_until
+from tests.loaded_topics import loaded
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
+
+TOPIC = "persistent://public/default/t"
+CONFIG = replace(BrokerConfig(server=FREE_PORTS), deduplication=DeduplicationConfig(enabled=True))
+SLOW_SECONDS = 0.5
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    return FaultyDisk()
+
+
+@pytest.fixture
+def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(config=CONFIG, disk=disk) as broker:
+        loaded(broker, TOPIC, create=True)
+        yield broker
+        disk.sync_seconds = 0.0
+        disk.failures.clear()
+
+
+@pytest.fixture
+def clients(broker: EmbeddedBroker) -> Iterator[tuple[RawClient, RawClient]]:
+    with RawClient(broker.service_url) as first, RawClient(broker.service_url) as second:
+        yield first, second
+
+
+def syncs(disk: FaultyDisk) -> int:
+    return [operation for operation, _ in disk.calls].count("sync")
+
+
+def test_a_second_subscribe_waits_for_the_cursor_of_the_first(
+    broker: EmbeddedBroker, disk: FaultyDisk, clients: tuple[RawClient, RawClient]
+) -> None:
+    disk.sync_seconds = SLOW_SECONDS
+    disk.failures["sync", ".journal"] = errno.EIO
+    for client in clients:
+        client.send(client_commands.subscribe(1, TOPIC, "s", 1, sub_type=pb.CommandSubscribe.Shared))
+    first, second = clients
+    assert first.expect(BaseCommand.ERROR).error == pb.PersistenceError
+    disk.failures.clear()
+    disk.sync_seconds = 0.0
+    answer = second.next()
+    topic = loaded(broker, TOPIC)
+    assert set(topic.subscriptions) <= set(topic.ledger.cursors)
+    assert (answer.type == BaseCommand.SUCCESS) == ("s" in topic.subscriptions)
+
+
+def test_a_producer_that_is_closed_while_it_connects_gets_an_error(
+    broker: EmbeddedBroker, disk: FaultyDisk, clients: tuple[RawClient, RawClient]
+) -> None:
+    busy, late = clients
+    busy.ask(producer(TOPIC, producer_name="busy"), BaseCommand.PRODUCER_SUCCESS)
+    disk.sync_seconds = SLOW_SECONDS
+    before = syncs(disk)
+    busy.send(send(0, name="busy"))
+    wait_until(lambda: syncs(disk) > before, 10)
+    late.send(frame(producer(TOPIC, producer_name="late", producer_id=7)))
+    wait_until(lambda: "late" in loaded(broker, TOPIC).producers, 10)
+    broker.call(broker.broker.topics.unload(parse_topic(TOPIC)))
+    assert late.expect(BaseCommand.CLOSE_PRODUCER).producer_id == 7
+    assert late.expect(BaseCommand.ERROR).error == pb.ServiceNotReady
