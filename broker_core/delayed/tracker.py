@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
 
 STRICT_PAUSE_MS = 5  # at a message per millisecond, five of them cost one wake
+_ALWAYS = (1 << 63) - 1  # no delivery time is later
 _LOOKS_PER_ENTRY = 8  # rows that may be invalid, before the event loop gets its turn
 
 
@@ -78,6 +79,7 @@ class DelayedTracker:
         self._paused = self._index.is_behind or (
             0 < self._lookahead <= self._waiting.count
             and self._fixed_delay
+            and self._in_force.current.delayed_delivery.active
             and self._cursor.read_position > self._frontier
         )
         return self._paused
@@ -87,9 +89,6 @@ class DelayedTracker:
 
         May be called again for the same entries.
         """
-        policy = self._in_force.current.delayed_delivery
-        if not policy.active:
-            return [(first, last)]
         cutoff, times, waiting = self._cutoff_ms(), block.delivery_times, self._waiting
         if waiting.count:
             self._reached(block, [index for index in range(first, last) if 0 < times[index] <= cutoff])
@@ -97,7 +96,7 @@ class DelayedTracker:
         ledger_id, entry_id = block.ledger_id, block.first_entry_id
         held = [(times[i], ledger_id, entry_id + i) for i in early if waiting.add(ledger_id, entry_id + i)]
         if held:
-            self._hold(held, policy.tick_ms)
+            self._hold(held, self._in_force.current.delayed_delivery.tick_ms)
         return ranges_without(first, last, early)
 
     @property
@@ -144,9 +143,12 @@ class DelayedTracker:
     # Time
 
     def _cutoff_ms(self) -> int:
-        """The latest delivery time that is due now."""
+        """The latest delivery time that is due now; all are while delayed delivery is off."""
+        policy = self._in_force.current.delayed_delivery
+        if not policy.active:
+            return _ALWAYS
         now = self._clock.wall_ms()
-        return now if self._strict else now + int(self._in_force.current.delayed_delivery.tick_ms)
+        return now if self._strict else now + int(policy.tick_ms)
 
     def _is_ahead(self, ledger_id: int, entry_id: int) -> bool:
         """Whether the reader has still to reach the entry."""

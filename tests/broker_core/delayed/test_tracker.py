@@ -35,6 +35,7 @@ ACTIONS = st.one_of(
     st.tuples(st.just("expire"), st.integers(0, 60)),
     st.tuples(st.just("start over"), st.just(0)),
     st.tuples(st.just("disk"), st.just(0)),
+    st.tuples(st.just("switch"), st.just(0)),
 )
 
 
@@ -69,11 +70,14 @@ class Reader:
         self.files = BucketFiles(RealDisk(), self.directory)
         self.services = DelayedServices(config, self.clock, self.work.spawn, Alarms(self.clock), self.files)
         self.tick_ms = 10
-        self.in_force = SimpleNamespace(
-            current=SimpleNamespace(delayed_delivery=DelayedDelivery(self.tick_ms, active=True, max_delay_ms=0))
-        )
+        self.in_force = SimpleNamespace(current=SimpleNamespace())
+        self.use_policy(active=True)
         self.cursor = SimpleNamespace(read_position=Position(LEDGER, 0))
         self.tracker = self._new_tracker()
+
+    def use_policy(self, *, active: bool) -> None:
+        self.active = active
+        self.in_force.current.delayed_delivery = DelayedDelivery(self.tick_ms, active=active, max_delay_ms=0)
 
     def wake(self) -> None:
         """Looks for due entries when the test says so."""
@@ -102,6 +106,8 @@ class Reader:
             self.start_over()
         elif what == "disk":
             await self.work.done()
+        elif what == "switch":
+            self.use_policy(active=not self.active)
         assert self.tracker.count <= len(set(range(len(self.times))) - self.acknowledged - self.delivered)
 
     def start_over(self) -> None:
@@ -145,7 +151,8 @@ class Reader:
 
     def _deliver(self, entry_id: int) -> None:
         assert entry_id not in self.delivered, "twice"
-        assert self.times[entry_id] <= self.clock.now_ms + (0 if self.strict else self.tick_ms), "early"
+        latest = self.clock.now_ms + (0 if self.strict else self.tick_ms)
+        assert not self.active or self.times[entry_id] <= latest, "early"
         self.delivered.add(entry_id)
 
     async def deliver_everything(self) -> None:
