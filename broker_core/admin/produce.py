@@ -1,7 +1,7 @@
 """`POST /topics/...`: publishes messages that come as JSON (Pulsar docs, "REST produce", PIP 64).
 
 The broker answers when the messages are on disk. A message is refused for the reasons for which a producer's would be:
-access, size, encryption, schema, and quotas. Names and sequence IDs are stored for consumers and never
+access, size, delay, encryption, schema, and quotas. Names and sequence IDs are stored for consumers and never
 compared, because there is no producer.
 """
 
@@ -21,7 +21,8 @@ from broker_core.admin.shapes import ANY, INT64, PROPERTIES, STRING, array, obj
 from broker_core.admin.targets import check_exists
 from broker_core.errors import InvalidRequest, NotAllowed, ProducerFenced, TopicNotFound
 from broker_core.names import TopicName
-from broker_core.policies.json_values import Fields, mapping, string, whole_number
+from broker_core.policies.json_values import LONG_MAX, Fields, mapping, string, whole_number
+from broker_core.publishing.policy_checks import check_delay
 from broker_core.schema.admission import admit_producer
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
@@ -75,10 +76,10 @@ async def _published(call: Call, names: list[TopicName]) -> dict[str, Any]:
     first = next(iter(topics.values()))
     version = await admit_producer(call.broker.schemas, first.schema_subject, schema)
     entries = [_entry(call, message, producer, schema, version) for message in messages]
-    for place, entry in zip(used, entries, strict=True):
-        _check_size(call, topics[place], entry)
     for topic in topics.values():
-        topic.check_publishable()  # its clients may have been sent elsewhere meanwhile
+        _check_open_to_all(topic)  # it may have changed while the schema was checked
+    for place, entry in zip(used, entries, strict=True):
+        _check_entry(call, topics[place], entry)
     written = [publish_one(topics[place], entry) for place, entry in zip(used, entries, strict=True)]
     positions = await asyncio.gather(*written)
     for place, entry in zip(used, entries, strict=True):
@@ -105,19 +106,25 @@ def _place(message: Message, index: int, partitions: int) -> int:
 async def _topic(call: Call, name: TopicName) -> Topic:
     """Raises the error for which no producer could publish now."""
     topic = await call.broker.topics.for_client(name, create=name.is_partition)
-    topic.check_publishable()
+    _check_open_to_all(topic)
     await topic.quotas.check_producer()
-    if topic.policies.encryption_required:
-        raise NotAllowed(f"Encryption is required in {topic.name}: use a client that encrypts")
-    if topic.admission.is_exclusive:
-        raise ProducerFenced(f"Topic {name} has an exclusive producer")
     return topic
 
 
-def _check_size(call: Call, topic: Topic, entry: OneEntry) -> None:
+def _check_open_to_all(topic: Topic) -> None:
+    topic.check_publishable()
+    if topic.policies.encryption_required:
+        raise NotAllowed(f"Encryption is required in {topic.name}: use a client that encrypts")
+    if topic.admission.is_exclusive:
+        raise ProducerFenced(f"Topic {topic.name} has an exclusive producer")
+
+
+def _check_entry(call: Call, topic: Topic, entry: OneEntry) -> None:
     most = topic.policies.max_message_size or call.broker.config.connection.max_message_size
     if len(entry.data) > most:
         raise NotAllowed(f"Exceed maximum message size: {len(entry.data)} bytes, allowed are {most}")
+    for delivery_ms in entry.delivery_times:
+        check_delay(topic.policies, delivery_ms, entry.publish_times[0])
 
 
 def _messages(call: Call, body: Mapping[str, Any]) -> list[Message]:
@@ -129,14 +136,16 @@ def _messages(call: Call, body: Mapping[str, Any]) -> list[Message]:
 
 def _message(call: Call, sent: Mapping[str, Any]) -> Message:
     fields = Fields(sent)
-    after = fields.read("deliverAfterMs", whole_number, 0)
+    now, after = call.broker.clock.wall_ms(), fields.read("deliverAfterMs", whole_number, 0)
+    if after > LONG_MAX - now:
+        raise InvalidRequest(f"deliverAfterMs is {after}, but at most {LONG_MAX - now} is possible")
     return Message(
         sent.get("payload"),
         fields.read("key", string, ""),
         max(0, fields.read("eventTime", whole_number, 0)),
         max(0, fields.read("sequenceId", whole_number, 0)),
         read_properties(call, sent.get("properties")),
-        max(0, fields.read("deliverAt", whole_number, 0)) or (call.broker.clock.wall_ms() + after if after > 0 else 0),
+        max(0, fields.read("deliverAt", whole_number, 0)) or (now + after if after > 0 else 0),
     )
 
 

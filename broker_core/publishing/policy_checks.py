@@ -40,14 +40,14 @@ def entry_refusal(run: SendRun, index: int, policies: TopicPolicies) -> BrokerEr
     return None
 
 
-def check_delay(run: SendRun, policies: TopicPolicies) -> None:
+def check_delay(policies: TopicPolicies, delivery_ms: int, publish_ms: int) -> None:
     """Raises `NotAllowed` if a message is delayed for longer than the topic allows.
 
     As in Pulsar, the delay counts from the publish time, which comes from the client too.
     """
     policy = policies.delayed_delivery
     longest = policy.max_delay_ms if policy.active else 0
-    if run.delivery_times and 0 < longest < run.delivery_times[0] - run.publish_times[0]:
+    if 0 < longest < delivery_ms - publish_ms:
         raise NotAllowed(f"Exceeds max allowed delivery delay of {longest} milliseconds")
 
 

@@ -24,6 +24,9 @@ TWO: dict[str, Any] = {
 }
 
 
+DELAY_OF_A_SECOND = {"active": True, "tickTime": 1000, "maxDeliveryDelayInMillis": 1000}
+
+
 async def entries(admin: Admin) -> list[Entry]:
     log = (await admin.broker.topics.get(parse_topic(FULL))).ledger
     if not log.entries:
@@ -144,3 +147,12 @@ def test_a_value_is_encoded_by_its_schema(kind: SchemaType, value: Any, data: by
 def test_a_value_that_does_not_fit_is_refused(kind: SchemaType, value: Any) -> None:
     with pytest.raises(InvalidRequest):
         encode(kind, value)
+
+
+async def test_a_delay_beyond_the_policy_or_the_end_of_time_is_refused(shop: Admin) -> None:
+    await shop("POST", "/admin/v2/persistent/acme/shop/plain/delayedDelivery", DELAY_OF_A_SECOND)
+    long = await shop("POST", PLAIN, {"messages": [{"payload": "x", "deliverAfterMs": 3_600_000}]})
+    assert (long.status, long.reason) == (405, "Exceeds max allowed delivery delay of 1000 milliseconds")
+    endless = await shop("POST", PLAIN, {"messages": [{"payload": "x", "deliverAfterMs": (1 << 63) - 1}]})
+    assert endless.status == 400 and "deliverAfterMs" in endless.reason
+    assert not await entries(shop)
