@@ -207,6 +207,19 @@ async def test_a_reader_that_reaches_a_due_entry_takes_it(tmp_path: Path) -> Non
     await reader.close()
 
 
+async def test_what_is_held_back_is_delivered_once_when_delayed_delivery_is_switched_off(tmp_path: Path) -> None:
+    reader = Reader(tmp_path / "delayed", strict=True)
+    for action in [("publish", 20), ("publish", 0), ("publish", 0), ("publish", 20), ("read", 1)]:
+        await reader.act(*action)
+    assert (reader.delivered, reader.cursor.read_position.entry_id) == ({1}, 2)
+    for action in [("switch", 0), ("due", 8), ("read", 8)]:
+        await reader.act(*action)
+    assert (reader.delivered, reader.tracker.count) == ({0, 1, 2, 3}, 0)
+    for action in [("clock", 30), ("due", 8)]:
+        await reader.act(*action)
+    await reader.close()
+
+
 async def test_rows_of_released_entries_do_not_block_the_others(tmp_path: Path) -> None:
     reader = Reader(tmp_path / "delayed", strict=True)
     for _ in range(200):

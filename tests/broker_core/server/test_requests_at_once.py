@@ -13,6 +13,7 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
+from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.condition import wait_until
@@ -61,6 +62,7 @@ def test_a_second_subscribe_waits_for_the_cursor_of_the_first(
     disk.failures.clear()
     disk.sync_seconds = 0.0
     answer = second.next()
+    assert isinstance(answer, Command)
     topic = loaded(broker, TOPIC)
     assert set(topic.subscriptions) <= set(topic.ledger.cursors)
     assert (answer.type == BaseCommand.SUCCESS) == ("s" in topic.subscriptions)
