@@ -2,7 +2,8 @@
 
 import socket
 import traceback
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,42 +12,49 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import UsageProblem
 from pulsarctl.transfer.object_stores import Guarded, redacted
 from pulsarctl.transfer.places import place_at
-from tests.cli.runner import Cli
+from tests.cli.program import Ended, run
 
 pa = pytest.importorskip("pyarrow")
 
+STORE = "abfss://box@acct.dfs.core.windows.net"
+VERBS, BEFORE = ("import", "export"), ("", "?")
 SECRET = "SECRETSIG123%3D"
 SIGNATURE = f"sv=2022-11-02&ss=b&sig={SECRET}&sp=rwl"
 
 
-@pytest.fixture
-def refusing() -> Iterator[str]:
-    """The address of a port that stays taken and where nothing listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{taken.getsockname()[1]}"
+@pytest.fixture(scope="module")
+def refused(pulsar_broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Ended]:
+    """What each verb said about a store out of reach, by the start of its signature.
+
+    They run side by side, since each of them tries several times before it gives up.
+    """
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch, socket.socket() as taken, ThreadPoolExecutor(4) as threads:
+        for name in ("AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_KEY"):
+            patch.delenv(name, raising=False)
+        taken.bind(("127.0.0.1", 0))  # the port stays taken, and nothing listens there
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        uri = f"{STORE}/x?blob_storage_authority={address}&dfs_storage_authority={address}&enable_tls=false"
+
+        def ended(verb: str, before: str) -> Ended:
+            urls = {"PULSARCTL_ADMIN_URL": pulsar_broker.http_url, "PULSARCTL_SERVICE_URL": pulsar_broker.service_url}
+            environ = {**urls, "AZURE_STORAGE_SAS_TOKEN": before + SIGNATURE}
+            operands = (uri, "t") if verb == "import" else ("t", uri)
+            return run(home, "ops", verb, *operands, environ=environ)
+
+        begun = {chosen: threads.submit(ended, *chosen) for chosen in product(VERBS, BEFORE)}
+        return {chosen: each.result() for chosen, each in begun.items()}
 
 
-@pytest.mark.parametrize("before", ["", "?"])
-@pytest.mark.parametrize("verb", ["import", "export"])
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_store_out_of_reach_is_reported_without_the_signature(
-    pulsar_broker: EmbeddedBroker,
-    refusing: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    verb: str,
-    before: str,
+    refused: dict[tuple[str, str], Ended], verb: str, before: str
 ) -> None:
-    for name in ("AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", before + SIGNATURE)
-    where = f"blob_storage_authority={refusing}&dfs_storage_authority={refusing}&enable_tls=false"
-    uri = f"abfss://box@acct.dfs.core.windows.net/x?{where}"
-    cli = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
-    outcome = cli("ops", verb, *((uri, "t") if verb == "import" else ("t", uri)))
+    outcome = refused[verb, before]
     assert outcome.exit_code == 1
-    assert "abfss://box@acct" in outcome.stderr
-    assert "SECRETSIG123" not in outcome.stdout + outcome.stderr
+    assert STORE in outcome.stderr
+    assert "SECRETSIG123" not in outcome.stdout.decode() + outcome.stderr
 
 
 class Failing:
