@@ -76,7 +76,7 @@ class Write:
         return len(self._pending.run)
 
     def done(self, first: Position | None, error: StorageError | None) -> None:
-        self._deduplication.written(self, durable=first is not None)
+        self._deduplication.written(self, first)
         self._pending.done(first, error)
         for repetition in self.repetitions:
             repetition.repeated(error)
@@ -180,16 +180,21 @@ class Deduplication:
         else:
             self._last_write.repetitions.append(pending)
 
-    def written(self, write: Write, *, durable: bool) -> None:
-        """Ends a `Write`. One that was pushed while deduplication was on counts even if it is off now."""
+    def written(self, write: Write, first: Position | None) -> None:
+        """Ends a `Write`: on disk from `first` on, or failed.
+
+        One that was pushed while deduplication was on counts even if it is off now.
+        """
         if write is self._last_write:
             self._last_write = None
-        if not durable:
+        if first is None:
             self._ids.fail(write.name)
             self._chunks.fail(write.name)
             return
         if write.chunk is not None:
-            self._chunks.persist(write.name, write.chunk)
+            self._chunks.persist(write.name, write.chunk, first)
+        elif self._chunks:
+            self._chunks.overtake(write.name)
         if write.highest is not None:
             self._ids.persist(write.name, write.highest)
             if write.name not in self._connected:  # a replicator's copy, or the producer has left in the meantime
@@ -216,7 +221,7 @@ class Deduplication:
 
     def producer_left(self, name: str) -> None:
         """Remembers the producer for a while; above the maximum number, those that left first are forgotten first."""
-        if name not in self._ids or is_replicator(name):
+        if is_replicator(name) or not (name in self._ids or self._chunks.has_message(name)):
             return  # a cluster may be away for longer than any producer, and sends again what was not confirmed before
         self._inactive[name] = self._context.clock.monotonic()
         self._arm_forgetting()
@@ -268,7 +273,7 @@ class Deduplication:
         if self._snapshot_timer is not None:
             self._snapshot_timer.cancel()
             self._snapshot_timer = None
-        await self._snapshot.take(self._ids)
+        await self._snapshot.take(self._ids, self._chunks)
 
     # Turning on and off
 

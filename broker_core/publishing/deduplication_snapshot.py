@@ -1,8 +1,9 @@
 """How the sequence IDs of a topic survive a restart: a cursor with a snapshot, and the entries after it.
 
-The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete is the last entry that it covers. The
-cursor is durable, so later entries are not trimmed, and a start reads the metadata of only those entries. It learns
-what the broker knew before: nothing from entries that were stored without a comparison.
+The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete is the last entry that it covers, and stays
+before the chunks of messages that are not complete yet, because the properties do not have them. The cursor is durable,
+so later entries are not trimmed, and a start reads the metadata of only those entries. It learns what the broker knew
+before: nothing from entries that were stored without a comparison.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 CURSOR = DEDUPLICATION_CURSOR
 READ_ENTRIES = 500  # between two yields to the rest of the broker
 READ_BYTES = 256 * 1024
+HELD_BACK_MAX = 20_000  # entries that open messages keep from being trimmed, and that a start reads again
 
 
 class Snapshot:
@@ -57,13 +59,15 @@ class Snapshot:
         while len(block := await self._ledger.read(position, READ_ENTRIES, READ_BYTES)):
             for index in range(len(block)):
                 if block.counts[index] != MARKER_MESSAGES:
-                    self._learn(ids, chunks, block.entry(index))
+                    self._learn(
+                        ids, chunks, block.entry(index), Position(block.ledger_id, block.first_entry_id + index)
+                    )
             entries += len(block)
             position = Position(block.ledger_id, block.last_entry_id + 1)
             await asyncio.sleep(0)
         return entries
 
-    def _learn(self, ids: SequenceIds, chunks: OpenChunks, entry: bytes) -> None:
+    def _learn(self, ids: SequenceIds, chunks: OpenChunks, entry: bytes, position: Position) -> None:
         try:
             metadata = parse_metadata(entry)
         except MalformedEntry as error:
@@ -76,21 +80,30 @@ class Snapshot:
         if copied is None and metadata.num_chunks_from_msg:
             chunk = Chunk(metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg, checksum_of(entry))
             chunks.push(origin.producer, chunk)
-            chunks.persist(origin.producer, chunk)
+            chunks.persist(origin.producer, chunk, position)
             if not chunk.ends_message:
                 return
+        elif copied is None:
+            chunks.overtake(origin.producer)
         ids.learn(origin.producer, origin.highest)
 
     async def begin(self) -> None:
         """From now on, retains the entries that a start has to read."""
         self._cursor = await self._ledger.open_cursor(CURSOR)
 
-    async def take(self, ids: SequenceIds) -> None:
+    async def take(self, ids: SequenceIds, chunks: OpenChunks) -> None:
         """Stores the IDs on disk; on the loop they are always exactly those of the last confirmed entry."""
-        on_disk = self._ledger.on_disk
-        if self._cursor is not None and on_disk is not None:
+        cursor, on_disk = self._cursor, self._ledger.on_disk
+        if cursor is not None and on_disk is not None:
             properties = {name: str(last) for name, last in self._kept(ids.persisted).items()}
-            await on_disk.move_cursor(self._cursor, self._ledger.last_confirmed, properties, _nothing)
+            await on_disk.move_cursor(cursor, self._covered(cursor, chunks), properties, _nothing)
+
+    def _covered(self, cursor: ManagedCursor, chunks: OpenChunks) -> Position:
+        """The last entry that a start does not have to read, before the first chunk of every open message."""
+        last, first = self._ledger.last_confirmed, chunks.first_stored
+        if first is None or cursor.backlog_entries > HELD_BACK_MAX:
+            return last
+        return max(cursor.mark_delete, Position(first.ledger_id, first.entry_id - 1))
 
     def _kept(self, ids: dict[str, int]) -> dict[str, int]:
         """Those that were used last, and every replicator: it may send again what it sent long ago."""

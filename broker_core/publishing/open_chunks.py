@@ -3,10 +3,13 @@
 The chunks of a message share one sequence ID, and only the last chunk completes it. If the connection breaks earlier,
 the client sends all of them again, and some clients cannot join a message whose first chunks come twice. So a chunk is
 identified by its message and its checksum: another message with the same name is not mistaken for it.
+
+A start learns them by reading the entries again, from `first_stored` on.
 """
 
 from dataclasses import dataclass, field
 
+from broker_core.storage.position import Position
 from broker_core.wire.send import Chunk
 
 CHUNKS_MAX = 10_000  # of one message; further chunks are not tracked
@@ -14,9 +17,10 @@ CHUNKS_MAX = 10_000  # of one message; further chunks are not tracked
 
 @dataclass(slots=True)
 class _Message:
-    """Chunk number -> checksum: `pushed` to the log, `persisted` on disk."""
+    """Chunk number -> checksum: `pushed` to the log, `persisted` on disk, the first of them at `first_stored`."""
 
     uuid: str
+    first_stored: Position | None = None
     pushed: dict[int, bytes] = field(default_factory=dict)
     persisted: dict[int, bytes] = field(default_factory=dict)
 
@@ -35,6 +39,18 @@ class OpenChunks:
         message = self._messages.get(name)
         return message is not None and message.uuid == chunk.uuid and message.pushed.get(chunk.number) == chunk.checksum
 
+    def __bool__(self) -> bool:
+        return bool(self._messages)
+
+    def has_message(self, name: str) -> bool:
+        return name in self._messages
+
+    @property
+    def first_stored(self) -> Position | None:
+        """The first chunk on disk of all open messages."""
+        stored = (message.first_stored for message in self._messages.values())
+        return min((position for position in stored if position is not None), default=None)
+
     def push(self, name: str, chunk: Chunk) -> None:
         message = self._messages.get(name)
         if message is None or message.uuid != chunk.uuid or chunk.number == 0:
@@ -42,7 +58,7 @@ class OpenChunks:
         if len(message.pushed) < CHUNKS_MAX:
             message.pushed[chunk.number] = chunk.checksum
 
-    def persist(self, name: str, chunk: Chunk) -> None:
+    def persist(self, name: str, chunk: Chunk, position: Position) -> None:
         message = self._messages.get(name)
         if message is None or message.uuid != chunk.uuid:
             return
@@ -50,12 +66,19 @@ class OpenChunks:
             del self._messages[name]
         elif message.pushed.get(chunk.number) == chunk.checksum:
             message.persisted[chunk.number] = chunk.checksum
+            message.first_stored = message.first_stored or position
 
     def fail(self, name: str) -> None:
         """Forgets chunks that were pushed but not persisted."""
         message = self._messages.get(name)
         if message is not None:
             message.pushed = dict(message.persisted)
+
+    def overtake(self, name: str) -> None:
+        """A whole message of the producer is on disk: one that began before it can no longer be completed."""
+        message = self._messages.get(name)
+        if message is not None and message.persisted:
+            del self._messages[name]
 
     def forget(self, name: str) -> None:
         self._messages.pop(name, None)

@@ -1,6 +1,7 @@
 """Chunks that are sent again before their message is complete."""
 
 from broker_core.publishing.open_chunks import CHUNKS_MAX, OpenChunks
+from broker_core.storage.position import Position
 from broker_core.wire.send import Chunk
 
 
@@ -13,7 +14,7 @@ def with_chunks(*numbers: int, persisted: bool = True) -> OpenChunks:
     for number in numbers:
         chunks.push("p", chunk(number))
         if persisted:
-            chunks.persist("p", chunk(number))
+            chunks.persist("p", chunk(number), Position(7, number + 10))
     return chunks
 
 
@@ -57,3 +58,18 @@ def test_the_number_of_remembered_chunks_is_bounded() -> None:
         chunks.push("p", chunk(number, total=1 << 30))
     assert ("p", chunk(CHUNKS_MAX - 1)) in chunks
     assert ("p", chunk(CHUNKS_MAX)) not in chunks
+
+
+def test_a_start_reads_from_the_first_chunk_on_disk_of_an_open_message() -> None:
+    assert with_chunks(0, 1).first_stored == Position(7, 10)
+    assert with_chunks(0, 1, 2).first_stored is None
+    assert with_chunks(0, persisted=False).first_stored is None
+
+
+def test_a_message_that_a_later_one_overtook_is_no_longer_open() -> None:
+    chunks = with_chunks(0)
+    chunks.overtake("p")
+    assert chunks.first_stored is None
+    chunks.push("p", chunk(0))
+    chunks.overtake("p")  # that chunk was pushed after the message that is on disk now
+    assert ("p", chunk(0)) in chunks
