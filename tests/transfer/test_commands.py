@@ -22,7 +22,7 @@ from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.raw_publishing import PUBLISH_TIME, producer, send
-from tests.transfer.moved_topics import by_key, command, failed, ops
+from tests.transfer.moved_topics import by_key, command, failed, ops, run
 
 
 def publish(client: pulsar.Client, topic: str, count: int, first: int = 0) -> None:
@@ -124,6 +124,23 @@ def test_typed_values_are_columns(
     ops(pulsar_broker, "export", topic, tmp_path, "--typed", "-f", "jsonl")
     (file,) = tmp_path.glob("*.jsonl")
     assert json.loads(file.read_text())["value"] == {"item": "tea", "price": 4}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_a_value_that_cannot_be_decoded_is_imported_as_it_was(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path, kind: str
+) -> None:
+    class Order(pulsar.schema.Record):  # type: ignore[misc]  # the client ships no types
+        price = pulsar.schema.Integer()
+
+    producer = client.create_producer(topic, schema=pulsar.schema.JsonSchema(Order))
+    for price in (4, 3_000_000_000):  # the second one is no int of Avro
+        producer.send(Order(price=price))
+    outcome = run(pulsar_broker, "export", topic, tmp_path, "--typed", "-f", kind)
+    assert "1 value cannot be decoded" in outcome.stderr
+    ops(pulsar_broker, "import", tmp_path, f"{topic}-copy")
+    reader = client.create_reader(f"{topic}-copy", pulsar.MessageId.earliest)
+    assert [json.loads(reader.read_next(20_000).data())["price"] for _ in range(2)] == [4, 3_000_000_000]
 
 
 def test_schemas_travel_with_the_values(

@@ -29,12 +29,12 @@ def number_format(modifier: str | None) -> NumberFormat | None:
 
 
 def time_format(modifier: str | None) -> NumberFormat | None:
-    """A time in milliseconds. `iso` and `strftime[...]` are in UTC."""
+    """A time in milliseconds. `iso` and `strftime[...]` are in UTC; a time without a date in them is its number."""
     if modifier == "iso":
-        return lambda time_ms: _moment(time_ms).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
+        return _dated(lambda moment: moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
     if modifier and modifier.startswith("strftime[") and modifier.endswith("]"):
         pattern = modifier[len("strftime[") : -1]
-        return lambda time_ms: _moment(time_ms).strftime(pattern).encode()
+        return _dated(lambda moment: moment.strftime(pattern))
     return number_format(modifier)
 
 
@@ -94,5 +94,13 @@ def _fixed_width(bits: int, order: str) -> NumberFormat:
     return lambda number: (number & mask).to_bytes(bits // 8, "big")
 
 
-def _moment(time_ms: int) -> datetime:
-    return datetime.fromtimestamp(time_ms / 1000, UTC)
+def _dated(shown: Callable[[datetime], str]) -> NumberFormat:
+    """Clients choose event times, and a number of microseconds is after the year 9999."""
+
+    def written(time_ms: int) -> bytes:
+        try:
+            return shown(datetime.fromtimestamp(time_ms / 1000, UTC)).encode()
+        except (ValueError, OverflowError, OSError):
+            return b"%d" % time_ms
+
+    return written

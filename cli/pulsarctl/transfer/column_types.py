@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from pulsarctl.transfer.portable import PROPERTIES, TYPES, properties_of
 
+UNDECODED = "raw_value"
+"""The bytes of values that could not be decoded, in a file that also says why."""
 MILLISECONDS = pa.timestamp("ms", tz="UTC")
 
 
@@ -20,6 +22,8 @@ def fitted(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
         raise ValueError("it has no column value")
     present = [name for name in names if name in batch.schema.names]
     columns = {name: _fitted(name, batch) for name in present}
+    if UNDECODED in batch.schema.names and "decode_error" in batch.schema.names:
+        columns[UNDECODED] = batch.column(UNDECODED).cast(pa.binary())
     return pa.RecordBatch.from_pydict(columns)
 
 

@@ -22,10 +22,14 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Of one part. `incomplete`: chunked messages that are left out, because their first chunks are gone."""
+    """Of one part. `incomplete`: chunked messages that are left out, because their first chunks are gone.
+
+    `undecoded`: values that are written as bytes, because they could not be decoded.
+    """
 
     files: list[FileFacts]
     incomplete: int = 0
+    undecoded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,12 @@ class Export:
         first = next(batches, None)
         if first is None:
             return Written([], len(skipped))
+        undecoded = 0
         with PartFiles(self.layout, index, first.schema) as files:
             for rows in chain((first,), batches):
                 files.write(rows)
-        return Written(files.facts, len(skipped))
+                undecoded += _undecoded(rows)
+        return Written(files.facts, len(skipped), undecoded)
 
 
 def messages(table: TopicTable, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
@@ -84,6 +90,12 @@ def next_positions(before: dict[str, str], parts: Sequence[LedgerRange]) -> dict
 def in_order(found: Sequence[Written]) -> list[FileFacts]:
     """By part, and in a part by the order of the names."""
     return [facts for part in found for facts in sorted(part.files, key=lambda each: each.path.rpartition("/")[2])]
+
+
+def _undecoded(rows: pa.RecordBatch) -> int:
+    if "decode_error" not in rows.schema.names:
+        return 0
+    return int(rows.num_rows - rows.column("decode_error").null_count)
 
 
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pulsarctl.tables.writing.payloads import Payloads, payloads
+from pulsarctl.transfer.column_types import UNDECODED
 
 
 class MessageRow(NamedTuple):
@@ -38,10 +39,18 @@ def message_rows(batch: pa.RecordBatch, encoded: Payloads) -> Iterator[MessageRo
     names = batch.schema.names
     columns = {_ARGUMENTS[name]: _READERS.get(name, _as_is)(batch.column(name)) for name in _ARGUMENTS if name in names}
     versions = batch.column("schema_version").to_pylist() if "schema_version" in names else [None] * len(batch)
-    values = encoded.encode(batch.column("value"))
+    values = _whole(encoded.encode(batch.column("value")), batch)
     for row, (value, version, source) in enumerate(zip(values, versions, sources(batch), strict=True)):
         fields = {name: found[row] for name, found in columns.items() if found[row] is not None}
         yield MessageRow(value, version, source, fields)
+
+
+def _whole(values: Sequence[bytes | None], batch: pa.RecordBatch) -> Sequence[bytes | None]:
+    """With the bytes of what the export could not decode; without them, it would delete its key."""
+    if UNDECODED not in batch.schema.names:
+        return values
+    undecoded = batch.column(UNDECODED).to_pylist()
+    return [value if raw is None else raw for value, raw in zip(values, undecoded, strict=True)]
 
 
 def _as_is(column: pa.Array) -> Sequence[Any]:

@@ -116,6 +116,8 @@ def _value(row: dict[str, Any]) -> bytes | None:
     if (encoded := row.get("value_base64")) is not None:
         return base64.b64decode(encoded)
     value = row.get("value")
+    if value is None and row.get("decode_error") is not None and isinstance(row.get("raw_value"), str):
+        return str(row["raw_value"]).encode("latin-1")  # as JSON lines have bytes
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

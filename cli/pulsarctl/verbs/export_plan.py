@@ -141,7 +141,7 @@ def run(call: Call, of: ExportPlan) -> "Written":
     written = _write(call, of, Export(of.table, of.layout))
     files = in_order(written)
     manifest.save(place, _after(call, of, files))
-    return Written(files, sum(part.incomplete for part in written))
+    return Written(files, sum(part.incomplete for part in written), sum(part.undecoded for part in written))
 
 
 def _write(call: Call, of: ExportPlan, export: Any) -> "list[Written]":

@@ -12,7 +12,7 @@ from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs.range_options import End, FullScan, ShowPlan, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
-from pulsarctl.verbs.transfer_summary import summary, tell_incomplete
+from pulsarctl.verbs.transfer_summary import summary, tell_incomplete, tell_undecoded
 
 if TYPE_CHECKING:
     from pulsarctl.verbs.export_plan import ExportPlan, ExportRequest
@@ -107,6 +107,7 @@ def _export(call: Call, request: "ExportRequest", *, dry_run: bool) -> None:
         call.notice(text)
     written = export_plan.run(call, plan)
     tell_incomplete(call, written.incomplete)
+    tell_undecoded(call, written.undecoded)
     value = {
         "topic": request.topic,
         "directory": request.place.describe(),

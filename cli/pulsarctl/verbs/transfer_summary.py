@@ -17,3 +17,9 @@ def tell_incomplete(call: Call, messages: int) -> None:
     if messages:
         noun = "chunked message is" if messages == 1 else "chunked messages are"
         call.notice(f"warning: {messages} {noun} left out: first chunks are gone, or before the start")
+
+
+def tell_undecoded(call: Call, values: int) -> None:
+    if values:
+        noun = "value cannot be decoded and is" if values == 1 else "values cannot be decoded and are"
+        call.notice(f"warning: {values} {noun} in the column raw_value; decode_error says why")

@@ -27,6 +27,7 @@ def render(template: str, **fields: object) -> bytes:
         ("%d{iso}", b"2023-11-14T22:13:20.123Z"),
         ("%d{strftime[%H:%M]}", b"22:13"),
         ("%D", b"0"),
+        ("%D{iso} %D{strftime[%Y]}", b"1970-01-01T00:00:00.000Z 1970"),
         ("%H", b"2"),
         ("%h{%k=%v;}", b"b=2;a=1;"),
         ("%h{%K%k{hex} }", b"162 161 "),
@@ -101,3 +102,8 @@ def test_an_error_names_its_place_in_the_template(template: str, problem: str) -
 def test_a_field_that_the_official_client_hides_is_refused() -> None:
     with pytest.raises(UsageProblem, match=r"cannot print %a\{compression\}: the client hides"):
         compile_template("%a{compression}", HIDDEN_FROM_CLIENT)
+
+
+@pytest.mark.parametrize("time_ms", [1_700_000_000_000_000, -(1 << 63), (1 << 63) - 1])
+def test_a_time_without_a_date_is_its_number(time_ms: int) -> None:
+    assert render("%D{iso} %D{strftime[%Y]}", event_time_ms=time_ms) == b"%d %d" % (time_ms, time_ms)

@@ -327,3 +327,12 @@ def _file_set() -> bytes:
     return FileDescriptorSet(
         file=[FileDescriptorProto.FromString(Struct.DESCRIPTOR.file.serialized_pb)]
     ).SerializeToString()
+
+
+@pytest.mark.parametrize("logical", ["date", "timestamp-millis"])
+def test_a_date_of_avro_that_python_cannot_have_does_not_fit(logical: str) -> None:
+    kind = {"type": "int" if logical == "date" else "long", "logicalType": logical}
+    codec = AvroCodec({"type": "record", "name": "R", "fields": [{"name": "at", "type": kind}]})
+    largest = b"\xfe\xff\xff\xff\x0f" if logical == "date" else b"\xfe" + b"\xff" * 8 + b"\x01"
+    with pytest.raises(DoesNotFit, match="do not match the schema"):
+        codec.decode(largest)

@@ -100,6 +100,30 @@ def test_json_is_the_same_struct() -> None:
     assert "unknown" not in found
 
 
+@pytest.mark.parametrize("text", [b'{"id": 1.9}', b'{"id": 15e-1}', b'{"tags": {"a": 0.5}}'])
+def test_a_fraction_is_no_whole_number(text: bytes) -> None:
+    with pytest.raises(DoesNotFit, match="not a whole number"):
+        shape_of(info("JSON", ORDER)).decode(text)
+
+
+def test_a_whole_number_of_json_may_have_a_point() -> None:
+    found = value_of(info("JSON", ORDER), b'{"id": 7.0, "tags": {"a": 1e2}}')
+    assert (found["id"], found["tags"]) == (7, [("a", 100)])
+
+
+@pytest.mark.parametrize("digits", ["1.05", "0.1", "2", "-123456.78", "1e2"])
+def test_a_decimal_may_be_a_number_of_json(digits: str) -> None:
+    assert value_of(info("JSON", ORDER), b'{"price": %s}' % digits.encode())["price"] == Decimal(digits)
+
+
+def test_a_decimal_keeps_more_digits_than_a_double_has() -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}
+    record = {"type": "record", "name": "R", "fields": [{"name": "sum", "type": kind}]}
+    assert value_of(info("JSON", record), b'{"sum": 12345678901234567890.25}') == {
+        "sum": Decimal("12345678901234567890.25")
+    }
+
+
 def test_a_record_that_contains_itself_is_json_text() -> None:
     tree = {"type": "record", "name": "Tree", "fields": [
         {"name": "n", "type": "int"}, {"name": "next", "type": ["null", "Tree"]}]}  # fmt: skip

@@ -1,5 +1,7 @@
 """Typed columns of topics, as official producers write them."""
 
+import json
+
 import pulsar
 import pytest
 from pulsar import schema
@@ -72,6 +74,16 @@ def test_any_topic_can_be_read_as_text(pulsar_broker: EmbeddedBroker, client: pu
     assert found[0] == {"value": "text", "raw_value": None, "decode_error": None}
     assert (found[1]["value"], found[1]["raw_value"]) == (None, b"\xff")
     assert "not UTF-8" in found[1]["decode_error"]
+
+
+def test_the_bytes_of_a_value_that_the_column_cannot_hold_are_kept(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    send(client, topic, schema.JsonSchema(Order), Order(id=1), Order(id=3_000_000_000), Order(id=2))
+    fits, kept, last = rows(table(pulsar_broker, topic, columns=VALUES))
+    assert (fits["value"], fits["raw_value"], last["value"]) == ({"id": 1}, None, {"id": 2})
+    assert (kept["value"], json.loads(kept["raw_value"])) == (None, {"id": 3_000_000_000})
+    assert "does not fit" in kept["decode_error"]
 
 
 def test_a_message_that_cannot_be_decoded_fails_on_request(

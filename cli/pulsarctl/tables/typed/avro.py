@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from math import isinf
 from typing import Any
 
 import fastavro
@@ -74,30 +75,49 @@ def avro(definition: Any) -> Shape:
 def json_by_avro(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition is not Avro."""
     _, (arrow, convert) = _typed(definition, as_json=True)
+    _, (_, exact) = _typed(definition, as_json=True, with_fractions=True)
+    decoder = msgspec.json.Decoder(float_hook=_Fraction if "decimal" in str(arrow) else None)
 
     def decode(data: bytes) -> Any:
         try:
-            value = msgspec.json.decode(data)
-            return value if convert is None else convert(value)
+            value = decoder.decode(data)
+            fitting = exact if b"." in data or b"e-" in data or b"E-" in data else convert
+            return value if fitting is None else fitting(value)
         except (msgspec.DecodeError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise DoesNotFit(f"the JSON does not match the schema: {error}") from error
 
     return Shape(arrow, decode)
 
 
-def _typed(definition: Any, *, as_json: bool) -> tuple[Any, Typed]:
+class _Fraction(float):
+    """A number of JSON with all of its digits, for decimals."""
+
+    def __new__(cls, text: str) -> "_Fraction":
+        found = super().__new__(cls, text)
+        if isinf(found):
+            raise ValueError("number out of range")
+        found.text = text
+        return found
+
+    text: str
+
+
+def _typed(definition: Any, *, as_json: bool, with_fractions: bool = False) -> tuple[Any, Typed]:
     named: dict[str, Any] = {}
     try:
         schema = fastavro.parse_schema(definition, named)
-        return schema, _Types(named, as_json=as_json).of(schema)
+        return schema, _Types(named, as_json=as_json, with_fractions=with_fractions).of(schema)
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
         raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
 
 
 class _Types:
-    def __init__(self, named: dict[str, Any], *, as_json: bool) -> None:
+    """`with_fractions`: what must be whole is checked, because Arrow cuts a fraction off inside of a struct."""
+
+    def __init__(self, named: dict[str, Any], *, as_json: bool, with_fractions: bool) -> None:
         self._named = named
         self._as_json = as_json
+        self._with_fractions = with_fractions
         self._inside: list[str] = []
 
     def of(self, schema: Any) -> Typed:
@@ -187,6 +207,11 @@ class _Types:
 
         return arrow, convert
 
+    def _from_json(self, logical: str) -> Convert | None:
+        if logical == "uuid" or "timestamp" in logical or not self._with_fractions:
+            return _from_json(logical)
+        return _whole
+
     def _name(self, branch: Any) -> str:
         if isinstance(branch, dict):
             return str(branch.get("name") or branch.get("logicalType") or branch["type"]).rpartition(".")[2]
@@ -201,12 +226,22 @@ class _Types:
         if logical == "decimal":
             precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
             if precision <= 38:
-                return pa.decimal128(precision, scale), Decimal if self._as_json else None
+                return pa.decimal128(precision, scale), _decimal if self._as_json else None
         if logical in _LOGICAL:
-            return _LOGICAL[logical], _from_json(logical) if self._as_json else _from_avro(logical)
+            return _LOGICAL[logical], self._from_json(logical) if self._as_json else _from_avro(logical)
         if self._as_json and kind in ("bytes", "fixed"):
             return pa.binary(), lambda value: value.encode("latin-1")
-        return _PRIMITIVES[kind], None
+        return _PRIMITIVES[kind], _whole if self._with_fractions and kind in ("int", "long") else None
+
+
+def _decimal(value: Any) -> Decimal:
+    return Decimal(value.text if isinstance(value, _Fraction) else value)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(f"{value} is not a whole number")
+    return value
 
 
 def _maybe(convert: Convert | None, value: Any) -> Any:
@@ -222,7 +257,7 @@ def _kinds_of(value: Any) -> tuple[str, ...]:
         return ("time-millis", "time-micros")
     if isinstance(value, Decimal):
         return ("decimal",)
-    return _PYTHON_TYPES.get(type(value), ("uuid",))
+    return _PYTHON_TYPES.get(float if isinstance(value, float) else type(value), ("uuid",))
 
 
 def _from_avro(logical: str) -> Convert | None:

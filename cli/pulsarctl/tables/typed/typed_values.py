@@ -36,6 +36,7 @@ class TypedValues:
         self._fails = fails
         self._decoders: dict[bytes | None, Decoder | str] = {}
         self._values: list[Any] = []
+        self._payloads: list[bytes | None] = []
         self._raw: list[bytes | None] = []
         self._errors: list[str | None] = []
 
@@ -44,6 +45,7 @@ class TypedValues:
         versions = rows.per_row([_version(entry.metadata) for entry in rows.entries])
         for row, (data, version) in enumerate(zip(rows.values, versions, strict=True)):
             decoder = self._decoders.get(version) or self._decoder(version)
+            self._payloads.append(data)
             try:
                 if isinstance(decoder, str):
                     raise DoesNotFit(decoder)
@@ -60,12 +62,12 @@ class TypedValues:
 
     def take(self) -> dict[str, pa.Array]:
         """The arrays of everything that was added since the last call."""
-        values, raw, errors = self._values, self._raw, self._errors
-        self._values, self._raw, self._errors = [], [], []
+        values, payloads, raw, errors = self._values, self._payloads, self._raw, self._errors
+        self._values, self._payloads, self._raw, self._errors = [], [], [], []
         try:
             array = pa.array(values, self._kind.arrow)
         except (pa.ArrowException, ValueError, OverflowError, TypeError, UnicodeEncodeError):
-            array = self._one_by_one(values, raw, errors)
+            array = self._one_by_one(values, payloads, raw, errors)
         return {"value": array, "raw_value": pa.array(raw, pa.binary()), "decode_error": pa.array(errors, pa.string())}
 
     def _fail(self, rows: Rows, row: int, data: bytes | None, reason: str) -> None:
@@ -83,7 +85,9 @@ class TypedValues:
             hint="set undecodable=column to keep such rows, or decode=raw",
         )
 
-    def _one_by_one(self, values: Sequence[Any], raw: list[bytes | None], errors: list[str | None]) -> pa.Array:
+    def _one_by_one(
+        self, values: Sequence[Any], payloads: Sequence[bytes | None], raw: list[bytes | None], errors: list[str | None]
+    ) -> pa.Array:
         """Arrow refused the column: find the rows that it refuses."""
         kept = []
         for row, value in enumerate(values):
@@ -95,7 +99,7 @@ class TypedValues:
                 if self._fails:
                     raise self._unfit(reason) from error
                 kept.append(None)
-                errors[row] = reason
+                raw[row], errors[row] = payloads[row], reason
         return pa.array(kept, self._kind.arrow)
 
     def _decoder(self, version: bytes | None) -> Decoder | str:
