@@ -55,7 +55,11 @@ class OffloadConfig:
         choices=(TIERED_FIRST, LOCAL_FIRST),
     )
     read_cache_mb: int = setting(
-        "offloadReadCacheSizeMB", 16, "Memory for row groups of offloaded ledgers (MB).", least=1
+        "offloadReadCacheSizeMB",
+        16,
+        "Memory for row groups of offloaded ledgers (MB); one request of a reader that goes forward gets up to half of"
+        " it.",
+        least=1,
     )
     open_objects: int = setting(
         "offloadOpenObjectsLimit", 32, "Maximum number of offloaded ledgers to keep open.", least=1

@@ -1,7 +1,8 @@
 """Reads offloaded ledgers for the storage engine: ranged reads in threads, verified, with read-ahead.
 
 Everything kept is bounded by the configuration: parsed footers with their open files, and decoded row groups. Readers
-that want the same row group share one request. A reader that goes forward finds the next row groups in memory.
+that want the same row group share one request. A reader that goes forward finds the next row groups in memory, and
+one request gets several of them: a store answers each after tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crc32c import crc32c
@@ -26,7 +28,7 @@ from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
 
 if TYPE_CHECKING:
-    from broker_core.offload.tier_file import TierFooter
+    from broker_core.offload.tier_file import Group, TierFooter
 
 _T = TypeVar("_T")
 _ENTRY_COST = 20  # bytes of columns per entry
@@ -39,7 +41,21 @@ class _OpenCopy:
     store: Store
     file: Any
     footer: TierFooter
-    last_span: int = -2
+    span: int = -2  # that was read last
+    goes_forward: bool = False
+
+    def moved(self, span: int) -> None:
+        if span != self.span:
+            self.goes_forward = span == self.span + 1
+            self.span = span
+
+    def stretch(self, first: int, bytes_max: int) -> range:
+        """The row groups from `first` on that fit, and at least one if there is one."""
+        groups, stop, size = self.footer.index.groups, first, 0
+        while stop < len(groups) and (stop == first or size + _cost_of(groups[stop]) <= bytes_max):
+            size += _cost_of(groups[stop])
+            stop += 1
+        return range(first, stop)
 
 
 class TierReader:
@@ -69,7 +85,7 @@ class TierReader:
     async def read(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
         found = self._blocks.get((copy.uuid, span))
         if found is None:
-            found = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, span))
+            found = await self._loaded(ledger, copy, span)
         else:
             self._blocks.move_to_end((copy.uuid, span))
         self._read_ahead(ledger, copy, span)
@@ -148,31 +164,45 @@ class TierReader:
 
     # ---- row groups
 
-    async def _load(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
+    async def _loaded(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
+        alone = range(span, span + 1)
+        blocks = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, alone))
+        if span not in blocks:  # the request was for several, and an earlier one of them was altered
+            blocks = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, alone))
+        return blocks[span]
+
+    async def _load(self, ledger: Ledger, copy: OffloadedCopy, spans: range) -> dict[int, Block]:
+        """With one request. Without those from the first altered one on, unless that is the first of all."""
         opened = await self._opened(ledger, copy)
-        opened.last_span = span
         self.requests += 1
         try:
-            block = await self._in_thread(lambda: self._load_blocking(ledger, copy, opened, span))
+            blocks = await self._in_thread(lambda: self._load_blocking(ledger, copy, opened, spans))
         except (Damaged, Unreachable):
             self._open.pop(copy.uuid, None)  # the next attempt opens it again
             raise
-        self._keep((copy.uuid, span), block)
-        return block
+        for span, block in blocks.items():
+            self._keep((copy.uuid, span), block)
+        return blocks
 
-    def _load_blocking(self, ledger: Ledger, copy: OffloadedCopy, opened: _OpenCopy, span: int) -> Block:
+    def _load_blocking(self, ledger: Ledger, copy: OffloadedCopy, opened: _OpenCopy, spans: range) -> dict[int, Block]:
         footer, store = opened.footer, opened.store
-        offset, length = footer.extent(span)
+        extents = {span: footer.extent(span) for span in spans}
+        start, end = extents[spans[0]][0], sum(extents[spans[-1]])
         try:
-            data = opened.file.read_at(length, offset)
+            data = memoryview(opened.file.read_at(end - start, start))
         except OSError as error:
             raise self._failure(ledger, store, copy, error) from error
-        try:
-            return footer.block(span, offset, data)
-        except ValueError as error:
-            group = footer.index.groups[span]
-            lost = Lost(copy.ledger_id, group.first, group.first + group.entries - 1)
-            raise _damaged(ledger, store, copy, offset, f"was altered: {error}", lost) from error
+        blocks: dict[int, Block] = {}
+        for span, (offset, length) in extents.items():
+            try:
+                blocks[span] = footer.block(span, offset, data[offset - start : offset - start + length])
+            except ValueError as error:
+                if blocks:
+                    break
+                group = footer.index.groups[span]
+                lost = Lost(copy.ledger_id, group.first, group.first + group.entries - 1)
+                raise _damaged(ledger, store, copy, offset, f"was altered: {error}", lost) from error
+        return blocks
 
     def _keep(self, key: tuple[str, int], block: Block) -> None:
         self._blocks[key] = block
@@ -184,10 +214,28 @@ class TierReader:
         opened = self._open.get(copy.uuid)
         if opened is None:
             return
-        for following in range(span + 1, min(span + 1 + self._config.prefetch_rounds, len(opened.footer.index.groups))):
-            key = copy.uuid, following
-            if key not in self._blocks and key not in self._running and len(self._running) < self._config.read_threads:
-                self._start(key, lambda span=following: self._load(ledger, copy, span))  # type: ignore[misc]  # binds now
+        opened.moved(span)
+        first = span + 1
+        while self._is_known(copy, first):
+            first += 1
+        for wanted in self._ahead(opened, span, first):
+            spans = range(wanted.start, next(filter(partial(self._is_known, copy), wanted), wanted.stop))
+            if spans and len(set(self._running.values())) < self._config.read_threads:
+                self._start(copy.uuid, spans, lambda spans=spans: self._load(ledger, copy, spans))  # type: ignore[misc]  # binds now
+
+    def _is_known(self, copy: OffloadedCopy, span: int) -> bool:
+        """In memory, or on its way."""
+        return (copy.uuid, span) in self._blocks or (copy.uuid, span) in self._running
+
+    def _ahead(self, opened: _OpenCopy, span: int, first: int) -> list[range]:
+        """What to request, each with one request: all from `span` to `first` is in memory, or on its way."""
+        rounds = self._config.prefetch_rounds
+        if not opened.goes_forward or not rounds:
+            stop = min(span + 1 + rounds, len(opened.footer.index.groups))
+            return [range(each, each + 1) for each in range(first, stop)]
+        bytes_max = (self._config.read_cache_mb << 20) // 2
+        coming = sum(map(_cost_of, opened.footer.index.groups[span + 1 : first]))
+        return [opened.stretch(first, bytes_max)] if coming <= bytes_max // 4 else []
 
     # ---- threads
 
@@ -195,18 +243,19 @@ class TierReader:
         """All callers with the same key share one request, which outlives a caller that is canceled."""
         future = self._running.get(key)
         if future is None:
-            future = self._start(key, work)
+            future = self._start(key[0], range(key[1], key[1] + 1), work)
         result: _T = await asyncio.shield(future)
         return result
 
-    def _start(self, key: tuple[str, int], work: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
+    def _start(self, uuid: str, spans: range, work: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
         task = asyncio.ensure_future(work())
-        self._running[key] = task
-        task.add_done_callback(lambda task: self._ended(key, task))
+        self._running |= {(uuid, span): task for span in spans}
+        task.add_done_callback(lambda task: self._ended(uuid, spans, task))
         return task
 
-    def _ended(self, key: tuple[str, int], task: asyncio.Future[Any]) -> None:
-        del self._running[key]
+    def _ended(self, uuid: str, spans: range, task: asyncio.Future[Any]) -> None:
+        for span in spans:
+            del self._running[uuid, span]
         if not task.cancelled():
             task.exception()  # its callers report it; a failed read-ahead is repeated by the reader
 
@@ -216,6 +265,10 @@ class TierReader:
 
 def _cost(block: Block) -> int:
     return len(block.data) + _ENTRY_COST * len(block)
+
+
+def _cost_of(group: Group) -> int:
+    return group.size + _ENTRY_COST * group.entries
 
 
 def _damaged(

@@ -1,6 +1,7 @@
 """Offloaded ledgers through the official client and the admin API, from a real S3 server."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,39 @@ def test_a_copy_of_several_row_groups_is_read_back_in_one_request(one: Offloaded
     one.offload()
     reads = [each for each in s3.proxy.requests[before:] if s3.requests(one, "GET", ".parquet")(each)]
     assert len(reads) == 2  # the footer, and all row groups
+
+
+GROUPS = 10  # row groups of a ledger whose entries are as large as a row group
+
+
+def test_a_restore_gets_several_row_groups_with_a_request(one: OffloadedTopic) -> None:
+    offload_everything(one, values(GROUPS, size=1_100_000))
+    before = one.log().ledger_infos()
+    assert group_requests(one, lambda: one.rest("POST", "offload/restore")) <= GROUPS // 2
+    assert one.log().ledger_infos()[0].entries == before[0].entries == GROUPS
+    assert all(info.copy is None for info in one.log().ledger_infos())
+
+
+def test_a_reader_that_goes_forward_gets_several_row_groups_with_a_request(one: OffloadedTopic) -> None:
+    sent = values(GROUPS, size=1_100_000)
+    offload_everything(one, sent)
+    read: list[bytes] = []
+    assert group_requests(one, lambda: read.extend(one.read(GROUPS))) <= GROUPS // 2
+    assert read == sent
+
+
+def test_a_reader_that_jumps_gets_one_row_group_ahead(one: OffloadedTopic) -> None:
+    offload_everything(one, values(GROUPS, size=1_100_000))
+    ledger, reader = one.log().ledger_infos()[0].id, one.broker.broker.tier.reader
+    for entry in (0, 4):
+        before = reader.requests
+        one.broker.call(one.log().read(Position(ledger, entry), 1, 1 << 20))
+        wait_until(lambda before=before: reader.requests == before + 2, 20)  # type: ignore[misc]  # binds now
+
+
+def group_requests(one: OffloadedTopic, action: Callable[[], object]) -> int:
+    """How many reads of row groups it costs, besides that of the footer."""
+    reader = one.broker.broker.tier.reader
+    before = reader.requests
+    action()
+    return reader.requests - before
