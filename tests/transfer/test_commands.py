@@ -124,11 +124,11 @@ def test_typed_values_are_columns(
     ops(pulsar_broker, "export", topic, tmp_path, "--typed", "-f", "jsonl")
     (file,) = tmp_path.glob("*.jsonl")
     assert json.loads(file.read_text())["value"] == {"item": "tea", "price": 4}
+    assert "values are decoded" in failed(pulsar_broker, "import", tmp_path, f"{topic}-copy")[1]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 def test_a_value_that_cannot_be_decoded_is_imported_as_it_was(
-    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path, kind: str
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path
 ) -> None:
     class Order(pulsar.schema.Record):  # type: ignore[misc]  # the client ships no types
         price = pulsar.schema.Integer()
@@ -136,7 +136,7 @@ def test_a_value_that_cannot_be_decoded_is_imported_as_it_was(
     producer = client.create_producer(topic, schema=pulsar.schema.JsonSchema(Order))
     for price in (4, 3_000_000_000):  # the second one is no int of Avro
         producer.send(Order(price=price))
-    outcome = run(pulsar_broker, "export", topic, tmp_path, "--typed", "-f", kind)
+    outcome = run(pulsar_broker, "export", topic, tmp_path, "--typed")
     assert "1 value cannot be decoded" in outcome.stderr
     ops(pulsar_broker, "import", tmp_path, f"{topic}-copy")
     reader = client.create_reader(f"{topic}-copy", pulsar.MessageId.earliest)

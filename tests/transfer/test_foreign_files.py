@@ -17,6 +17,7 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 
 from pulsarctl.transfer.imported_rows import import_source
+from pulsarctl.transfer.portable import from_text
 from pulsarctl.transfer.row_blocks import ROWS_AT_ONCE
 
 EVENT_MS = 1_767_225_600_123
@@ -176,3 +177,8 @@ def test_an_export_as_json_lines_says_that_a_value_is_null(
     assert json.loads(file.read_text())["value"] is None
     assert cli("ops", "import", str(tmp_path / "out"), f"{topic}-copy").exit_code == 0
     assert by_key(client, f"{topic}-copy") == by_key(client, topic)
+
+
+def test_a_line_of_json_whose_value_was_not_decoded_has_its_bytes() -> None:
+    line = {"value": None, "raw_value": "\xff\x00", "decode_error": "it is not UTF-8"}
+    assert from_text([line, {"value": None}])["value"].to_pylist() == [b"\xff\x00", None]

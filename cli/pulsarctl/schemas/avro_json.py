@@ -49,7 +49,7 @@ class AvroCodec:
         """Raises `DoesNotFit`."""
         try:
             return _shown(fastavro.schemaless_reader(io.BytesIO(data), self._schema, None))
-        except (EOFError, ValueError, IndexError, KeyError, OverflowError, TypeError) as error:
+        except (EOFError, ValueError, IndexError, KeyError, ArithmeticError, TypeError) as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
 
     def _datum(self, schema: Any, value: Any, path: str) -> Any:

@@ -91,6 +91,7 @@ def _single(text: str) -> ImportSource:
 
 
 def _exported(place: Place, names: Sequence[str], exported: manifest.Manifest) -> ImportSource:
+    _check_decoded(place, exported)
     files = [each.path for each in exported.files]
     missing = sorted(set(files).difference(names))
     if missing:
@@ -100,6 +101,16 @@ def _exported(place: Place, names: Sequence[str], exported: manifest.Manifest) -
     sums = {each.path: Sum(each.bytes, each.crc32c) for each in exported.files if each.crc32c is not None}
     sizes = [each.bytes for each in exported.files]
     return ImportSource(exported.id, place, files, exported.schemas, exported.rows, sums, sizes)
+
+
+def _check_decoded(place: Place, exported: manifest.Manifest) -> None:
+    """JSON lines show decoded values as text, which is no payload of their schemas."""
+    kinds = sorted({str(each.get("type")) for each in exported.schemas.values()} - {"STRING", "BYTES"})
+    if exported.format == FileFormat.JSONL and exported.decode != "raw" and kinds:
+        raise UsageProblem(
+            f"cannot import {place.describe()}: its values are decoded, and JSON lines are not {', '.join(kinds)}",
+            hint="export to Parquet, or without --typed",
+        )
 
 
 def _others(place: Place, names: Sequence[str]) -> ImportSource:

@@ -106,6 +106,36 @@ def test_a_fraction_is_no_whole_number(text: bytes) -> None:
         shape_of(info("JSON", ORDER)).decode(text)
 
 
+_KINDS: dict[str, Any] = {
+    "map": {"type": "map", "values": "long"},
+    "strings": {"type": "array", "items": "string"},
+    "bytes": "bytes",
+    "blobs": {"type": "array", "items": "bytes"},
+    "record": {"type": "record", "name": "I", "fields": [{"name": "b", "type": "bytes"}]},
+    "plain": {"type": "record", "name": "P", "fields": [{"name": "b", "type": "long"}]},
+    "long": "long",
+    "string": "string",
+    "boolean": "boolean",
+    "time": {"type": "long", "logicalType": "timestamp-millis"},
+    "sum": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
+}
+_OTHERS = {"list": [], "pairs": [["b", "x"]], "object": {"x": []}, "text": "xyz", "true": True}
+_FITTING = {
+    ("strings", "list"), ("blobs", "list"), ("bytes", "text"), ("string", "text"), ("boolean", "true"),
+    ("record", "object"), ("plain", "object"),  # a record ignores what it does not know
+    ("time", "true"), ("sum", "true"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_json_of_another_kind_does_not_fit(kind: str) -> None:
+    record = {"type": "record", "name": "R", "fields": [{"name": "f", "type": ["null", _KINDS[kind]]}]}
+    for name, value in _OTHERS.items():
+        if (kind, name) not in _FITTING:
+            with pytest.raises((DoesNotFit, pa.ArrowException)):
+                value_of(info("JSON", record), json.dumps({"f": value}).encode())
+
+
 def test_a_whole_number_of_json_may_have_a_point() -> None:
     found = value_of(info("JSON", ORDER), b'{"id": 7.0, "tags": {"a": 1e2}}')
     assert (found["id"], found["tags"]) == (7, [("a", 100)])

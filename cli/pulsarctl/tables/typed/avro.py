@@ -66,7 +66,7 @@ def avro(definition: Any) -> Shape:
                 io.BytesIO(data), schema, None, return_record_name=True, return_record_name_override=True
             )
             return value if convert is None else convert(value)
-        except (EOFError, ValueError, IndexError, KeyError, OverflowError, TypeError) as error:
+        except (EOFError, ValueError, IndexError, KeyError, ArithmeticError, TypeError) as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
 
     return Shape(arrow, decode)
@@ -83,7 +83,7 @@ def json_by_avro(definition: Any) -> Shape:
             value = decoder.decode(data)
             fitting = exact if b"." in data or b"e-" in data or b"E-" in data else convert
             return value if fitting is None else fitting(value)
-        except (msgspec.DecodeError, ValueError, KeyError, TypeError, OverflowError) as error:
+        except (msgspec.DecodeError, ValueError, KeyError, TypeError, ArithmeticError) as error:
             raise DoesNotFit(f"the JSON does not match the schema: {error}") from error
 
     return Shape(arrow, decode)
@@ -131,14 +131,19 @@ class _Types:
         if kind in ("record", "error"):
             return self._of_record(schema)
         if kind == "array":
-            arrow, convert = self.of(schema["items"])
-            return pa.list_(arrow), None if convert is None else lambda items: [_maybe(convert, item) for item in items]
+            return self._of_array(schema)
         if kind == "map":
             arrow, convert = self.of(schema["values"])
             return pa.map_(pa.string(), arrow), lambda found: [
-                (key, _maybe(convert, one)) for key, one in found.items()
+                (key, _maybe(convert, one)) for key, one in _checked(found, dict).items()
             ]
         return self._of_scalar(schema, kind)
+
+    def _of_array(self, schema: Any) -> Typed:
+        arrow, convert = self.of(schema["items"])
+        if convert is not None:
+            return pa.list_(arrow), lambda items: [_maybe(convert, item) for item in _checked(items, list)]
+        return pa.list_(arrow), (lambda items: _checked(items, list)) if self._as_json else None
 
     def _of_record(self, schema: Any) -> Typed:
         name = schema["name"]
@@ -150,10 +155,10 @@ class _Types:
         arrow = pa.struct([(field, kind) for field, (kind, _) in parts.items()])
         converts = {field: convert for field, (_, convert) in parts.items() if convert is not None}
         if not converts:
-            return arrow, None
+            return arrow, (lambda value: _checked(value, dict)) if self._as_json else None
 
         def convert(value: Any) -> Any:
-            found = dict(value)
+            found = dict(_checked(value, dict))
             for field, one in converts.items():
                 if found.get(field) is not None:
                     found[field] = one(found[field])
@@ -230,8 +235,15 @@ class _Types:
         if logical in _LOGICAL:
             return _LOGICAL[logical], self._from_json(logical) if self._as_json else _from_avro(logical)
         if self._as_json and kind in ("bytes", "fixed"):
-            return pa.binary(), lambda value: value.encode("latin-1")
+            return pa.binary(), lambda value: _checked(value, str).encode("latin-1")
         return _PRIMITIVES[kind], _whole if self._with_fractions and kind in ("int", "long") else None
+
+
+def _checked(value: Any, kind: type) -> Any:
+    """Producers may write any JSON, and what looks alike in Python is another value."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{type(value).__name__} instead of {kind.__name__}")
+    return value
 
 
 def _decimal(value: Any) -> Decimal:
