@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from math import isinf
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 import fastavro
 import msgspec
@@ -19,9 +18,21 @@ import pyarrow as pa
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.tables.typed.shape import Convert, Shape
 
+UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError)
+"""What a decoder and the conversion of its values raise about bytes that do not match their schema."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-Typed = tuple[pa.DataType, Convert | None]
-"""A type, and what to do with the decoder's value; None: nothing."""
+_INT64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+_INT32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+
+
+class Typed(NamedTuple):
+    """`convert`: what to do with the decoder's value; None: nothing. `json`: what the JSON decoder accepts."""
+
+    arrow: pa.DataType
+    convert: Convert | None
+    json: Any = Any
+
 
 _PRIMITIVES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -35,6 +46,8 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "fixed": pa.binary(),
     "null": pa.string(),
 }
+_JSON: dict[str, Any] = {"boolean": bool, "int": _INT32, "long": _INT64, "float": float, "double": float}
+_JSON_TEXT = ("string", "bytes", "enum", "fixed")
 _LOGICAL: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "time-millis": pa.int64(),
@@ -58,7 +71,7 @@ _PYTHON_TYPES: dict[type, tuple[str, ...]] = {
 
 def avro(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition is not Avro."""
-    schema, (arrow, convert) = _typed(definition, as_json=False)
+    schema, (arrow, convert, _) = _typed(definition, as_json=False)
 
     def decode(data: bytes) -> Any:
         try:
@@ -66,7 +79,7 @@ def avro(definition: Any) -> Shape:
                 io.BytesIO(data), schema, None, return_record_name=True, return_record_name_override=True
             )
             return value if convert is None else convert(value)
-        except (EOFError, ValueError, IndexError, KeyError, ArithmeticError, TypeError) as error:
+        except UNREADABLE as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
 
     return Shape(arrow, decode)
@@ -74,50 +87,44 @@ def avro(definition: Any) -> Shape:
 
 def json_by_avro(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition is not Avro."""
-    _, (arrow, convert) = _typed(definition, as_json=True)
-    _, (_, exact) = _typed(definition, as_json=True, with_fractions=True)
-    decoder = msgspec.json.Decoder(float_hook=_Fraction if "decimal" in str(arrow) else None)
+    _, (arrow, convert, accepted) = _typed(definition, as_json=True)
+    accepted |= None
+    decoder = msgspec.json.Decoder(accepted)
 
     def decode(data: bytes) -> Any:
         try:
-            value = decoder.decode(data)
-            fitting = exact if b"." in data or b"e-" in data or b"E-" in data else convert
-            return value if fitting is None else fitting(value)
-        except (msgspec.DecodeError, ValueError, KeyError, TypeError, ArithmeticError) as error:
+            try:
+                value = decoder.decode(data)
+            except msgspec.ValidationError:  # perhaps only because of 1.0 in a field of integers
+                value = msgspec.convert(_LENIENT.decode(data), accepted)
+            return value if convert is None or value is None else convert(value)
+        except (msgspec.DecodeError, *UNREADABLE) as error:
             raise DoesNotFit(f"the JSON does not match the schema: {error}") from error
 
     return Shape(arrow, decode)
 
 
-class _Fraction(float):
-    """A number of JSON with all of its digits, for decimals."""
-
-    def __new__(cls, text: str) -> "_Fraction":
-        found = super().__new__(cls, text)
-        if isinf(found):
-            raise ValueError("number out of range")
-        found.text = text
-        return found
-
-    text: str
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
-def _typed(definition: Any, *, as_json: bool, with_fractions: bool = False) -> tuple[Any, Typed]:
+_LENIENT = msgspec.json.Decoder(float_hook=_number)
+
+
+def _typed(definition: Any, *, as_json: bool) -> tuple[Any, Typed]:
     named: dict[str, Any] = {}
     try:
         schema = fastavro.parse_schema(definition, named)
-        return schema, _Types(named, as_json=as_json, with_fractions=with_fractions).of(schema)
+        return schema, _Types(named, as_json=as_json).of(schema)
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
         raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
 
 
 class _Types:
-    """`with_fractions`: what must be whole is checked, because Arrow cuts a fraction off inside of a struct."""
-
-    def __init__(self, named: dict[str, Any], *, as_json: bool, with_fractions: bool) -> None:
+    def __init__(self, named: dict[str, Any], *, as_json: bool) -> None:
         self._named = named
         self._as_json = as_json
-        self._with_fractions = with_fractions
         self._inside: list[str] = []
 
     def of(self, schema: Any) -> Typed:
@@ -131,40 +138,33 @@ class _Types:
         if kind in ("record", "error"):
             return self._of_record(schema)
         if kind == "array":
-            return self._of_array(schema)
+            return _list_of(*self.of(schema["items"]))
         if kind == "map":
-            arrow, convert = self.of(schema["values"])
-            return pa.map_(pa.string(), arrow), lambda found: [
-                (key, _maybe(convert, one)) for key, one in _checked(found, dict).items()
-            ]
+            return _map_of(*self.of(schema["values"]))
         return self._of_scalar(schema, kind)
-
-    def _of_array(self, schema: Any) -> Typed:
-        arrow, convert = self.of(schema["items"])
-        if convert is not None:
-            return pa.list_(arrow), lambda items: [_maybe(convert, item) for item in _checked(items, list)]
-        return pa.list_(arrow), (lambda items: _checked(items, list)) if self._as_json else None
 
     def _of_record(self, schema: Any) -> Typed:
         name = schema["name"]
         if name in self._inside or self._contains_itself(name, schema):
-            return pa.string(), _as_json
+            return Typed(pa.string(), _as_json)
         self._inside.append(name)
         parts = {field["name"]: self.of(field["type"]) for field in schema["fields"]}
         self._inside.pop()
-        arrow = pa.struct([(field, kind) for field, (kind, _) in parts.items()])
-        converts = {field: convert for field, (_, convert) in parts.items() if convert is not None}
+        arrow = pa.struct([(field, part.arrow) for field, part in parts.items()])
+        converts = {field: part.convert for field, part in parts.items() if part.convert is not None}
+        # A field that is missing, or null although it is not nullable, is NULL.
+        accepted = TypedDict("Record", {field: part.json | None for field, part in parts.items()}, total=False)  # type: ignore[misc] # the fields are those of the schema
         if not converts:
-            return arrow, (lambda value: _checked(value, dict)) if self._as_json else None
+            return Typed(arrow, None, accepted)
 
         def convert(value: Any) -> Any:
-            found = dict(_checked(value, dict))
+            found = dict(value)
             for field, one in converts.items():
                 if found.get(field) is not None:
                     found[field] = one(found[field])
             return found
 
-        return arrow, convert
+        return Typed(arrow, convert, accepted)
 
     def _contains_itself(self, name: str, schema: Any) -> bool:
         return any(found == name for field in schema["fields"] for found in self._mentioned(field["type"], set()))
@@ -194,11 +194,11 @@ class _Types:
         if len(others) == 1:
             return self.of(others[0])
         if not others:
-            return pa.string(), None
+            return Typed(pa.string(), None, type(None))
         names = [self._name(branch) for branch in others]
         typed = [self.of(branch) for branch in others]
-        arrow = pa.struct([(name, kind) for name, (kind, _) in zip(names, typed, strict=True)])
-        converts = {name: convert for name, (_, convert) in zip(names, typed, strict=True)}
+        arrow = pa.struct([(name, one.arrow) for name, one in zip(names, typed, strict=True)])
+        converts = {name: one.convert for name, one in zip(names, typed, strict=True)}
         kinds = {self._kind(branch): name for branch, name in zip(reversed(others), reversed(names), strict=True)}
 
         def convert(value: Any) -> Any:
@@ -210,12 +210,7 @@ class _Types:
                 raise ValueError(f"{type(value).__name__} is not a branch of the union")
             return {name: _maybe(converts[name], value)}
 
-        return arrow, convert
-
-    def _from_json(self, logical: str) -> Convert | None:
-        if logical == "uuid" or "timestamp" in logical or not self._with_fractions:
-            return _from_json(logical)
-        return _whole
+        return Typed(arrow, convert)
 
     def _name(self, branch: Any) -> str:
         if isinstance(branch, dict):
@@ -231,29 +226,27 @@ class _Types:
         if logical == "decimal":
             precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
             if precision <= 38:
-                return pa.decimal128(precision, scale), _decimal if self._as_json else None
+                return Typed(pa.decimal128(precision, scale), None, Decimal)
+        accepted = str if kind in _JSON_TEXT else _JSON.get(kind, type(None))
         if logical in _LOGICAL:
-            return _LOGICAL[logical], self._from_json(logical) if self._as_json else _from_avro(logical)
+            convert = _from_json(logical) if self._as_json else _from_avro(logical)
+            return Typed(_LOGICAL[logical], convert, accepted)
         if self._as_json and kind in ("bytes", "fixed"):
-            return pa.binary(), lambda value: _checked(value, str).encode("latin-1")
-        return _PRIMITIVES[kind], _whole if self._with_fractions and kind in ("int", "long") else None
+            return Typed(pa.binary(), lambda value: value.encode("latin-1"), accepted)
+        return Typed(_PRIMITIVES[kind], None, accepted)
 
 
-def _checked(value: Any, kind: type) -> Any:
-    """Producers may write any JSON, and what looks alike in Python is another value."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{type(value).__name__} instead of {kind.__name__}")
-    return value
+def _list_of(arrow: pa.DataType, convert: Convert | None, accepted: Any) -> Typed:
+    if convert is None:
+        return Typed(pa.list_(arrow), None, list[accepted | None])
+    return Typed(pa.list_(arrow), lambda items: [_maybe(convert, item) for item in items], list[accepted | None])
 
 
-def _decimal(value: Any) -> Decimal:
-    return Decimal(value.text if isinstance(value, _Fraction) else value)
+def _map_of(arrow: pa.DataType, convert: Convert | None, accepted: Any) -> Typed:
+    def pairs(found: dict[str, Any]) -> list[tuple[str, Any]]:
+        return [(key, _maybe(convert, one)) for key, one in found.items()]
 
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{value} is not a whole number")
-    return value
+    return Typed(pa.map_(pa.string(), arrow), pairs, dict[str, accepted | None])
 
 
 def _maybe(convert: Convert | None, value: Any) -> Any:
@@ -269,7 +262,7 @@ def _kinds_of(value: Any) -> tuple[str, ...]:
         return ("time-millis", "time-micros")
     if isinstance(value, Decimal):
         return ("decimal",)
-    return _PYTHON_TYPES.get(float if isinstance(value, float) else type(value), ("uuid",))
+    return _PYTHON_TYPES.get(type(value), ("uuid",))
 
 
 def _from_avro(logical: str) -> Convert | None:
