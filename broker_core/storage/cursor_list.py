@@ -1,15 +1,17 @@
 """The cursors of a managed ledger: created, found, given properties, deleted.
 
-A durable cursor is in the catalog and in the journal; a non-durable one lives in memory only.
+A durable cursor is in the catalog and in the journal; a non-durable one lives in memory only. A change is in force once
+its record is durable: a deletion that fails leaves the cursor, which holds back trimming all the time.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from broker_core.rates.turns import in_short_turns
 from broker_core.storage import changes
 from broker_core.storage.catalog import CursorInfo, ManagedLedgerInfo
 from broker_core.storage.cursor import ManagedCursor
-from broker_core.storage.errors import StorageError
+from broker_core.storage.errors import Closed
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.position import LATEST, Position
@@ -34,6 +36,7 @@ class CursorList:
         self.ledgers = ledgers
         self.weights = weights
         self.by_name: dict[str, ManagedCursor] = {}
+        self._deleting: dict[ManagedCursor, asyncio.Future[None]] = {}
 
     async def load(self) -> None:
         """Opens the durable cursors that the catalog has. Call it once, before anything else."""
@@ -55,25 +58,37 @@ class CursorList:
         info = CursorInfo(self._catalog.new_id() if durable else -1, name, mark_delete, dict(properties or {}))
         cursor = self.by_name[name] = ManagedCursor(self, info, durable=durable)
         if durable:
-            try:
-                await self._create(info)
-            except StorageError:
-                self.by_name.pop(name, None)
-                self._catalog.remove_cursor(self._info, info.id)
-                raise
+            await self._create(cursor)
         return cursor
 
-    async def _create(self, info: CursorInfo) -> None:
+    async def _create(self, cursor: ManagedCursor) -> None:
+        info = cursor.info
+
+        def done(error: Exception | None) -> None:
+            if error is not None:
+                self._remove(cursor)
+
         self._register()
         self._info.cursors[info.id] = info
-        await self._changed(info)
+        self._catalog.cursor_changed(self._info.id, info)
+        await self._journal.synced(self._record(info, info.mark_delete, info.properties), done)
 
     async def set_properties(self, name: str, properties: dict[str, str]) -> None:
-        """Replaces them; durable on return, together with the mark-delete position as it is now."""
-        cursor = self.by_name[name]
-        cursor.info.properties = dict(properties)
-        if cursor.durable:
-            await self._changed(cursor.info)
+        """Replaces them; durable on return. Raises StorageError, and then nothing has changed."""
+        cursor = self.by_name.get(name)
+        if cursor is None or cursor in self._deleting:
+            raise Closed(f"cursor {name} is deleted")
+        if not cursor.durable:
+            cursor.info.properties = dict(properties)
+            return
+        info = cursor.info
+
+        def done(error: Exception | None) -> None:
+            if error is None:
+                info.properties = dict(properties)
+                self._catalog.cursor_changed(self._info.id, info)
+
+        await self._journal.synced(self._record(info, info.mark_delete, properties), done)
 
     async def move(
         self, cursor: ManagedCursor, mark_delete: Position, properties: dict[str, str], moved: Callable[[], None]
@@ -93,22 +108,48 @@ class CursorList:
 
         await self._journal.synced(self._record(info, mark_delete, properties), done)
 
-    async def _changed(self, info: CursorInfo) -> None:
-        self._catalog.cursor_changed(self._info.id, info)
-        await self._journal.synced(self._record(info, info.mark_delete, info.properties))
-
     def _record(self, info: CursorInfo, mark_delete: Position, properties: dict[str, str]) -> bytes:
         values = {"id": info.id, "name": info.name, "mark_delete": list(mark_delete), "properties": properties}
         return changes.change("cursor", self._info.id, **values)
 
     async def delete(self, name: str) -> None:
-        cursor = self.by_name.pop(name, None)
+        """Durable on return. Raises StorageError: the cursor is still there."""
+        cursor = self.by_name.get(name)
         if cursor is None:
             return
+        if not cursor.durable:
+            self._remove(cursor)
+        elif cursor in self._deleting:
+            await asyncio.shield(self._deleting[cursor])
+        else:
+            await self._delete_durably(cursor)
+
+    async def _delete_durably(self, cursor: ManagedCursor) -> None:
+        deletion = self._deleting[cursor] = asyncio.get_running_loop().create_future()
+        deletion.add_done_callback(asyncio.Future.exception)  # marks it as seen: mostly, only this caller waits
+
+        def done(error: Exception | None) -> None:
+            del self._deleting[cursor]
+            if error is None:
+                self._remove(cursor)
+                deletion.set_result(None)
+            else:
+                deletion.set_exception(error)
+
+        await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id), done)
+
+    async def deleted(self, name: str) -> None:
+        """Waits for the end of a deletion of the cursor, if one is under way."""
+        cursor = self.by_name.get(name)
+        if cursor is not None and cursor in self._deleting:
+            await asyncio.wait([self._deleting[cursor]])
+
+    def _remove(self, cursor: ManagedCursor) -> None:
+        if self.by_name.get(cursor.name) is cursor:
+            del self.by_name[cursor.name]
         self._acks.forget(cursor)
         if cursor.durable:
             self._catalog.remove_cursor(self._info, cursor.info.id)
-            await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id))
 
     def slowest(self) -> Position:
         """The smallest mark-delete of a durable cursor; LATEST when there is none."""

@@ -275,6 +275,8 @@ class ManagedLedger:
         A new durable cursor is on disk on return.
         """
         self._check_open()
+        await self._cursors.deleted(name)
+        self._check_open()
         return await self._cursors.open(name, initial, properties, durable=durable)
 
     async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:

@@ -52,6 +52,7 @@ class Subscription(Backlogged):
         self._context = context
         self.fenced = False  # by a running seek or unsubscribe
         self.closed = False  # the topic was unloaded or the subscription deleted: consumers must retry
+        self._storing = asyncio.Lock()  # of properties, which are in force once they are durable
         self._moves = 0
         self.last_acked_ms = 0
         self.last_advanced_ms = 0  # when the mark-delete position last moved
@@ -192,6 +193,10 @@ class Subscription(Backlogged):
             for other in others:
                 await other.disconnect()
             await self._owner.delete(self.name, force=True)
+        except Exception:
+            # After the error, which makes its client believe that it is subscribed: only then does it subscribe again.
+            self._context.topic.spawn(consumer.disconnect())
+            raise
         finally:
             self.fenced = False
 
@@ -243,13 +248,18 @@ class Subscription(Backlogged):
 
     async def set_properties(self, properties: dict[str, str]) -> None:
         """Replaces the properties of the subscription; durable on return."""
-        await self._log.set_cursor_properties(self.name, with_replicated(properties, replicated=self.is_replicated))
+        async with self._storing:
+            stored = with_replicated(properties, replicated=self.is_replicated)
+            await self._log.set_cursor_properties(self.name, stored)
 
     async def set_replicated(self, replicated: bool) -> None:
         """Durable on return."""
         replicated = self._context.replicated.may_replicate(self.name, wanted=replicated)
-        if replicated != self.is_replicated:
-            await self._log.set_cursor_properties(self.name, with_replicated(self.properties, replicated=replicated))
+        async with self._storing:
+            if replicated == self.is_replicated:
+                return
+            stored = with_replicated(self.properties, replicated=replicated)
+            await self._log.set_cursor_properties(self.name, stored)
             self._renew_snapshots()
             self._context.replicated.changed()
 

@@ -38,7 +38,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         self._lifecycle = lifecycle
         self._kind = kind
         self._spawn = context.topic.spawn
-        self._opening: dict[str, asyncio.Future[None]] = {}
+        self._changing: dict[str, asyncio.Future[None]] = {}
         self.by_name = by_name
         self.delivered = Rate(context.topic.clock)  # to deleted subscriptions; the others have their own
 
@@ -77,9 +77,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
     ) -> Subscription:
         """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
         self._lifecycle.check_open()
-        while name in self._opening:
-            await asyncio.wait([self._opening[name]])
-            self._lifecycle.check_open()
+        await self._change_ended(name)
         found = self.by_name.get(name)
         if found is not None:
             if found.durable != durable:
@@ -94,12 +92,18 @@ class Subscriptions(Mapping[str, "Subscription"]):
         replicated = self._context.replicated.may_replicate(name, wanted=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         stored = with_replicated(properties, replicated=replicated)
-        self._opening[name] = asyncio.get_running_loop().create_future()
+        self._changing[name] = asyncio.get_running_loop().create_future()
         await to_the_end(self._spawn, self._create(name, initial, stored, durable=durable))
         self._lifecycle.check_open()
         if replicated:
             self._context.replicated.changed()
         return self.find(name)
+
+    async def _change_ended(self, name: str) -> None:
+        """Waits while the subscription is being created or deleted."""
+        while name in self._changing:
+            await asyncio.wait([self._changing[name]])
+            self._lifecycle.check_open()
 
     async def _create(self, name: str, initial: Position, properties: dict[str, str], *, durable: bool) -> None:
         """Other requests for the name wait until its cursor is durable: they would join one that may yet fail."""
@@ -108,7 +112,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
             if not self._lifecycle.is_closed:
                 self.by_name[name] = self._new(name, cursor)
         finally:
-            self._opening.pop(name).set_result(None)
+            self._changing.pop(name).set_result(None)
 
     async def open_replicated(self, name: str) -> Subscription:
         """The subscription as another cluster has it, created at the earliest entry if missing."""
@@ -119,14 +123,30 @@ class Subscriptions(Mapping[str, "Subscription"]):
 
     async def delete(self, name: str, *, force: bool = False) -> None:
         """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
+        await self._change_ended(name)
         subscription = self.find(name)
         if subscription.consumers and not force:
             raise InUse("Subscription has active connected consumers")
-        await subscription.close()
-        self._lifecycle.check_open()
-        self.by_name.pop(name, None)
-        self._remember_deliveries(subscription)
-        await self._log.delete_cursor(name)
+        subscription.closed = True  # at once: no consumer may join any longer
+        self._changing[name] = asyncio.get_running_loop().create_future()
+        await to_the_end(self._spawn, self._delete(subscription))
+
+    async def _delete(self, subscription: Subscription) -> None:
+        """If it fails, the cursor is still there, and consumers may come back to a new subscription over it."""
+        name = subscription.name
+        try:
+            await subscription.close()
+            self._lifecycle.check_open()
+            await self._log.delete_cursor(name)
+        finally:
+            if self.by_name.get(name) is subscription:  # a non-durable one may be forgotten by now
+                del self.by_name[name]
+                self._remember_deliveries(subscription)
+            cursor = self._log.cursors.get(name)
+            if cursor is not None and not self._lifecycle.is_closed:
+                cursor.rewind()
+                self.by_name[name] = self._new(name, cursor)
+            self._changing.pop(name).set_result(None)
         self._context.replicated.changed()
         self._context.acknowledged()
 

@@ -55,6 +55,25 @@ def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", **fields
     client.expect(BaseCommand.SUCCESS)
 
 
+def test_a_consumer_whose_unsubscribe_fails_comes_back_and_misses_nothing(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    subscribe(raw)
+    disk.failures["sync", ".journal"] = errno.EIO
+    command = BaseCommand(type=BaseCommand.UNSUBSCRIBE)
+    command.unsubscribe.consumer_id, command.unsubscribe.request_id = 1, 5
+    raw.send(frame(command))
+    raw.expect(BaseCommand.ERROR)
+    raw.expect(BaseCommand.CLOSE_CONSUMER)  # after the error: a client that unsubscribes does not come back
+    disk.failures.clear()
+    raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+    published = publish(raw, 2)
+    subscribe(raw)
+    raw.send(client_commands.flow(1, 10))
+    received = [raw.expect(BaseCommand.MESSAGE).message_id for _ in published]
+    assert [one.entryId for one in received] == [one.entryId for one in published]
+
+
 def test_a_disk_error_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
     publish_to(raw)
     disk.failures["sync", ".journal"] = errno.EIO
@@ -369,7 +388,7 @@ def test_a_subscription_exists_even_if_its_client_left_during_creation(
         client.expect(BaseCommand.PONG)
     wait_until(lambda: len(broker.broker.connections) <= 1, 5)
     disk.sync_seconds = 0.0
-    assert list(topic.subscriptions) == list(topic.ledger.cursors) == ["s"]
+    wait_until(lambda: list(topic.subscriptions) == list(topic.ledger.cursors) == ["s"], 30)
 
 
 def test_messages_expire_in_an_unloaded_topic(broker: EmbeddedBroker, raw: RawClient) -> None:

@@ -265,6 +265,50 @@ async def test_a_cursor_that_cannot_be_written_does_not_exist(tmp_path: Path) ->
     await engine.close()
 
 
+async def test_a_cursor_whose_deletion_fails_stays(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s")
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(Fenced):
+        await ledger.delete_cursor("s")
+    disk.failures.clear()
+    first = await append(ledger, run_of(b"a", b"b"))
+    cursor.acknowledge(first.ledger_id, [0])
+    engine = await reopened(engine, tmp_path)
+    assert (await engine.open_ledger("t")).cursors["s"].mark_delete == first
+    await engine.close()
+
+
+async def test_a_cursor_is_opened_after_the_deletion_of_its_namesake(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    old = await ledger.open_cursor("s")
+    deletion = asyncio.create_task(ledger.delete_cursor("s"))
+    await asyncio.sleep(0)
+    new = await ledger.open_cursor("s")
+    assert new is not old
+    await deletion
+    assert ledger.cursors == {"s": new}
+    await engine.close()
+
+
+async def test_cursor_properties_whose_record_failed_are_not_in_force(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s", properties={"owner": "a"})
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(Fenced):
+        await ledger.set_cursor_properties("s", {"owner": "b"})
+    disk.failures.clear()
+    assert cursor.properties == {"owner": "a"}
+    engine = await reopened(engine, tmp_path)
+    assert (await engine.open_ledger("t")).cursors["s"].properties == {"owner": "a"}
+    await engine.close()
+
+
 async def test_acks_of_a_failed_group_are_written_with_the_next_group(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
