@@ -2,6 +2,9 @@
 
 A change of the policy starts and stops them at once. A cluster that leaves the policy loses its cursor, and what was
 not sent to it yet; one that is only unreachable keeps both.
+
+If the disk fails, the change is tried again. Until a new cluster has its cursor, no producer may join: nothing else
+would keep for it what is published.
 """
 
 from __future__ import annotations
@@ -11,12 +14,16 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from broker_core.errors import TopicFenced
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.publishing.replication import REPLICATOR_PREFIX
+from broker_core.replication.backoff import Backoff
 from broker_core.storage.errors import StorageError
+from broker_core.storage.position import LATEST, Position
 from broker_core.tenancy.system_topics import stays_in_its_cluster
 
 if TYPE_CHECKING:
+    from broker_core.publishing.producer import Producer
     from broker_core.replication.replicator import Replicator
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.block import Block
@@ -31,14 +38,27 @@ def cursor_name(cluster: str) -> str:
 
 
 class Replicators(Mapping[str, "Replicator"]):
-    """By the names of their cursors. `moved` is called when one of them passed entries."""
+    """By the names of their cursors. `retried` is called when a change that failed has been tried again."""
 
-    def __init__(self, context: TopicContext, services: ReplicationServices, moved: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        context: TopicContext,
+        services: ReplicationServices,
+        producers: Mapping[str, Producer],
+        moved: Callable[[], None],
+    ) -> None:
+        """`producers` are those of the topic; `moved` is called when a replicator passed entries."""
         self._context = context
         self._services = services
+        self._producers = producers
         self._moved = moved
+        self.retried: Callable[[], None] | None = None
         self.by_cursor: dict[str, Replicator] = {}
         self._changing = asyncio.Lock()  # a policy may change again while a cursor is being created
+        self._starts: dict[str, Position] = {}  # by cursor, where clusters begin that do not have theirs yet
+        self._failure: StorageError | None = None  # of the last attempt
+        self._backoff = Backoff()
+        self._retry: asyncio.TimerHandle | None = None
         self._closed = False
 
     def __getitem__(self, name: str) -> Replicator:
@@ -72,27 +92,65 @@ class Replicators(Mapping[str, "Replicator"]):
             return set()
         return set(clusters) - {own}
 
+    def check_publishable(self) -> None:
+        """Raises `TopicFenced` if a cluster would not get what is published now."""
+        if self._failure is not None and self._starts:
+            raise TopicFenced(
+                f"Topic {self._context.name} cannot start its replication: {self._failure}; try again later"
+            )
+
     async def follow_policies(self) -> None:
-        """Starts and stops replicators, and applies their rate. If the disk fails, the next change tries again."""
+        """Starts and stops replicators, and applies their rate. If the disk fails, tries again later."""
         async with self._changing:
             if self._closed:
                 return
-            wanted = {cursor_name(cluster): cluster for cluster in self.wanted()}
+            self._cancel_retry()
             try:
-                for name in [*self._context.log.cursors]:
-                    if self.is_cursor(name) and name not in wanted:
-                        await self._remove(name)
-                for name, cluster in wanted.items():
-                    if name not in self.by_cursor:
-                        await self._add(name, cluster)
+                await self._start_and_stop({cursor_name(cluster): cluster for cluster in self.wanted()})
             except StorageError as error:
-                log.warning("topic %s: cannot start or stop replicators: %s", self._context.name, error)
+                self._failed(error)
+            else:
+                self._failure = None
+                self._backoff.reset()
             self._limit()
 
+    async def _start_and_stop(self, wanted: dict[str, str]) -> None:
+        new = [name for name in wanted if name not in self.by_cursor]
+        start = self._services.start if self._services.start != LATEST else self._context.log.next_position
+        self._starts = {name: self._starts.get(name, start) for name in new}
+        for name in [*self._context.log.cursors]:
+            if self.is_cursor(name) and name not in wanted:
+                await self._remove(name)
+        for name in new:
+            await self._add(name, wanted[name])
+
     async def _add(self, name: str, cluster: str) -> None:
-        cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=self._services.start, durable=True)
+        cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=self._starts[name], durable=True)
+        del self._starts[name]
         one = self.by_cursor[name] = self._replicator(cluster, cursor)
         one.start()
+
+    def _failed(self, error: StorageError) -> None:
+        """Producers that are connected come back, and are told to wait."""
+        log.warning("topic %s: cannot start or stop replicators, trying again: %s", self._context.name, error)
+        self._failure = error
+        for producer in list(self._producers.values()) if self._starts else ():
+            producer.disconnect()
+        seconds = self._backoff.next_seconds()
+        self._retry = asyncio.get_running_loop().call_later(seconds, self._try_again)
+
+    def _try_again(self) -> None:
+        self._context.spawn(self._follow_again())
+
+    async def _follow_again(self) -> None:
+        await self.follow_policies()
+        if self.retried is not None:
+            self.retried()
+
+    def _cancel_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
 
     def _replicator(self, cluster: str, cursor: ManagedCursor) -> Replicator:
         # Imported here, in a few milliseconds: most brokers have no other cluster.
@@ -125,6 +183,8 @@ class Replicators(Mapping[str, "Replicator"]):
     async def close(self) -> None:
         """The topic is unloaded; the cursors stay."""
         self._closed = True
+        self.retried = None
         async with self._changing:
+            self._cancel_retry()
             await asyncio.gather(*(one.close() for one in self.by_cursor.values()))
             self.by_cursor.clear()

@@ -108,10 +108,11 @@ class Topic:
         self.compaction = Compaction(
             context, services.compacting, retain_null_key=services.retain_null_key, finished=calls.acknowledged
         )
-        self.replicators = Replicators(context, services.replication, calls.acknowledged)
+        self.replicators = Replicators(context, services.replication, self.producers, calls.acknowledged)
         self.replicated_subscriptions = ReplicatedSubscriptions(
             context, services.replication, self._marker_calls(), self.replicators
         )
+        self.replicators.retried = self.replicated_subscriptions.changed
         subscriptions: dict[str, Subscription] = {}
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
         self.migration = TopicMigration(
@@ -225,6 +226,7 @@ class Topic:
         if self.termination.at is not None:
             raise self.lifecycle.terminated()
         self.migration.check_publishable()
+        self.replicators.check_publishable()
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` if the topic, or the client's address, has reached its limit of consumers."""

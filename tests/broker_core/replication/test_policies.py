@@ -1,5 +1,6 @@
 """Policies of replication: what starts and stops a replicator, limits it, and empties its backlog."""
 
+import errno
 import time
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -8,11 +9,16 @@ import pytest
 
 from broker_core.config.replication import ReplicationConfig
 from broker_core.testing import EmbeddedBroker
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests import official_client
 from tests.broker_core.replication.clusters import admin, config_of, new_namespace, register, replication_stats
 from tests.broker_core.replication.pair import NAMES, Pair, is_empty, publish, received
+from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.condition import wait_until
 from tests.loaded_topics import loaded
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer
+from tests.raw_publishing import publish as publish_raw
 
 AWAY = "pulsar://127.0.0.1:1"  # no broker listens there
 
@@ -151,3 +157,36 @@ def test_metrics_show_the_backlog_of_each_replicator(pair: Pair) -> None:
         lines = answer.read().decode().splitlines()
     found = [line for line in lines if line.startswith("pulsar_replication_backlog{") and cluster in line]
     assert len(found) == 1 and found[0].endswith(" 3") and f'remote_cluster="{cluster}"' in found[0]
+
+
+def test_a_cluster_whose_cursor_cannot_be_stored_misses_nothing() -> None:
+    disk = FaultyDisk()
+    with EmbeddedBroker(config=config_of("north"), disk=disk) as north, RawClient(north.service_url) as client:
+        register(north, "away", AWAY)
+        topic = f"persistent://{new_namespace((north,), 'ns', ['north'])}/t"
+        client.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
+        disk.failures["sync", ".journal"] = errno.EIO
+        admin(north.http_url, "POST", "namespaces/public/ns/replication", ["north", "away"])
+        client.expect(BaseCommand.CLOSE_PRODUCER)
+        refused = client.ask(producer(topic, request_id=2), BaseCommand.ERROR)
+        assert "cannot start its replication" in refused.message
+        disk.failures.clear()
+        replicators = loaded(north, topic).replicators
+        wait_until(lambda: list(replicators) == ["pulsar.repl.away"], 30)
+        client.ask(producer(topic, request_id=3), BaseCommand.PRODUCER_SUCCESS)
+        publish_raw(client, 3)
+        assert replicators["pulsar.repl.away"].cursor.backlog_entries == 3
+
+
+def test_a_cursor_that_cannot_be_deleted_at_once_is_deleted_later() -> None:
+    disk = FaultyDisk()
+    with EmbeddedBroker(config=config_of("north"), disk=disk) as north:
+        register(north, "away", AWAY)
+        topic = f"persistent://{new_namespace((north,), 'ns', ['north', 'away'])}/t"
+        cursors = loaded(north, topic, create=True).ledger.cursors
+        assert list(cursors) == ["pulsar.repl.away"]
+        disk.failures["sync", ".journal"] = errno.EIO
+        admin(north.http_url, "POST", "namespaces/public/ns/replication", ["north"])
+        assert list(cursors) == ["pulsar.repl.away"]
+        disk.failures.clear()
+        wait_until(lambda: not cursors, 30)
