@@ -17,9 +17,29 @@ MACROS = (
     "CREATE TEMP MACRO pulsar_text(x) AS try(decode(x))",
     "CREATE TEMP MACRO pulsar_json(x) AS CASE WHEN json_valid(x) THEN x END",
     """CREATE TEMP MACRO pulsar_whole(x) AS CASE
+         WHEN typeof(x) = 'VARCHAR'
+           AND NOT regexp_full_match(trim(CAST(x AS VARCHAR)), '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)')
+         THEN NULL
          WHEN typeof(x) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT')
            OR typeof(x) = 'VARCHAR' AND NOT contains(CAST(x AS VARCHAR), '.')
          THEN TRY_CAST(x AS HUGEINT) ELSE TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS HUGEINT) END""",
+    # a month and a year are their first day
+    """CREATE TEMP MACRO pulsar_day(x) AS CASE
+         WHEN regexp_full_match(trim(CAST(x AS VARCHAR)), '[0-9]{4}') THEN trim(CAST(x AS VARCHAR)) || '-01-01'
+         WHEN regexp_full_match(trim(CAST(x AS VARCHAR)), '[0-9]{4}-[0-9]{1,2}') THEN trim(CAST(x AS VARCHAR)) || '-01'
+         ELSE CAST(x AS VARCHAR) END""",
+    """CREATE TEMP MACRO pulsar_time(x) AS CASE
+         WHEN typeof(x) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'FLOAT', 'DOUBLE')
+           OR starts_with(typeof(x), 'DECIMAL') THEN to_timestamp(TRY_CAST(x AS DOUBLE))
+         WHEN typeof(x) = 'VARCHAR' THEN TRY_CAST(pulsar_day(x) AS TIMESTAMPTZ)
+         ELSE TRY_CAST(x AS TIMESTAMPTZ) END""",
+    """CREATE TEMP MACRO pulsar_date(x) AS CASE
+         WHEN typeof(x) = 'VARCHAR' THEN TRY_CAST(pulsar_day(x) AS DATE) ELSE TRY_CAST(x AS DATE) END""",
+    "CREATE TEMP MACRO pulsar_count(x) AS CASE WHEN x < 0 THEN 0 ELSE x END",
+    "CREATE TEMP MACRO pulsar_start(x) AS CASE WHEN x = 0 THEN 1 ELSE x END",
+    """CREATE TEMP MACRO pulsar_contains(a, x) AS CASE
+         WHEN list_contains(a, x) THEN true WHEN x IS NULL OR len(a) > list_count(a) THEN NULL
+         ELSE list_contains(a, x) END""",
     # Java writes other numbers as 1.0E7, and there is no one text of an array.
     """CREATE TEMP MACRO pulsar_string(x) AS CASE
          WHEN x IS NULL THEN NULL
@@ -40,7 +60,7 @@ def for_duckdb(statement: Statement, references: Sequence[PlannedReference]) -> 
     maps = {field.name for field in fields if pa.types.is_map(field.type)}
     tree = exp.Select(expressions=[statement.tree.copy()])  # a parent, so that the statement itself can be replaced
     for kind, translated in _TRANSLATIONS.items():
-        for node in list(tree.find_all(kind)):
+        for node in reversed(list(tree.find_all(kind))):  # the inner ones first, because the outer ones copy them
             if type(node) is kind:
                 translated(node, binary if kind is not exp.ArraySize else maps)
     return str(tree.expressions[0].sql("duckdb"))
@@ -49,10 +69,18 @@ def for_duckdb(statement: Statement, references: Sequence[PlannedReference]) -> 
 def _cast(node: Any, binary: set[str]) -> None:
     if node.to.is_type(*exp.DataType.INTEGER_TYPES):
         node.set("this", _call("pulsar_whole", node.this))
-    elif node.to.is_type("timestamp"):  # a function makes it without a zone, and Spark's has one
-        node.set("to", exp.DataType.build("timestamptz"))
+    elif node.to.is_type("timestamp", "timestamptz", "date"):
+        _cast_to_time(node)
     elif node.to.is_type(*exp.DataType.TEXT_TYPES):
         node.replace(_string(node.this, binary))
+
+
+def _cast_to_time(node: Any) -> None:
+    is_date = node.to.is_type("date")
+    if node.to.is_type("timestamp"):  # a function makes it without a zone, and Spark's has one
+        node.set("to", exp.DataType.build("timestamptz"))
+    if not (isinstance(node.this, exp.Literal) and "-" in node.this.name[5:]):  # not a whole date
+        node.set("this", _call("pulsar_date" if is_date else "pulsar_time", node.this))
 
 
 def _texts(node: Any, binary: set[str]) -> None:
@@ -98,13 +126,65 @@ def _size(node: Any, maps: set[str]) -> None:
         node.replace(_call("cardinality", node.this))
 
 
+def _best(node: Any, _: set[str]) -> None:
+    """DuckDB's passes over rows whose value is NULL."""
+    name = "arg_max_null" if isinstance(node, exp.ArgMax) else "arg_min_null"
+    node.replace(_call(name, node.this, node.expression))
+
+
+def _elapsed(node: Any, _: set[str]) -> None:
+    """DuckDB's DATE_DIFF counts how often a unit begins, not how often it is over."""
+    node.replace(_call("date_sub", exp.Literal.string(node.text("unit")), node.expression, node.this))
+
+
+def _like(node: Any, _: set[str]) -> None:
+    """DuckDB has no escape character unless it is named."""
+    pattern = node.expression
+    is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
+    if not (is_plain or isinstance(node.parent, exp.Escape) or isinstance(pattern, exp.Any | exp.All | exp.Tuple)):
+        node.replace(exp.Escape(this=node.copy(), expression=exp.Literal.string("\\")))
+
+
+def _substring(node: Any, _: set[str]) -> None:
+    """Spark counts from 0 or 1, and knows no negative length."""
+    for name, fitted in (("start", "pulsar_start"), ("length", "pulsar_count")):
+        if node.args.get(name) is not None:
+            node.set(name, _call(fitted, node.args[name]))
+
+
+def _end(node: Any, _: set[str]) -> None:
+    node.set("expression", _call("pulsar_count", node.expression))
+
+
+def _logarithm(node: Any, _: set[str]) -> None:
+    """NULL where there is none."""
+    operands = [each for each in (node.this, node.args.get("expression")) if each is not None]
+    exist = exp.and_(*(exp.GT(this=each.copy(), expression=exp.Literal.number(0)) for each in operands))
+    node.replace(exp.Case(ifs=[exp.If(this=exist, true=node.copy())]))
+
+
+def _contains(node: Any, _: set[str]) -> None:
+    node.replace(_call("pulsar_contains", node.this, node.expression))
+
+
+def _remainder(node: Any, _: set[str]) -> None:
+    """NULL for a division by zero."""
+    node.set("expression", exp.Nullif(this=node.expression.copy(), expression=exp.Literal.number(0)))
+
+
+def _made_date(node: Any, _: set[str]) -> None:
+    """NULL if there is no such day."""
+    if node.name.lower() == "make_date":
+        node.replace(_call("try", node))
+
+
 def _is_one_of(operand: Any, names: set[str]) -> bool:
     column = operand.unnest()
     return isinstance(column, exp.Column) and column.name in names
 
 
-def _call(name: str, operand: Any) -> Any:
-    return exp.Anonymous(this=name, expressions=[operand.copy()])
+def _call(name: str, *operands: Any) -> Any:
+    return exp.Anonymous(this=name, expressions=[each.copy() for each in operands])
 
 
 _TRANSLATIONS: dict[Any, Callable[[Any, set[str]], None]] = {
@@ -120,4 +200,17 @@ _TRANSLATIONS: dict[Any, Callable[[Any, set[str]], None]] = {
     exp.Floor: _integer,
     exp.Length: _length,
     exp.ArraySize: _size,
+    exp.Anonymous: _made_date,
+    exp.ArgMax: _best,
+    exp.ArgMin: _best,
+    exp.ArrayContains: _contains,
+    exp.Left: _end,
+    exp.Right: _end,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Ln: _logarithm,
+    exp.Log: _logarithm,
+    exp.Mod: _remainder,
+    exp.Substring: _substring,
+    exp.TimestampDiff: _elapsed,
 }
