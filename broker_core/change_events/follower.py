@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError
-from broker_core.replication.backoff import Backoff
+from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.publishing.deduplication_snapshot import Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.replication import is_replicator
 from broker_core.publishing.sequence_ids import NO_PRODUCER, NONE, Part, SequenceIds
+from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Deduplication:
     """Deduplication of one topic, small while it is off. Turning it on or off tells the topic (`switched`)."""
 
     __slots__ = (
+        "_backoff",
         "_chunks",
         "_closed",
         "_config",
@@ -99,6 +101,7 @@ class Deduplication:
         "_inactive",
         "_last_write",
         "_new_entries",
+        "_retry_timer",
         "_snapshot",
         "_snapshot_due",
         "_snapshot_timer",
@@ -131,6 +134,8 @@ class Deduplication:
         self._snapshot_due = False
         self._snapshot_timer: asyncio.TimerHandle | None = None
         self._forget_timer: asyncio.TimerHandle | None = None
+        self._retry_timer: asyncio.TimerHandle | None = None
+        self._backoff = Backoff()
         self._upkeep: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -269,11 +274,16 @@ class Deduplication:
             await self._take_snapshot()
 
     async def _take_snapshot(self) -> None:
-        self._snapshot_due, self._new_entries = False, 0
+        entries, self._new_entries, self._snapshot_due = self._new_entries, 0, False
         if self._snapshot_timer is not None:
             self._snapshot_timer.cancel()
             self._snapshot_timer = None
-        await self._snapshot.take(self._ids, self._chunks)
+        try:
+            await self._snapshot.take(self._ids, self._chunks)
+        except StorageError:
+            self._new_entries += entries
+            self._snapshot_due = True
+            raise
 
     # Turning on and off
 
@@ -291,23 +301,36 @@ class Deduplication:
         self._start_due_work()
 
     def _start_due_work(self) -> None:
-        """Starts the due work, one step at a time."""
+        """Starts the due work, one step at a time. What fails is tried again later."""
+        if self._retry_timer is not None:
+            self._retry_timer.cancel()
+            self._retry_timer = None
         if self._upkeep is None and not self._closed:
             self._upkeep = self._context.spawn(self._do_what_is_due())
 
     async def _do_what_is_due(self) -> None:
         try:
-            while not self._closed:
-                if self._context.policies.deduplication_enabled != self.enabled:
-                    await (self._disable() if self.enabled else self._enable())
-                elif self._snapshot_due and self.enabled:
-                    await self._take_snapshot()
-                else:
-                    break
+            while not self._closed and (work := self._due_work()) is not None:
+                await work()
+            self._backoff.reset()
         except (StorageError, OSError) as error:
-            log.warning("deduplication of topic %s: %s", self._context.name, error)
+            log.warning("deduplication of topic %s, trying again: %s", self._context.name, error)
+            self._arm_retry()
         finally:
             self._upkeep = None
+
+    def _due_work(self) -> Callable[[], Awaitable[None]] | None:
+        wanted = self._context.policies.deduplication_enabled
+        if self.status is DeduplicationStatus.REMOVING or (self.enabled and not wanted):
+            return self._disable
+        if wanted and not self.enabled:
+            return self._enable
+        return self._take_snapshot if self._snapshot_due and self.enabled else None
+
+    def _arm_retry(self) -> None:
+        if not self._closed:
+            loop = asyncio.get_running_loop()
+            self._retry_timer = loop.call_later(self._backoff.next_seconds(), self._start_due_work)
 
     async def _enable(self) -> None:
         self.status = DeduplicationStatus.RECOVERING
@@ -353,7 +376,7 @@ class Deduplication:
                 log.warning("deduplication of topic %s: cannot take the last snapshot: %s", self._context.name, error)
 
     def _cancel_timers(self) -> None:
-        for timer in (self._snapshot_timer, self._forget_timer):
+        for timer in (self._snapshot_timer, self._forget_timer, self._retry_timer):
             if timer is not None:
                 timer.cancel()
-        self._snapshot_timer = self._forget_timer = None
+        self._snapshot_timer = self._forget_timer = self._retry_timer = None

@@ -20,7 +20,7 @@ from uuid import uuid4
 from broker_core.errors import BrokerError
 from broker_core.names import is_reserved_subscription
 from broker_core.publishing.replication import MARKER_MESSAGES, MarkerSender
-from broker_core.replication.backoff import Backoff
+from broker_core.rates.backoff import Backoff
 from broker_core.replication.passed_snapshots import PassedSnapshots
 from broker_core.replication.snapshot_rounds import SnapshotRounds
 from broker_core.storage.errors import StorageError

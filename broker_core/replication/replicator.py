@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from broker_core.backlog.backlogged import Backlogged
 from broker_core.limits.rate_limit import RateLimit
+from broker_core.rates.backoff import Backoff
 from broker_core.rates.rate import Rate
-from broker_core.replication.backoff import Backoff
 from broker_core.replication.copies import Copy
 from broker_core.replication.errors import CannotReplicate, ClosedThere, DeletedThere
 from broker_core.replication.link import Link

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from broker_core.errors import TopicFenced
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.publishing.replication import REPLICATOR_PREFIX
-from broker_core.replication.backoff import Backoff
+from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import LATEST, Position
 from broker_core.tenancy.system_topics import stays_in_its_cluster

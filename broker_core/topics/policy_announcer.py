@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from broker_core.change_events.policy_event import PolicyChange, event_entry, own_schema
 from broker_core.errors import BrokerError
 from broker_core.names import PERSISTENT, parse_topic
-from broker_core.replication.backoff import Backoff
+from broker_core.rates.backoff import Backoff
 from broker_core.schema.admission import admit_producer
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import CHANGE_EVENTS

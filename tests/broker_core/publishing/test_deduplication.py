@@ -16,6 +16,7 @@ from broker_core.publishing.deduplication import DeduplicationStatus
 from broker_core.publishing.deduplication_snapshot import CURSOR, Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
+from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -348,6 +349,35 @@ def test_the_policy_of_a_topic_changes_under_connected_producers(pulsar_broker: 
         assert CURSOR not in loaded(pulsar_broker, NAME).ledger.cursors
         client.send(send(0) + send(0))
         assert receipts(client, 2) == [(0, True), (0, True)]
+
+
+def test_a_policy_that_cannot_be_applied_is_tried_again() -> None:
+    disk = FaultyDisk()
+    with EmbeddedBroker(disk=disk) as broker:
+        topic = loaded(broker, NAME, create=True)
+        for enabled, status in ((True, DeduplicationStatus.FAILED), (False, DeduplicationStatus.REMOVING)):
+            disk.failures["sync", ".journal"] = errno.EIO
+            broker.call(set_policy(broker.broker, deduplication_enabled=enabled))
+            wait_until(lambda wanted=status: topic.deduplication.status is wanted, 30)  # type: ignore[misc]  # a default
+            assert enabled or CURSOR in topic.ledger.cursors
+            disk.failures.clear()
+            wait_until(lambda: topic.deduplication.status.value in ("Enabled", "Disabled"), 30)
+            assert topic.deduplication.enabled is enabled
+            assert (CURSOR in topic.ledger.cursors) is enabled
+
+
+def test_a_snapshot_that_cannot_be_stored_is_tried_again(disk: FaultyDisk) -> None:
+    with EmbeddedBroker(config=config(), disk=disk) as broker, RawClient(broker.service_url) as client:
+        create(client)
+        client.send(send(3))
+        receipts(client, 1)
+        deduplication = loaded(broker, NAME).deduplication
+        disk.failures["sync", ".journal"] = errno.EIO
+        with pytest.raises(StorageError):
+            broker.call(deduplication.take_snapshot())
+        on_loop(broker, deduplication.policies_changed)
+        disk.failures.clear()
+        wait_until(lambda: snapshot_of(broker) == {"p": "3"}, 30)
 
 
 def test_a_topic_follows_its_namespace_until_it_has_its_own_policy(pulsar_broker: EmbeddedBroker) -> None:

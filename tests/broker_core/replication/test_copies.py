@@ -7,7 +7,7 @@ import pytest
 from broker_core.config.replication import ReplicationConfig
 from broker_core.errors import InvalidConfiguration
 from broker_core.publishing.replication import SOURCE_POSITION
-from broker_core.replication.backoff import MOST_SECONDS, Backoff
+from broker_core.rates.backoff import MOST_SECONDS, Backoff
 from broker_core.replication.copies import copy_of, stays_here
 from broker_core.replication.start_position import start_position
 from broker_core.storage.position import EARLIEST, LATEST, Position
