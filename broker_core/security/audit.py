@@ -6,11 +6,13 @@ and the next line says how many are missing. The file is opened for each batch o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import queue
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
@@ -35,6 +37,7 @@ class Audit:
         self._clock = clock
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue(EVENTS_MAX)
         self._missing = 0
+        self._closing = False
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -44,9 +47,16 @@ class Audit:
 
     def close(self) -> None:
         """Writes what is queued; waits for the disk, with a limit."""
-        if self._thread is not None:
-            self._events.put(None)
-            self._thread.join(CLOSE_SECONDS)
+        if self._thread is None:
+            return
+        self._closing = True
+        deadline = time.monotonic() + CLOSE_SECONDS
+        with contextlib.suppress(queue.Full):
+            self._events.put(None, timeout=CLOSE_SECONDS)
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        missing = self._missing + (self._events.qsize() if self._thread.is_alive() else 0)
+        if missing:
+            log.error("cannot write the last %d lines of the audit log %s: the disk is too slow", missing, self._path)
 
     def failed(self, method: str, reason: str, address: str) -> None:
         self._add("authentication", "failed", address, method=method, reason=reason)
@@ -88,7 +98,7 @@ class Audit:
                     file.writelines(lines)
             except OSError as error:
                 log.error("cannot write %d lines of the audit log %s: %s", len(lines), self._path, error)
-            if ended:
+            if ended or (self._closing and self._events.empty()):
                 return
 
     def _more(self, first: dict[str, Any]) -> tuple[list[str], bool]:

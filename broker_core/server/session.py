@@ -94,6 +94,7 @@ class Session:
         self.principal: Principal | None = None
         self.refusal: BrokerError | None = None  # why authentication failed
         self.refresh: Refresh | None = None  # of credentials that expire
+        self.is_proxied = False  # they came through a proxy, which is at `address`
         self.protocol_version = 0
         self.takes_broker_metadata = False
         self.names_source_positions = False  # a replicator that tells its copies apart (`publishing.copy_producer`)

@@ -25,11 +25,9 @@ _LEGACY_METHODS = {pb.AuthMethodYcaV1: "ycav1", pb.AuthMethodAthens: "athens"}
 
 async def authenticate(session: Session, command: pb.CommandConnect) -> None:
     """Makes the session READY, or REFUSED. Raises `AuthenticationFailed` or `Unauthorized`."""
-    security = session.broker.security
     method = _method(command)
-    credentials = Credentials(command.auth_data, session.outbound.certificate)
     try:
-        identity = await security.authenticate(session.host, method, credentials)
+        identity = await _identity(session, method, command.auth_data)
         principal, watched = await _principal(session, command, identity)
     except BrokerError as error:
         log.info(session.host, "", "cannot authenticate %s by %s: %s", session.address, method or "none", error)
@@ -73,11 +71,17 @@ async def _principal(session: Session, command: pb.CommandConnect, identity: Ide
     if security.config.original_data and security.is_proxy(identity.role):
         if not command.original_auth_data:
             raise Unauthorized("Invalid roles.")
-        credentials = Credentials(command.original_auth_data.encode(errors="replace"))
-        method = command.original_auth_method or "none"
-        watched = await security.authenticate(session.host, method, credentials, is_proxied=True)
+        session.is_proxied = True
+        data = command.original_auth_data.encode(errors="replace")
+        watched = await _identity(session, command.original_auth_method or "none", data)
         original = watched.role
     return security.principal(identity.role, original), watched
+
+
+async def _identity(session: Session, method: str, data: bytes) -> Identity:
+    """The identity that the credentials prove; the certificate of a proxy proves nothing about its clients."""
+    credentials = Credentials(data) if session.is_proxied else Credentials(data, session.outbound.certificate)
+    return await session.broker.security.authenticate(session.host, method, credentials, is_proxied=session.is_proxied)
 
 
 async def on_auth_response(session: Session, command: pb.CommandAuthResponse) -> None:
@@ -88,8 +92,7 @@ async def on_auth_response(session: Session, command: pb.CommandAuthResponse) ->
     try:
         if session.state is not SessionState.READY or session.principal is None:
             raise AuthenticationFailed("AUTH_RESPONSE before CONNECT")
-        credentials = Credentials(command.response.auth_data, session.outbound.certificate)
-        identity = await security.authenticate(session.host, command.response.auth_method_name, credentials)
+        identity = await _identity(session, command.response.auth_method_name, command.response.auth_data)
     except AuthenticationFailed as error:
         log.info(session.host, "", "cannot renew the authentication of %s: %s", session.address, error)
         refuse(session, AuthenticationFailed(REFUSED))

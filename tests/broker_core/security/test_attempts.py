@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import threading
 from pathlib import Path
 
+import pytest
+
 from broker_core.clock import SystemClock
+from broker_core.security import audit as audit_log
 from broker_core.security.attempts import LONGEST_DELAY, SUBJECTS_MAX, Attempts
 from broker_core.security.audit import EVENTS_MAX, Audit
 from broker_core.security.principal import Principal
@@ -75,3 +80,23 @@ def test_events_that_the_disk_is_too_slow_for_are_counted(tmp_path: Path) -> Non
     audit.failed("token", "wrong", "1.2.3.4")
     audit.close()
     assert json.loads(file.read_text().splitlines()[-1])["missing"] == 5
+
+
+def test_an_audit_log_that_hangs_does_not_keep_the_broker_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(audit_log, "CLOSE_SECONDS", 0.2)
+    pipe = tmp_path / "audit"
+    os.mkfifo(pipe)  # opening it waits for a reader
+    audit = Audit(str(pipe), SystemClock())
+    audit.start()
+    for _ in range(EVENTS_MAX + audit_log.BATCH + 1):
+        audit.failed("token", "wrong", "1.2.3.4")
+    closing = threading.Thread(target=audit.close, daemon=True)
+    closing.start()
+    closing.join(30)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # lets the writer go on, to a file from now on
+    pipe.unlink()
+    os.close(reader)
+    assert not closing.is_alive()
+    assert "lines of the audit log" in caplog.text

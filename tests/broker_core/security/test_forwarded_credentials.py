@@ -110,6 +110,25 @@ def test_passed_on_credentials_that_expire_are_asked_for(broker: EmbeddedBroker)
     assert client.is_closed()
 
 
+def test_wrong_renewals_of_one_client_do_not_refuse_those_of_others_behind_the_same_proxy() -> None:
+    with EmbeddedBroker(config=config(original_data=True, failed_attempts=1, refused_attempts=1)) as broker:
+        prepare(broker)
+        guessing, honest = (through(broker, data=token(role), method="token") for role in ("consumer", "producer"))
+        guessing.expect(BaseCommand.CONNECTED)
+        renew(guessing, "wrong")
+        refusal(guessing)
+        renew(honest, token("producer", exp=int(time.time()) + 3600))
+        assert producer_answer(honest).type == BaseCommand.PRODUCER_SUCCESS
+
+
+def renew(client: RawClient, data: str) -> None:
+    command = BaseCommand(type=BaseCommand.AUTH_RESPONSE)
+    body = command.authResponse
+    body.client_version, body.protocol_version = "raw", 21
+    body.response.auth_method_name, body.response.auth_data = "token", data.encode()
+    client.send(frame(command))
+
+
 def test_an_expired_proxy_is_disconnected_although_it_names_a_client(believing: EmbeddedBroker) -> None:
     command = BaseCommand(type=BaseCommand.CONNECT)
     body = command.connect
