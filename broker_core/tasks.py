@@ -31,6 +31,7 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
                 result.set_result(found)
 
     task = spawn(run())
+    task.add_done_callback(lambda _: change.close())  # it may have been canceled before it began
     await asyncio.shield(task)
     return result.result()
 

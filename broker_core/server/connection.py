@@ -254,6 +254,7 @@ class Connection(asyncio.Protocol):
             return
         if asyncio.iscoroutine(answer):
             task = self._spawn(self._answer_later(command, answer))
+            task.add_done_callback(lambda _: answer.close())  # it may have been canceled before it began
             if row.large:
                 self._gate.asked()
                 task.add_done_callback(self._gate.answered)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import inspect
 from typing import Any
 
 import pytest
@@ -44,3 +45,18 @@ async def test_a_change_that_fails_after_its_caller_left_reports_nothing() -> No
     del caller
     gc.collect()
     assert reported == []
+
+
+async def test_a_change_that_is_canceled_before_it_begins_is_closed() -> None:
+    async def never() -> None:
+        raise AssertionError
+
+    def spawn(work: Any) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        task.cancel()
+        return task
+
+    change = never()
+    with pytest.raises(asyncio.CancelledError):
+        await to_the_end(spawn, change)
+    assert inspect.getcoroutinestate(change) == inspect.CORO_CLOSED

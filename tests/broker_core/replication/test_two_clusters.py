@@ -6,6 +6,7 @@ from urllib.error import HTTPError
 import pulsar
 import pytest
 
+from broker_core.names import parse_topic
 from broker_core.storage.position import EARLIEST
 from broker_core.testing import EmbeddedBroker
 from broker_core.topic.topic import Topic
@@ -148,6 +149,16 @@ def test_partitions_are_created_in_the_other_cluster_before_the_first_message(pa
     assert sorted(received(consumer, 300)) == sorted(NUMBERS[:300])
     admin(pair.west.http_url, "POST", f"{path}/partitions", 5)
     wait_until(lambda: count() == 5, 20)
+
+
+def test_a_partition_that_does_not_count_yet_waits_for_the_update(pair: Pair) -> None:
+    base = parse_topic(pair.topic().removesuffix("/t") + "/grows")
+    for broker in (pair.west, pair.east):
+        broker.call(broker.broker.partitioned.create(base, 2))
+    new = loaded(pair.west, base.partition_name(2), create=True)
+    wait_until(lambda: any("being updated" in one.last_error for one in new.replicators.by_cursor.values()), 20)
+    pair.west.call(pair.west.broker.partitioned.update(base, 3))
+    wait_until(lambda: pair.east.broker.partitioned.count(base) == 3, 20)
 
 
 def test_topics_that_do_not_fit_say_so(pair: Pair) -> None:
