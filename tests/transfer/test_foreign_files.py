@@ -182,3 +182,9 @@ def test_an_export_as_json_lines_says_that_a_value_is_null(
 def test_a_line_of_json_whose_value_was_not_decoded_has_its_bytes() -> None:
     line = {"value": None, "raw_value": "\xff\x00", "decode_error": "it is not UTF-8"}
     assert from_text([line, {"value": None}])["value"].to_pylist() == [b"\xff\x00", None]
+
+
+@pytest.mark.parametrize("encoded", ["####", "-_-_aGVsbG8=", "aGVsbG8"])
+def test_what_is_no_base64_is_refused(encoded: str) -> None:
+    with pytest.raises(ValueError, match=r"base64|padding"):
+        from_text([{"value_base64": encoded}])

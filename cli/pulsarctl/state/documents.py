@@ -93,13 +93,8 @@ class _Reader:
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         text = self._replaced(node)
-        if node.style:  # quoted, or a block; libyaml has no style for a plain scalar, and Python's loader None
-            return text
-        if text.lower() in _WORDS:
-            return _WORDS[text.lower()]
-        if _WHOLE.fullmatch(text) and len(text) < 20:
-            return int(text)
-        return float(text) if _FRACTION.fullmatch(text) else text
+        # quoted, or a block; libyaml has no style for a plain scalar, and Python's loader None
+        return text if node.style else _plain(text)
 
     def _replaced(self, node: yaml.ScalarNode) -> str:
         text = str(node.value)
@@ -117,6 +112,15 @@ class _Reader:
 
     def _wrong(self, node: yaml.Node, why: str) -> UsageProblem:
         return UsageProblem(f"{self.file}:{node.start_mark.line + 1}: {why}")
+
+
+def _plain(text: str) -> Any:
+    """The value of text without quotes."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _WHOLE.fullmatch(text) and len(text) < 20:
+        return int(text)
+    return float(text) if _FRACTION.fullmatch(text) else text
 
 
 def mark_of(document: Map, path: tuple[str, ...]) -> Mark | None:
@@ -140,7 +144,14 @@ def escaped(value: Any) -> Any:
 
 
 def written(value: Any) -> Iterator[str]:
-    """A document as YAML, in pieces."""
+    """A document as YAML, in pieces. Text that `parse` would read as another value has quotes."""
     dumper = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {"ignore_aliases": lambda *_: True})
+    dumper.add_representer(str, _quoted)  # type: ignore[attr-defined]  # of yaml's own dumpers
     for key, one in value.items():
         yield yaml.dump({key: one}, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
+
+
+def _quoted(dumper: Any, text: str) -> yaml.Node:
+    """YAML 1.1, which the library writes, has other numbers and words than 1.2."""
+    style = None if isinstance(_plain(text), str) else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)  # type: ignore[no-any-return]  # no types

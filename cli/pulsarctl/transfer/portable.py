@@ -114,7 +114,7 @@ def properties_of(found: Any) -> dict[str, str]:
 
 def _value(row: dict[str, Any]) -> bytes | None:
     if (encoded := row.get("value_base64")) is not None:
-        return base64.b64decode(encoded)
+        return base64.b64decode(encoded, validate=True)
     value = row.get("value")
     if value is None and row.get("decode_error") is not None and isinstance(row.get("raw_value"), str):
         return str(row["raw_value"]).encode("latin-1")  # as JSON lines have bytes

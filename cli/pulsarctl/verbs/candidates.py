@@ -4,6 +4,7 @@ Persistent topics have their short form, because a colon ends a word in bash.
 """
 
 from pulsarctl.shell.call import Call
+from pulsarctl.values.names import without_partition
 
 DEFAULT = "public/default"
 PERSISTENT = "persistent://"
@@ -32,6 +33,6 @@ def _namespaces(call: Call, parts: list[str], end: str) -> list[str]:
 def _topics(call: Call, namespace: str, separator: str) -> list[str]:
     """Each partitioned topic once, without the default namespace."""
     listed = call.admin.topics.list(namespace, domain="persistent")
-    bases = dict.fromkeys(name.partition("-partition-")[0] for name in listed)
+    bases = dict.fromkeys(without_partition(name) for name in listed)
     stripped = [name.removeprefix(f"{PERSISTENT}{namespace}/") for name in bases]
     return [f"{namespace}/{name}" for name in stripped] if separator else stripped

@@ -11,6 +11,23 @@ from pulsarctl.state.session import Declared
 from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write
 
+TEXTS = (
+    "1.5e3",
+    "-.5",
+    "+.5E-3",
+    "nULL",
+    "tRue",
+    "FALSE",
+    "~",
+    "",
+    "12",
+    "0x1f",
+    "1_0",
+    "on",
+    "1:30",
+    "2026-01-01",
+    "a\nb",
+)
 NOWHERE = ("--admin-url", "http://127.0.0.1:1", "--no-context")  # a request would fail with exit code 5
 
 
@@ -197,3 +214,10 @@ def test_any_document_is_accepted_or_refused_with_a_reason(value: dict[str, obje
         check(document)
     except UsageProblem as problem:
         assert "f:" in problem.message
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(TEXTS), st.text("-+.0189eE_nulltrue~: ", max_size=6))))
+def test_what_is_written_is_read_as_the_same_text(texts: list[str]) -> None:
+    document = {"texts": texts, "keys": {text: text for text in texts}}
+    assert documents.parse("".join(documents.written(documents.escaped(document))), "written.yaml", {}) == [document]

@@ -6,7 +6,7 @@ A struct becomes a record: in JSON, or in Avro's binary encoding. Both announce 
 import io
 import json
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 import fastavro
@@ -82,48 +82,47 @@ def _records(kind: pa.DataType, schema: str) -> Payloads:
     parsed = fastavro.parse_schema(definition)
 
     def encode(column: pa.Array) -> Sequence[bytes | None]:
-        return [None if row is None else _avro(parsed, row) for row in column.to_pylist()]
+        rows = (_nested(row, column.type, _as_it_is) for row in column.to_pylist())
+        return [None if row is None else _avro(parsed, row) for row in rows]
 
     return Payloads("AVRO", definition, encode)
 
 
 def _avro(parsed: Any, row: Any) -> bytes:
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, parsed, _with_maps(row))
+    fastavro.schemaless_writer(out, parsed, row)
     return out.getvalue()
 
 
-def _with_maps(value: Any) -> Any:
-    """Arrow shows maps as lists of pairs."""
-    if isinstance(value, dict):
-        return {name: _with_maps(one) for name, one in value.items()}
-    if isinstance(value, list):
-        if value and all(isinstance(one, tuple) for one in value):
-            return {key: _with_maps(one) for key, one in value}
-        return [_with_maps(one) for one in value]
-    return value
-
-
 def _as_json(column: pa.Array) -> Sequence[bytes | None]:
-    rows = column.to_pylist()
-    return [None if row is None else json.dumps(_plain(row), ensure_ascii=False).encode() for row in rows]
+    rows = (_nested(row, column.type, _plain) for row in column.to_pylist())
+    return [None if row is None else json.dumps(row, ensure_ascii=False).encode() for row in rows]
+
+
+def _nested(value: Any, kind: pa.DataType, leaf: Callable[[Any], Any]) -> Any:
+    """Arrow shows a map as a list of pairs, which only the type tells from a list."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {part.name: _nested(value[part.name], part.type, leaf) for part in kind}
+    if pa.types.is_list(kind):
+        return [_nested(one, kind.value_type, leaf) for one in value]
+    if pa.types.is_map(kind):
+        return {key: _nested(one, kind.item_type, leaf) for key, one in value}
+    return leaf(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _plain(value: Any) -> Any:
     """As Pulsar's JSON schemas have it: times are numbers, and bytes are text of the same code points."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value] if not _is_map(value) else {key: _plain(one) for key, one in value}
-    if isinstance(value, datetime):
-        return round(value.timestamp() * 1000)
+    if isinstance(value, datetime):  # without a zone, it is not that of this machine
+        return round((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000)
     if isinstance(value, date):
         return (value - _EPOCH_DAY).days
     return value.decode("latin-1") if isinstance(value, bytes) else value
-
-
-def _is_map(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(one, tuple) for one in value)
 
 
 def _definition(kind: pa.DataType, path: str, *, is_root: bool = False) -> Any:

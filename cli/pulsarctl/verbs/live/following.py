@@ -13,7 +13,7 @@ from pulsarctl.raw.reading import EntrySource
 from pulsarctl.records.record import Record
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import monotonic
-from pulsarctl.values.names import full_topic, namespace_of
+from pulsarctl.values.names import full_topic, namespace_of, without_partition
 from pulsarctl.values.positions import Position
 
 RUNS_MAX = 64  # of records that readers have and that are not printed yet
@@ -37,7 +37,7 @@ def matching(call: Call, patterns: Sequence[str]) -> list[str]:
         namespace, pattern = ("/".join(parts[:2]), parts[2]) if len(parts) == 3 else (DEFAULT_NAMESPACE, parts[-1])
         matches = _compiled(pattern)
         names = call.admin.topics.list(namespace, domain=domain if separator else None)
-        whole = dict.fromkeys(name.partition("-partition-")[0] for name in names)
+        whole = dict.fromkeys(without_partition(name) for name in names)
         found |= dict.fromkeys(name for name in whole if matches(name.split("/", 4)[4]))
     return list(found)
 
@@ -139,7 +139,7 @@ def existing(call: Call, topics: Sequence[str]) -> list[str]:
 
 def _exists(call: Call, name: str) -> bool:
     listed = call.admin.topics.list(namespace_of(name), domain=name.partition("://")[0])
-    return any(each == name or each.partition("-partition-")[0] == name for each in listed)
+    return any(each == name or without_partition(each) == name for each in listed)
 
 
 def _compiled(pattern: str) -> Callable[[str], object]:

@@ -35,6 +35,15 @@ def test_each_line_has_the_name_of_its_topic(cli: Cli, client: pulsar.Client, na
     assert lines == ["orders  TIME  key=k  a", "pay     TIME  (tombstone)", "pay     TIME  b\\nc"]
 
 
+def test_a_topic_that_only_looks_like_a_partition_is_followed(cli: Cli, client: pulsar.Client, namespace: str) -> None:
+    publish(client, f"{namespace}/bar-partition-x", "a")
+    for words in ((f"{namespace}/bar-partition-x",), ("--regex", f"{namespace}/bar.*")):
+        outcome = cli("tail", *words, "--from", "earliest", "-n", "1")
+        assert outcome.exit_code == 0, outcome.stderr
+        assert outcome.stdout.split()[0].rpartition("/")[2] == "bar-partition-x"
+    assert cli("tail", f"{namespace}/bar", "--from", "earliest", "-n", "1").exit_code == 3
+
+
 def test_topics_of_several_namespaces_have_longer_names(cli: Cli, client: pulsar.Client, namespace: str) -> None:
     publish(client, f"{namespace}/orders", "a")
     publish(client, "other-orders", "b")
