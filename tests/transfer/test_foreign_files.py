@@ -188,3 +188,14 @@ def test_a_line_of_json_whose_value_was_not_decoded_has_its_bytes() -> None:
 def test_what_is_no_base64_is_refused(encoded: str) -> None:
     with pytest.raises(ValueError, match=r"base64|padding"):
         from_text([{"value_base64": encoded}])
+
+
+@pytest.mark.parametrize("value", ["12345678901234567890123.10", '{"p": 0.1234567890123456789, "q":1.10}', "[1.10]"])
+def test_a_number_of_json_keeps_its_digits(tmp_path: Path, value: str) -> None:
+    file = lines(tmp_path / "x.jsonl", [f'{{"value": {value}, "key": "k"}}'])
+    assert [row["value"] for row in rows(file)] == [value.encode()]
+
+
+def test_times_of_csv_may_be_milliseconds(tmp_path: Path) -> None:
+    file = lines(tmp_path / "x.csv", ["value,event_time", "a,1700000000123", "b,"])
+    assert [row["event_time"] and row["event_time"].timestamp() for row in rows(file)] == [1700000000.123, None]

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import pyarrow as pa
 
 from pulsarctl.errors import CliError, UsageProblem
@@ -188,6 +189,10 @@ def _read_json(path: Path) -> Iterator[pa.RecordBatch]:
             yield _text_rows(rows, f"lines {block[0][0]} to {block[-1][0]}")
 
 
+_AS_WRITTEN = msgspec.json.Decoder(dict[str, msgspec.Raw])
+"""A float of Python has fewer digits than a number of JSON may have."""
+
+
 def _object(number: int, line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
@@ -197,6 +202,9 @@ def _object(number: int, line: str) -> dict[str, Any]:
         raise ValueError(f"line {number}: it is not a JSON object")
     if not has_value(found):
         raise ValueError(f"line {number}: {NO_VALUE}; write null for a message without a value")
+    if isinstance(found.get("value"), float | dict | list):
+        with contextlib.suppress(msgspec.MsgspecError):  # NaN is no JSON
+            found["value"] = bytes(_AS_WRITTEN.decode(line)["value"]).decode()
     return found
 
 

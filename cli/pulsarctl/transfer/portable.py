@@ -96,11 +96,17 @@ def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
         return pa.array([list(properties_of(each).items()) for each in values], kind)
     if name == "key":
         return pa.array([None if each is None else str(each) for each in values], kind)
+    if pa.types.is_timestamp(kind) and all(each is None or _is_number(each) for each in values):
+        values = [None if each is None else int(each) for each in values]  # of CSV
     if any(isinstance(each, str) for each in values):
         return pa.array(values, pa.string()).cast(kind)
     if pa.types.is_timestamp(kind):  # numbers are milliseconds, as in Pulsar
         return pa.array(values, pa.timestamp("ms", tz="UTC")).cast(kind)
     return pa.array(values, kind)
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, str) and found.removeprefix("-").isdecimal()
 
 
 def properties_of(found: Any) -> dict[str, str]:

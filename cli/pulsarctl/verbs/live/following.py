@@ -61,6 +61,10 @@ class Followed:
         thread.start()
 
     @property
+    def topics(self) -> int:
+        return len(self._threads)
+
+    @property
     def is_alive(self) -> bool:
         return not self._arrived.empty() or any(thread.is_alive() for thread in self._threads.values())
 
@@ -105,13 +109,16 @@ def follow(
 ) -> int:
     """Shows records until a stop is reached; returns their number. `look` runs each `look_seconds`, 0 for never.
 
-    Raises `TimedOut` if the idle timeout passes before `stops.count`.
+    Raises `TimedOut` if the idle timeout passes before `stops.count`, and why the last topic is no longer followed.
     """
-    shown = 0
+    shown = lost = 0
     last = looked = monotonic()
     while (stops.count == FOREVER or shown < stops.count) and (followed.is_alive or look_seconds):
         run = followed.receive(POLL_MS / 1000)
         if isinstance(run, CliError):
+            lost += 1
+            if lost == followed.topics and not look_seconds:
+                raise run
             say(f"warning: {run.message}")
             continue
         if run:

@@ -122,6 +122,16 @@ def test_an_idle_timeout_ends_it(cli: Cli, client: pulsar.Client, namespace: str
     assert cli("tail", f"{namespace}/quiet", "--idle-timeout", "500ms", "-n", "1").exit_code == 7
 
 
+def test_it_fails_when_no_topic_is_left_to_follow(
+    cli: Cli, client: pulsar.Client, namespace: str, tmp_path: Path
+) -> None:
+    publish(client, f"{namespace}/gone", "a")
+    with Program(tmp_path, "tail", f"{namespace}/gone", "--from", "earliest", environ=plain(cli.environ)) as program:
+        program.read_lines(1)
+        assert cli("topics", "delete", f"{namespace}/gone", "--force").exit_code == 0
+        assert program.finish() == 3
+
+
 def test_a_terminal_shows_each_name_in_a_color_and_escapes_what_others_wrote(
     cli: Cli, client: pulsar.Client, namespace: str, tmp_path: Path
 ) -> None:
