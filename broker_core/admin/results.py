@@ -7,9 +7,9 @@ from typing import Any
 
 from broker_core.admin.call import Answer, json_answer
 from broker_core.admin.statuses import STATUSES, status_of
-from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.errors import BrokerError, PersistenceFailed, TopicFenced
 from broker_core.rates.long_text import json_in_turns
-from broker_core.storage.errors import StorageError
+from broker_core.storage.errors import Closed, StorageError
 from broker_core.wire.errors import EntryError
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,8 @@ async def result_of(work: Any, what: str) -> Answer:
         return refused(error.reason, status_of(error))
     except EntryError as error:  # a message is as its producer made it
         return refused(f"cannot read the message: {error}", 412)
+    except Closed as error:  # the topic was unloaded meanwhile
+        return refused(f"{error}; try again", STATUSES[TopicFenced])
     except StorageError as error:
         return refused(str(error), STATUSES[PersistenceFailed])
     except TimeoutError:

@@ -33,6 +33,7 @@ class VolatileLog:
 
     on_disk = None
     has_trimmed = False
+    has_ended = False  # no later load has its cursors
 
     def __init__(self, name: str, ledger_id: int, on_dealt: Callable[[], bool]) -> None:
         self.name = name

@@ -15,7 +15,14 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.client_log import ClientLog
-from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
+from broker_core.errors import (
+    BrokerError,
+    NotAllowed,
+    PersistenceFailed,
+    ProtocolViolation,
+    TooManyRequests,
+    TopicFenced,
+)
 from broker_core.limits.incomplete_frames import COUNTED_FROM
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
@@ -24,7 +31,7 @@ from broker_core.server.handlers import publish
 from broker_core.server.liveness import Liveness
 from broker_core.server.session import Session, SessionState
 from broker_core.server.shares import shares
-from broker_core.storage.errors import StorageError
+from broker_core.storage.errors import Closed, StorageError
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.errors import ProtocolError
@@ -266,6 +273,8 @@ class Connection(asyncio.Protocol):
             found = await answer
         except BrokerError as error:
             self._answer_error(command, error)
+        except Closed as error:  # the topic was unloaded meanwhile
+            self._answer_error(command, TopicFenced(f"{error}; try again"))
         except StorageError as error:
             self._answer_error(command, PersistenceFailed(str(error)))
         except Exception as error:  # a client must not wait for an answer that never comes

@@ -12,6 +12,7 @@ from typing import Protocol
 from broker_core.storage import changes
 from broker_core.storage.acknowledgments import Acknowledgments
 from broker_core.storage.catalog import CursorInfo
+from broker_core.storage.errors import Closed
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import Position
 from broker_core.storage.weights import Weights
@@ -26,6 +27,9 @@ class CursorOwner(Protocol):
     def weights(self) -> Weights: ...
     @property
     def owner_id(self) -> int: ...
+    @property
+    def has_ended(self) -> bool:
+        """Whether the managed ledger is closed. It may be open again, with cursors that have the same places."""
 
     def cursor_dirty(self, cursor: "ManagedCursor") -> None:
         """Asks for `take_acks` within `ack_flush_ms`."""
@@ -62,6 +66,11 @@ class ManagedCursor(Acknowledgments):
         """Reads again from the first unacknowledged entry, whether the log still has it, or only from there on."""
         self.read_position = self.info.mark_delete.next if also_trimmed else self._refresh_front()
 
+    def _check_open(self) -> None:
+        """Raises Closed. Call it after each await: the cursor of the next load would not see a change."""
+        if self._owner.has_ended:
+            raise Closed(f"cursor {self.name} was unloaded meanwhile")
+
     async def reset(self, position: Position, open_bits: int = 0, moved: Callable[[], None] | None = None) -> None:
         """Makes the first entry at or after `position` the next one to read, as after a seek.
 
@@ -70,6 +79,7 @@ class ManagedCursor(Acknowledgments):
         this is so in memory.
         """
         messages = await self._weights.read_messages_of(*position) if open_bits else 0
+        self._check_open()
         if messages and not open_bits & ((1 << messages) - 1):
             position, open_bits = position.next, 0  # past the last message of the batch
         target = self._ledgers.next_valid(position)
@@ -90,10 +100,15 @@ class ManagedCursor(Acknowledgments):
             await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))
 
     def expire_to(self, position: Position) -> tuple[int, int]:
-        """Acknowledges everything up to and including `position`; returns (entries, messages)."""
+        """Acknowledges everything up to and including `position`; returns (entries, messages). Raises Closed."""
+        self._check_open()
         messages = self.backlog_messages
         entries = self.acknowledge_up_to(position)
         return entries, messages - self.backlog_messages
+
+    def skip(self, entries: int) -> int:
+        self._check_open()
+        return super().skip(entries)
 
     # ---- backlog
 
@@ -145,6 +160,8 @@ class ManagedCursor(Acknowledgments):
         for ledger_id, entry_id, batch in list(batches) if batches else ():
             if not batch.messages:
                 messages = await self._weights.read_messages_of(ledger_id, entry_id)
+                if self._owner.has_ended:
+                    return
                 if batches.set_messages(ledger_id, entry_id, messages):
                     self.acknowledge(ledger_id, (entry_id,))
 

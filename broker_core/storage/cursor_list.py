@@ -36,6 +36,7 @@ class CursorList:
         self.ledgers = ledgers
         self.weights = weights
         self.by_name: dict[str, ManagedCursor] = {}
+        self.has_ended = False
         self._deleting: dict[ManagedCursor, asyncio.Future[None]] = {}
 
     async def load(self) -> None:
@@ -156,7 +157,8 @@ class CursorList:
         return min((cursor.mark_delete for cursor in self.by_name.values() if cursor.durable), default=LATEST)
 
     def close(self) -> None:
-        """Lets go of the cursors, which hold this list; callers that have one may still use it."""
+        """Lets go of the cursors, which hold this list; callers that have one may still read it."""
+        self.has_ended = True
         self.by_name.clear()
 
     # ---- what a cursor asks for

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from broker_core.admin.results import result_of
 from broker_core.admin.statuses import STATUSES, status_of
 from broker_core.errors import BrokerError, InvalidConfiguration, ServerError, TopicNotFound
+from broker_core.storage.errors import Closed
 from broker_core.wire import pulsar_api_pb2 as pb
 
 
@@ -31,3 +33,11 @@ def test_an_error_without_a_status_has_that_of_the_class_above_it() -> None:
         pass
 
     assert status_of(NarrowerError()) == STATUSES[TopicNotFound]
+
+
+async def test_a_change_that_an_unload_overtook_may_be_sent_again() -> None:
+    async def change() -> None:
+        raise Closed("cursor s was unloaded meanwhile")
+
+    answer = await result_of(change(), "POST expireMessages")
+    assert (answer.status, answer.body) == (503, b'{"reason":"cursor s was unloaded meanwhile; try again"}')

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.errors import StorageError
+from broker_core.storage.errors import Closed, StorageError
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.spans import SPAN_ENTRIES
 from tests.broker_core.storage.storage import append, crash, opened, run_of, until
@@ -96,6 +96,24 @@ async def test_a_backlog_measurement_is_discarded_when_its_cursor_is_reset(tmp_p
     await measuring
     await cursor.measure()
     assert cursor.backlog_messages == 4
+    await engine.close()
+
+
+async def test_a_cursor_of_an_unloaded_log_does_not_move_that_of_the_next_load(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    first = await append(ledger, run_of(b"a", b"b", b"c"))
+    old = await ledger.open_cursor("s", initial=EARLIEST)
+    await ledger.close()
+    cursor = (await engine.open_ledger("t")).cursors["s"]
+    with pytest.raises(Closed):
+        old.expire_to(first.next)
+    with pytest.raises(Closed):
+        old.skip(2)
+    with pytest.raises(Closed):
+        await old.reset(first.next)
+    cursor.acknowledge(first.ledger_id, [0])
+    assert (cursor.mark_delete, cursor.backlog_entries) == (first, 2)
     await engine.close()
 
 
