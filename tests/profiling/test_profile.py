@@ -140,3 +140,19 @@ def test_numbers_that_are_not_finite_are_counted_but_are_no_bounds() -> None:
     tally = ColumnTally(pa.float64())
     tally.add(pa.array([1.0, float("nan"), float("inf"), None]))
     assert (tally.rows, tally.nulls, tally.low, tally.high, tally.distinct.estimate()) == (4, 1, 1.0, 1.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        (pa.int64(), (1 << 53) + 1, (1 << 53) + 1),
+        (pa.uint64(), (1 << 64) - 1, (1 << 64) - 1),
+        (pa.timestamp("us", tz="UTC"), 253_402_300_799_999_000, "9999-12-31T23:59:59.999000Z"),
+    ],
+)
+def test_quantiles_have_every_digit(kind: pa.DataType, value: int, shown: object) -> None:
+    tally = ColumnTally(kind)
+    for _ in range(2):
+        tally.add(pa.array([value], kind))
+    (found,) = report({"column": tally})
+    assert (found["quantiles"]["p50"], found["quantilesAreExact"]) == (shown, True)

@@ -74,7 +74,9 @@ class ColumnTally:
     def _add_numbers(self, known: pa.Array) -> None:
         if pa.types.is_timestamp(self.type):
             known = pc.divide(known.cast(pa.int64()), 1000)  # from microseconds
-        numbers = known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if not pa.types.is_integer(known.type):
+            known = known.cast(pa.float64(), safe=False)
+        numbers = known.to_numpy(zero_copy_only=False)
         finite = numbers[np.isfinite(numbers)]
         self.total += math.fsum(finite)
         self.numbers.add(finite)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from pulsarctl.tables.topic_table import TopicTable
 DEFAULT_COLUMNS = ("key", "producer", "publish_time", "event_time", "value_size")
 SHARES = {"p1": 0.01, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 TOP = 10
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Tallies = dict[str, ColumnTally]
 
@@ -70,7 +71,5 @@ def _facts(of: ColumnTally) -> dict[str, Any]:
 def _quantiles(of: ColumnTally) -> dict[str, Any]:
     values: list[Any] = of.numbers.at(list(SHARES.values()))
     if pa.types.is_timestamp(of.type):
-        values = [datetime.fromtimestamp(ms / 1000, UTC).isoformat().replace("+00:00", "Z") for ms in values]
-    elif pa.types.is_integer(of.type):
-        values = [int(each) for each in values]
+        values = [(_EPOCH + timedelta(milliseconds=ms)).isoformat().replace("+00:00", "Z") for ms in values]
     return dict(zip(SHARES, values, strict=False))

@@ -6,28 +6,28 @@ full level is sorted, and every other number moves up.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 CAPACITY = 4096
 
 
-def _none() -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    return np.empty(0, np.float64)
-
-
 @dataclass(slots=True)
 class QuantileSketch:
-    """Exact for up to `CAPACITY` numbers; then the rank is within 1 percent for a billion of them."""
+    """Exact for up to `CAPACITY` numbers; then the rank is within 1 percent for a billion of them.
 
-    levels: "list[np.ndarray[tuple[int], np.dtype[np.float64]]]" = field(default_factory=lambda: [_none()])
+    All numbers of a sketch have one type, because a double has no room for every 64-bit integer.
+    """
+
+    levels: list[Any] = field(default_factory=list)
     halvings: int = 0
 
     @property
     def is_exact(self) -> bool:
         return not self.halvings
 
-    def add(self, numbers: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> None:
+    def add(self, numbers: Any) -> None:
         self._put(0, numbers)
 
     def merge(self, other: "QuantileSketch") -> None:
@@ -35,8 +35,10 @@ class QuantileSketch:
         for level, numbers in enumerate(other.levels):
             self._put(level, numbers)
 
-    def at(self, shares: Sequence[float]) -> list[float]:
+    def at(self, shares: Sequence[float]) -> list[Any]:
         """For each share, the smallest number that at least this share of all numbers does not exceed."""
+        if not self.levels:
+            return []
         numbers = np.concatenate(self.levels)
         weights = np.concatenate([np.full(len(each), 1 << level) for level, each in enumerate(self.levels)])
         if not len(numbers):
@@ -44,11 +46,11 @@ class QuantileSketch:
         order = np.argsort(numbers, kind="stable")
         ranks = np.cumsum(weights[order])
         places = np.searchsorted(ranks, np.array(shares) * ranks[-1])
-        return [float(numbers[order][min(place, len(numbers) - 1)]) for place in places]
+        return [numbers[order][min(place, len(numbers) - 1)].item() for place in places]
 
-    def _put(self, level: int, numbers: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> None:
+    def _put(self, level: int, numbers: Any) -> None:
         while len(self.levels) <= level:
-            self.levels.append(_none())
+            self.levels.append(numbers[:0])
         held = np.concatenate([self.levels[level], numbers])
         if len(held) <= CAPACITY:
             self.levels[level] = held
