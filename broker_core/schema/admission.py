@@ -25,11 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SchemaSubject:
-    """A topic, as schema checks see it. `is_unused`: no producers, no data, and only consumers that take any schema."""
+    """A topic, as schema checks see it.
+
+    `is_unused`: no producers, no data, and only consumers that take any schema. `check_open` raises `TopicFenced` once
+    the topic is unloaded or deleted.
+    """
 
     name: TopicName
     policies: TopicPolicies
     is_unused: Callable[[], bool]
+    check_open: Callable[[], None]
 
     @property
     def strategy(self) -> Strategy:
@@ -68,7 +73,7 @@ async def admit_consumer(registry: SchemaRegistry, topic: SchemaSubject, schema:
 
 async def _add(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData) -> int:
     if topic.policies.allow_schema_update:
-        return await registry.put(topic.name, schema, topic.strategy)
+        return await registry.put(topic.name, schema, topic.strategy, topic.check_open)
     found = await registry.find_same(topic.name, schema)
     if found is None:
         raise IncompatibleSchema("Schema not found and schema auto updating is disabled.")

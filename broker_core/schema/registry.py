@@ -144,20 +144,29 @@ class SchemaRegistry:
 
     # -- changing ---------------------------------------------------------------------------------------
 
-    async def put(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> int:
-        """The version of that schema, a new one if necessary. Raises `InvalidSchema` or `IncompatibleSchema`."""
+    async def put(
+        self, topic: TopicName, schema: SchemaData, strategy: Strategy, check_open: Callable[[], None] | None = None
+    ) -> int:
+        """The version of that schema, a new one if necessary. Raises `InvalidSchema` or `IncompatibleSchema`.
+
+        `check_open` raises once the topic is on its way out. A deletion that comes later deletes the new version, too.
+        """
         schema = _as_stored(schema)
         name = schema_id(topic)
         known = _with_same_bytes(self._in_force(name), schema)
         if known is not None:
             return known.version
         await self._validate(schema)
-        return await to_the_end(self._spawn, self._add(name, schema, strategy))
+        return await to_the_end(self._spawn, self._add(name, schema, strategy, check_open))
 
-    async def _add(self, name: str, schema: SchemaData, strategy: Strategy) -> int:
+    async def _add(
+        self, name: str, schema: SchemaData, strategy: Strategy, check_open: Callable[[], None] | None
+    ) -> int:
         async with self._changes.of(name):
             versions = self._in_force(name)
             found = await self._computed(schema, _same_or_compatible, versions, schema, strategy, self._steps_max)
+            if check_open is not None:
+                check_open()
             return await self._append(name, schema) if found is None else found.version
 
     async def delete(self, topic: TopicName) -> int:

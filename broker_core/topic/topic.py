@@ -264,7 +264,7 @@ class Topic:
 
     @property
     def schema_subject(self) -> SchemaSubject:
-        return SchemaSubject(self.name, self.policies, self._is_unused)
+        return SchemaSubject(self.name, self.policies, self._is_unused, self.lifecycle.check_open)
 
     def _is_unused(self) -> bool:
         """AUTO_CONSUME consumers have no schema and do not count."""

@@ -1,18 +1,20 @@
 """Schemas in the protocol: PRODUCER, SUBSCRIBE, GET_SCHEMA, and GET_OR_CREATE_SCHEMA."""
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from broker_core.names import NamespaceName
+from broker_core.names import NamespaceName, parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import close_producer, frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, Schema
 from broker_core.wire.schema_commands import version_bytes
+from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.wire.send_frames import send
 
@@ -279,3 +281,21 @@ def test_a_strategy_takes_effect_at_once(talk: Talk, policies: Any) -> None:
     policies(schema_compatibility_strategy="ALWAYS_COMPATIBLE")
     assert talk.produce(Schema.Int32) == v(1)
     assert talk.subscribe(Schema.Avro, avro("a")) == ""
+
+
+def test_a_producer_that_a_deletion_overtakes_leaves_no_schema_behind(
+    talk: Talk, pulsar_broker: EmbeddedBroker
+) -> None:
+    name, schemas = parse_topic(talk.topic), pulsar_broker.broker.schemas
+    go = threading.Event()
+    schemas._thread.submit(go.wait, 30)  # the definition of another client takes a while
+    command = BaseCommand(type=BaseCommand.PRODUCER)
+    command.producer.topic, command.producer.request_id, command.producer.producer_id = talk.topic, 1, 1
+    _fill(command.producer, Schema.Avro, avro("a"))
+    talk.raw.send(frame(command))
+    wait_until(lambda: schemas._thread._work_queue.qsize() > 0, 30)
+    pulsar_broker.call(pulsar_broker.broker.topics.delete(name))
+    go.set()
+    assert talk.raw.expect(BaseCommand.ERROR).error == pb.ServiceNotReady
+    assert schemas.latest(name) is None
+    assert talk.produce(Schema.String) == v(0)
