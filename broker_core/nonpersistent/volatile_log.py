@@ -159,7 +159,7 @@ class VolatileLog:
     def cursor_inexact(self, cursor: ManagedCursor) -> None:
         pass
 
-    async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
+    async def cursor_reset(self, cursor: ManagedCursor, record: bytes, failed: Callable[[], None]) -> None:
         pass
 
     # Properties and closing

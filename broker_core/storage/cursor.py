@@ -7,13 +7,16 @@ those of the last `ack_flush_ms` at most, and their messages are redelivered. `f
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from broker_core.storage import changes
+from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.acknowledgments import Acknowledgments
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.errors import Closed
 from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.open_batches import OpenBatch
 from broker_core.storage.position import Position
 from broker_core.storage.weights import Weights
 
@@ -43,7 +46,8 @@ class CursorOwner(Protocol):
     def cursor_inexact(self, cursor: "ManagedCursor") -> None:
         """Its backlog had to be estimated: asks for `measure` in the background."""
 
-    async def cursor_reset(self, cursor: "ManagedCursor", record: bytes) -> None: ...
+    async def cursor_reset(self, cursor: "ManagedCursor", record: bytes, failed: Callable[[], None]) -> None:
+        """Durable on return; `failed` is called if it cannot be."""
 
 
 class ManagedCursor(Acknowledgments):
@@ -76,28 +80,53 @@ class ManagedCursor(Acknowledgments):
 
         Everything before it counts as acknowledged, and nothing after it. With a bit set, only those messages of the
         entry at `position` are open. A durable cursor is durable on return; `moved` is called before that, as soon as
-        this is so in memory.
+        this is so in memory. Raises StorageError: the cursor is where it was, and `moved` was called for that, too.
         """
         messages = await self._weights.read_messages_of(*position) if open_bits else 0
         self._check_open()
         if messages and not open_bits & ((1 << messages) - 1):
             position, open_bits = position.next, 0  # past the last message of the batch
         target = self._ledgers.next_valid(position)
-        mark_delete = self._ledgers.before_reading(position)
+        before = self.info.mark_delete, dict(self.info.windows), list(self.info.batches)
         self._unwritten.clear()
-        for ledger_id in list(self.info.windows):
-            self._drop_window(ledger_id)
-        self.info.batches.clear()
-        self._backlog.forget()
-        self.info.mark_delete = mark_delete
-        self._settle(mark_delete)
+        self._place(self._ledgers.before_reading(position))
         self.read_position = target
         if messages and open_bits and target == position:
             self.info.batches.clear_bits(*target, messages, open_bits)
         if moved is not None:
             moved()
         if self.durable:
-            await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))
+            record = changes.reset(self._owner.owner_id, self.info)
+            await self._owner.cursor_reset(self, record, partial(self._put_back, *before, moved))
+
+    def _place(self, mark_delete: Position) -> None:
+        """Nothing above it is acknowledged."""
+        for ledger_id in list(self.info.windows):
+            self._drop_window(ledger_id)
+        self.info.batches.clear()
+        self._backlog.forget()
+        self.info.mark_delete = mark_delete
+        self._settle(mark_delete)
+
+    def _put_back(
+        self,
+        mark_delete: Position,
+        windows: dict[int, AckWindow],
+        batches: list[tuple[int, int, OpenBatch]],
+        moved: Callable[[], None] | None,
+    ) -> None:
+        """The record of a reset failed. What was acknowledged meanwhile is delivered again."""
+        self._place(mark_delete)
+        self.info.windows.update(windows)
+        self.info.dirty_windows.update(windows)
+        for ledger_id, entry_id, batch in batches:
+            self.info.batches.put(ledger_id, entry_id, batch)
+        self._settle(mark_delete)
+        self.rewind()
+        self._unwritten.everything()
+        self._mark_dirty()
+        if moved is not None:
+            moved()
 
     def expire_to(self, position: Position) -> tuple[int, int]:
         """Acknowledges everything up to and including `position`; returns (entries, messages). Raises Closed."""

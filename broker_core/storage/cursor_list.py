@@ -176,6 +176,11 @@ class CursorList:
     def cursor_inexact(self, cursor: ManagedCursor) -> None:
         self._acks.measure_later(cursor)
 
-    async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
+    async def cursor_reset(self, cursor: ManagedCursor, record: bytes, failed: Callable[[], None]) -> None:
+        def done(error: Exception | None) -> None:
+            if error is not None:
+                failed()
+            self._catalog.cursor_changed(self._info.id, cursor.info)
+
         self._catalog.cursor_changed(self._info.id, cursor.info)
-        await self._journal.synced(record)
+        await self._journal.synced(record, done)

@@ -5,12 +5,17 @@ Without them, dispatchers skip the search. Properties of the managed ledger keep
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
+
+from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from broker_core.tasks import Spawn
     from broker_core.topic.state import Lifecycle
     from broker_core.topic_log import TopicLog
+
+log = logging.getLogger(__name__)
 
 # Our own properties: the log holds chunks, or markers.
 CHUNKS_PROPERTY = "pulsarctl.chunks"
@@ -20,13 +25,13 @@ MARKERS_PROPERTY = "pulsarctl.markers"
 class SpecialEntries:
     """has_chunks: some entries may be parts of messages. has_markers: some may be markers of a replicator."""
 
-    __slots__ = ("_lifecycle", "_log", "_spawn", "has_chunks", "has_markers")
+    __slots__ = ("_are_chunks_noted", "_lifecycle", "_log", "_spawn", "has_chunks", "has_markers")
 
     def __init__(self, log: TopicLog, lifecycle: Lifecycle, spawn: Spawn) -> None:
         self._log = log
         self._lifecycle = lifecycle
         self._spawn = spawn
-        self.has_chunks = CHUNKS_PROPERTY in log.properties
+        self.has_chunks = self._are_chunks_noted = CHUNKS_PROPERTY in log.properties
         self.has_markers = MARKERS_PROPERTY in log.properties
 
     def chunk_published(self) -> None:
@@ -35,9 +40,17 @@ class SpecialEntries:
         The property reaches the disk shortly after the first chunk. A crash in between leaves at most a message
         that was incomplete.
         """
-        if not self.has_chunks:
-            self.has_chunks = True
-            self._spawn(self._log.store_properties({CHUNKS_PROPERTY: "true"}))
+        self.has_chunks = True
+        if not self._are_chunks_noted:
+            self._are_chunks_noted = True
+            self._spawn(self._note_chunks())
+
+    async def _note_chunks(self) -> None:
+        try:
+            await self._log.store_properties({CHUNKS_PROPERTY: "true"})
+        except StorageError as error:
+            self._are_chunks_noted = False  # the next chunk tries again
+            log.warning("%s: cannot note that it has chunks: %s", self._log.name, error)
 
     async def expect_markers(self) -> None:
         """A replicator connects: dispatchers look for markers from now on, also after a crash. Durable on return."""

@@ -1,7 +1,7 @@
 """Failover and consumer epochs, command by command."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -172,10 +172,10 @@ def test_a_read_that_began_before_a_seek_does_not_move_the_cursor(
         cursors = subscription.cursor._owner
         written = cursors.cursor_reset
 
-        async def slowly(cursor: ManagedCursor, record: bytes) -> None:
+        async def slowly(cursor: ManagedCursor, record: bytes, failed: Callable[[], None]) -> None:
             subscription.consumers[0].flow(100)
             await asyncio.sleep(0.2)  # a slow journal, during which a read could deliver the old position
-            await written(cursor, record)
+            await written(cursor, record, failed)
 
         monkeypatch.setattr(cursors, "cursor_reset", slowly)
         active.send(client_commands.seek(1, 7, position=target))

@@ -16,6 +16,7 @@ from broker_core.config.topic import TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic import subscription
+from broker_core.topic.special_entries import CHUNKS_PROPERTY
 from broker_core.topic.topic import Topic
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -28,7 +29,7 @@ from tests.connections import connections
 from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 from tests.raw_consuming import close_consumer
-from tests.raw_publishing import close_producer, producer, publish, send
+from tests.raw_publishing import close_producer, producer, publish, send, send_chunk
 
 TOPIC = "persistent://public/default/t"
 NAME = parse_topic(TOPIC)
@@ -80,6 +81,22 @@ def test_a_disk_error_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw:
     raw.send(client_commands.subscribe(5, TOPIC, "s", 1))
     refused = raw.expect(BaseCommand.ERROR)
     assert (refused.request_id, refused.error) == (5, pb.PersistenceError)
+
+
+def test_that_a_topic_has_chunks_is_stored_with_the_next_chunk_if_it_fails(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    raw.ask(producer(TOPIC, producer_name="p"), BaseCommand.PRODUCER_SUCCESS)
+    disk.failures["sync", ".journal"] = errno.EIO
+    raw.send(send_chunk(0, 0, 2))
+    raw.expect(BaseCommand.SEND_ERROR)
+    raw.expect(BaseCommand.CLOSE_PRODUCER)
+    disk.failures.clear()
+    wait_until(lambda: not loaded(broker, NAME).special_entries._are_chunks_noted, 30)
+    raw.ask(producer(TOPIC, producer_name="p"), BaseCommand.PRODUCER_SUCCESS)
+    raw.send(send_chunk(0, 0, 2))
+    raw.expect(BaseCommand.SEND_RECEIPT)
+    wait_until(lambda: CHUNKS_PROPERTY in loaded(broker, NAME).ledger.properties, 30)
 
 
 def test_an_ack_that_cannot_be_synced_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:

@@ -281,6 +281,28 @@ async def test_a_cursor_whose_deletion_fails_stays(tmp_path: Path) -> None:
     await engine.close()
 
 
+async def test_a_cursor_whose_reset_fails_is_where_it_was(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s")
+    first = await append(ledger, run_of(*(b"%d" % i for i in range(10)), counts=[4] * 10))
+    cursor.acknowledge(first.ledger_id, [0, 3, 4])
+    cursor.acknowledge_indexes(Position(first.ledger_id, 6), 0b0110)
+    disk.failures["sync", ".journal"] = errno.EIO
+    places: list[Position] = []
+    with pytest.raises(Fenced):
+        await cursor.reset(Position(first.ledger_id, 8), moved=lambda: places.append(cursor.read_position))
+    disk.failures.clear()
+    assert [place.entry_id for place in places] == [8, 1]
+    engine = await reopened(engine, tmp_path)
+    for one in (cursor, (await engine.open_ledger("t")).cursors["s"]):
+        assert one.mark_delete == first
+        assert list(one.ack_ranges()) == [(first.ledger_id, 3, 4)]
+        assert [(entry_id, batch.bits) for _, entry_id, batch in one.open_batches] == [(6, 0b0110)]
+    await engine.close()
+
+
 async def test_a_cursor_is_opened_after_the_deletion_of_its_namesake(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
