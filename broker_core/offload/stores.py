@@ -10,6 +10,7 @@ import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ DRIVERS = (FILESYSTEM, S3, "S3", GCS, AZURE)
 MISSING = "cannot use tiered storage: pyarrow is not installed; run `pip install 'pulsarctl[offload]'`"
 SECRETS = frozenset({"s3ManagedLedgerOffloadCredentialId", "s3ManagedLedgerOffloadCredentialSecret"})
 
+STORES_KEPT = 32
 Settings = Mapping[str, str]
 
 
@@ -91,10 +93,19 @@ def check_driver(driver: str, settings: Settings) -> None:
 
 
 def open_store(driver: str, settings: Settings, limits: StoreLimits) -> Store:
-    """Makes no request. Raises `NotConfigured`."""
+    """Makes no request, but call it in a thread. Raises `NotConfigured`.
+
+    A store is kept, since making one for S3 waits until no request of any other is on its way: with one that does not
+    answer, readers of the others would wait, too.
+    """
     check_available()
     check_driver(driver, settings)
-    return _OPEN[driver](settings, limits)
+    return _kept(driver, tuple(sorted(settings.items())), limits)
+
+
+@lru_cache(maxsize=STORES_KEPT)
+def _kept(driver: str, settings: tuple[tuple[str, str], ...], limits: StoreLimits) -> Store:
+    return _OPEN[driver](dict(settings), limits)
 
 
 # ---- drivers

@@ -12,9 +12,10 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import uuid4
 
 from broker_core.offload.errors import OffloadFailed
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 
 INSTANCE = "instance"  # kind of the document with the name of this instance in stores
 _DOCUMENT = "offload"
+STORE_THREADS = 2  # of removals and audits: a store that does not answer must not hold the readers of local files
+T = TypeVar("T")
 EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
 
 
@@ -67,6 +70,7 @@ class TieredStorage:
         self._schemas_of = schemas_of
         self._limits = StoreLimits(config.connect_timeout_ms / 1000, config.request_timeout_ms / 1000)
         self.reader = TierReader(config, self.store_of)
+        self._threads = ThreadPoolExecutor(STORE_THREADS, "offload-store")
         self._storage: StorageEngine
         self._uploading: set[str] = set()  # uuids
         self._unwanted = asyncio.Event()
@@ -84,6 +88,10 @@ class TieredStorage:
     def close(self) -> None:
         """Blocks for at most the deadline of a request."""
         self.reader.close()
+        self._threads.shutdown(cancel_futures=True)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def instance(self) -> str:
         """The folder of this data directory in every store."""
@@ -225,7 +233,7 @@ class TieredStorage:
                 try:
                     if copy.table:
                         await worker.remove_rows(self._removal(copy, replaced=copy.ledger_id in offloaded))
-                    await self._storage.read_thread(partial(self._remove, copy))
+                    await self._in_thread(partial(self._remove, copy))
                 except (OSError, OffloadFailed) as error:
                     self._not_removed(copy, str(error))
                 else:
@@ -259,16 +267,16 @@ class TieredStorage:
         """
         from broker_core.offload.audit import compare, objects_of, remove_orphans
 
-        store = await self._storage.read_thread(partial(open_store, driver, settings, self._limits))
+        store = await self._in_thread(partial(open_store, driver, settings, self._limits))
         instance = await self.instance()
-        listed = await self._storage.read_thread(partial(objects_of, store, instance))
+        listed = await self._in_thread(partial(objects_of, store, instance))
         known = await self._storage.known_copies()  # after the list: an object is on record before it exists
         unwanted = self._storage.catalog.unwanted_copies.keys()
         wanted = [copy for copy in known.values() if copy.uuid not in unwanted]
-        here = await self._storage.read_thread(partial(self._stored_in, store, wanted))
+        here = await self._in_thread(partial(self._stored_in, store, wanted))
         found = compare(store, listed, known.values(), here)
         if sweep:
-            await self._storage.read_thread(partial(remove_orphans, store, found))
+            await self._in_thread(partial(remove_orphans, store, found))
         return found
 
     def _stored_in(self, store: Store, copies: Iterable[OffloadedCopy]) -> list[OffloadedCopy]:

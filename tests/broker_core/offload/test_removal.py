@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import urllib.error
+from threading import Thread
 
 import pytest
 
 from tests.broker_core.offload.conftest import BUCKET, S3
-from tests.broker_core.offload.offloaded_topic import OffloadedTopic
+from tests.broker_core.offload.offloaded_topic import OffloadedTopic, offloaded_topic
 from tests.condition import wait_until
 
 
@@ -73,6 +75,23 @@ def test_f9_retention_keeps_the_objects_of_acknowledged_messages_until_it_ends(o
     one.rest("POST", "retention", {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0})
     one.rest("POST", "trim")
     wait_until(lambda: not s3.of(one), 20)
+
+
+def test_a_store_that_does_not_answer_removals_and_audits_holds_no_reader_of_local_files(s3: S3) -> None:
+    with offloaded_topic(s3.config(request_timeout_ms=30_000)) as one:
+        one.publish_and_offload()
+        tier, storage = one.broker.broker.tier, one.broker.broker.storage
+        rules = one.topic.offloading.rules
+        audit = Thread(target=lambda: one.broker.call(tier.audit(rules.driver, rules.settings, sweep=False)))
+        with s3.proxy.doing("hold"):
+            one.rest("DELETE", "truncate")
+            assert s3.proxy.held.wait(30)
+            before = len(s3.proxy.requests)
+            audit.start()
+            wait_until(lambda: len(s3.proxy.requests) > before, 30)
+            assert one.broker.call(asyncio.wait_for(storage.read_thread(lambda: True), 10))
+        audit.join(30)
+        wait_until(lambda: not s3.of(one), 20)
 
 
 def test_f9_objects_that_cannot_be_removed_stay_on_record_until_they_are(one: OffloadedTopic, s3: S3) -> None:
