@@ -53,10 +53,10 @@ class Admission(Generic[P]):
 class ProducerAccess(Generic[P]):
     """`epoch` is None until a producer has taken the topic."""
 
-    __slots__ = ("_owner", "_waiting", "epoch")
+    __slots__ = ("_owner", "_stored", "_waiting", "epoch")
 
     def __init__(self, epoch: int | None) -> None:
-        self.epoch = epoch
+        self.epoch = self._stored = epoch
         self._owner: P | None = None
         self._waiting: list[P] = []
 
@@ -91,6 +91,14 @@ class ProducerAccess(Generic[P]):
             self._waiting.clear()
         self._take(producer, wanted_epoch)
         return Admission(GrantedAccess.EXCLUSIVE, fenced, taken)
+
+    def epoch_stored(self, epoch: int | None) -> None:
+        self._stored = epoch
+
+    def epoch_failed(self, producer: P) -> None:
+        """The epoch of this producer could not be stored: a former owner may come back with its own."""
+        if self._owner is producer:
+            self.epoch = self._stored
 
     def leave(self, producer: P, *, occupied: bool) -> P | None:
         """Removes a connected or waiting producer; returns the waiting producer that now takes the topic.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import ProducerBusy, ProducerFenced
 from broker_core.publishing.access import AccessMode, GrantedAccess, ProducerAccess
+from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from broker_core.limits.topic_limits import TopicLimits
@@ -102,13 +103,22 @@ class ProducerAdmission:
         try:
             if waits:
                 await self._wait(producer, request)
-            await self._topic.store_epoch(self.epoch)
+            await self._store_epoch(producer)
             if not self._access.owns(producer):
                 raise ProducerFenced("Fenced out")
             self._add(producer, request)
         except BaseException:  # also if the client is gone: the next one in the queue gets the place
             self._leave(producer)
             raise
+
+    async def _store_epoch(self, producer: Producer) -> None:
+        epoch = self.epoch
+        try:
+            await self._topic.store_epoch(epoch)
+        except StorageError:  # not if this is canceled: the record is on its way to the disk
+            self._access.epoch_failed(producer)
+            raise
+        self._access.epoch_stored(epoch)
 
     async def _wait(self, producer: Producer, request: AccessRequest) -> None:
         promotion: asyncio.Future[None] = asyncio.get_running_loop().create_future()

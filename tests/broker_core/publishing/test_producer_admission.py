@@ -1,5 +1,6 @@
 """Producers that wait, are fenced, return, or use the same name, command by command."""
 
+import errno
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,7 +150,22 @@ def test_a_topic_is_free_again_when_an_epoch_cannot_be_stored(topic: str) -> Non
         disk.failures["sync", ".journal"] = 5
         assert refused(client, topic, EXCLUSIVE) == pb.PersistenceError
         disk.failures.clear()
-        assert create(client, topic, EXCLUSIVE).topic_epoch == 1
+        assert create(client, topic, EXCLUSIVE).topic_epoch == 0
+
+
+def test_an_owner_returns_after_a_fencing_whose_epoch_could_not_be_stored(topic: str) -> None:
+    disk = FaultyDisk()
+    with (
+        EmbeddedBroker(disk=disk) as broker,
+        RawClient(broker.service_url) as owner,
+        RawClient(broker.service_url) as fencing,
+    ):
+        epoch = create(owner, topic, EXCLUSIVE).topic_epoch
+        disk.failures["sync", ".journal"] = errno.EIO
+        assert refused(fencing, topic, FENCING) == pb.PersistenceError
+        disk.failures.clear()
+        owner.expect(BaseCommand.CLOSE_PRODUCER)
+        assert create(owner, topic, EXCLUSIVE, request_id=2, topic_epoch=epoch).topic_epoch == epoch
 
 
 def test_a_name_in_use_on_the_same_connection_is_refused(raw: RawClient, topic: str) -> None:
