@@ -102,7 +102,7 @@ def test_json_is_the_same_struct() -> None:
 
 @pytest.mark.parametrize("text", [b'{"id": 1.9}', b'{"id": 15e-1}', b'{"tags": {"a": 0.5}}'])
 def test_a_fraction_is_no_whole_number(text: bytes) -> None:
-    with pytest.raises(DoesNotFit, match="float"):
+    with pytest.raises(DoesNotFit, match="`int`"):
         shape_of(info("JSON", ORDER)).decode(text)
 
 
@@ -205,6 +205,36 @@ def test_a_json_value_that_its_type_cannot_hold_is_refused(field: str, wrong: An
 def test_json_numbers_keep_their_value(text: str, value: Any) -> None:
     row = value_of(info("JSON", WIDE), text.encode())
     assert row[next(iter(json.loads(text)))] == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ({"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}, "12345678901234567890.25",
+         Decimal("12345678901234567890.25")),
+        (["long", "double"], "7.0", {"long": None, "double": 7.0}),
+        (["string", "double"], "0.1", {"string": None, "double": 0.1}),
+        ({"type": "record", "name": "T", "fields": [{"name": "x", "type": "double"}, {"name": "t", "type": "T"}]},
+         '{"x": 7.0}', '{"x": 7.0}'),
+        ("double", "0.1", 0.1),
+        ("long", "9007199254740993.0", 9007199254740993),
+        ("long", "-9223372036854775808", -(1 << 63)),
+    ],
+)  # fmt: skip
+def test_a_whole_number_with_a_point_changes_no_other_value(kind: Any, text: str, value: Any) -> None:
+    record = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "id", "type": "long"}, {"name": "other", "type": kind}],
+    }
+    found = value_of(info("JSON", record), b'{"id": 7.0, "other": %s}' % text.encode())
+    assert found == {"id": 7, "other": value}
+
+
+@pytest.mark.parametrize("number", ["9007199254740993.5", "9223372036854775808.0", "1e999999999", "1e-400"])
+def test_a_number_that_is_no_long_is_refused_even_if_its_double_is(number: str) -> None:
+    with pytest.raises(DoesNotFit):
+        shape_of(info("JSON", WIDE)).decode(b'{"long": %s}' % number.encode())
 
 
 def test_a_record_that_contains_itself_is_json_text() -> None:

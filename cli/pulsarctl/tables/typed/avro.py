@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, whole
 from pulsarctl.tables.typed.shape import Convert, Shape
 
 UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError)
@@ -47,6 +48,7 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "null": pa.string(),
 }
 _JSON: dict[str, Any] = {"boolean": bool, "int": _INT32, "long": _INT64, "float": float, "double": float}
+_LENIENT = {"int": Int32, "long": Int64}
 _JSON_TEXT = ("string", "bytes", "enum", "fixed")
 _LOGICAL: dict[str, pa.DataType] = {
     "date": pa.date32(),
@@ -62,6 +64,7 @@ _PYTHON_TYPES: dict[type, tuple[str, ...]] = {
     bool: ("boolean",),
     int: ("long", "int", "double", "float"),
     float: ("double", "float"),
+    Digits: ("double", "float"),
     str: ("string", "enum"),
     bytes: ("bytes", "fixed"),
     list: ("array",),
@@ -88,15 +91,17 @@ def avro(definition: Any) -> Shape:
 def json_by_avro(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition is not Avro."""
     _, (arrow, convert, accepted) = _typed(definition, as_json=True)
-    accepted |= None
-    decoder = msgspec.json.Decoder(accepted)
+    decoder = msgspec.json.Decoder(accepted | None)
+    lenient = msgspec.json.Decoder(
+        _typed(definition, as_json=True, numbers=_LENIENT)[1].json | None, dec_hook=whole, float_hook=Digits
+    )
 
     def decode(data: bytes) -> Any:
         try:
             try:
                 value = decoder.decode(data)
             except msgspec.ValidationError:  # perhaps only because of 1.0 in a field of integers
-                value = msgspec.convert(_LENIENT.decode(data), accepted)
+                value = lenient.decode(data)
             return value if convert is None or value is None else convert(value)
         except (msgspec.DecodeError, *UNREADABLE) as error:
             raise DoesNotFit(f"the JSON does not match the schema: {error}") from error
@@ -104,26 +109,19 @@ def json_by_avro(definition: Any) -> Shape:
     return Shape(arrow, decode)
 
 
-def _number(text: str) -> int | float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
-
-
-_LENIENT = msgspec.json.Decoder(float_hook=_number)
-
-
-def _typed(definition: Any, *, as_json: bool) -> tuple[Any, Typed]:
+def _typed(definition: Any, *, as_json: bool, numbers: dict[str, Any] | None = None) -> tuple[Any, Typed]:
     named: dict[str, Any] = {}
     try:
         schema = fastavro.parse_schema(definition, named)
-        return schema, _Types(named, as_json=as_json).of(schema)
+        return schema, _Types(named, _JSON | (numbers or {}), as_json=as_json).of(schema)
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
         raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
 
 
 class _Types:
-    def __init__(self, named: dict[str, Any], *, as_json: bool) -> None:
+    def __init__(self, named: dict[str, Any], json_types: dict[str, Any], *, as_json: bool) -> None:
         self._named = named
+        self._json_types = json_types
         self._as_json = as_json
         self._inside: list[str] = []
 
@@ -227,7 +225,7 @@ class _Types:
             precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
             if precision <= 38:
                 return Typed(pa.decimal128(precision, scale), None, Decimal)
-        accepted = str if kind in _JSON_TEXT else _JSON.get(kind, type(None))
+        accepted = str if kind in _JSON_TEXT else self._json_types.get(kind, type(None))
         if logical in _LOGICAL:
             convert = _from_json(logical) if self._as_json else _from_avro(logical)
             return Typed(_LOGICAL[logical], convert, accepted)
