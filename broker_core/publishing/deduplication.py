@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from broker_core.errors import TopicFenced
 from broker_core.publishing.deduplication_snapshot import Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.replication import is_replicator
@@ -53,6 +54,13 @@ class Pending(Protocol):
 
     def repeated(self, error: StorageError | None) -> None:
         """The run is a duplicate; with an error, a message published before it failed."""
+
+
+class Connected(Protocol):
+    """A producer of the topic."""
+
+    def disconnect(self) -> None:
+        """Closes it from the broker's side; its client comes back."""
 
 
 Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"], None]], None]
@@ -96,6 +104,7 @@ class Deduplication:
         "_config",
         "_connected",
         "_context",
+        "_failure",
         "_forget_timer",
         "_ids",
         "_inactive",
@@ -115,10 +124,10 @@ class Deduplication:
         self,
         context: TopicContext,
         config: DeduplicationConfig,
-        connected: Container[str],
+        connected: Mapping[str, Connected],
         switched: Callable[[], None],
     ) -> None:
-        """`connected`: the names of the topic's producers. `switched` is called when it is turned on or off."""
+        """`connected`: the topic's producers by name. `switched` is called when it is turned on or off."""
         self._context = context
         self._config = config
         self._connected = connected
@@ -136,6 +145,7 @@ class Deduplication:
         self._forget_timer: asyncio.TimerHandle | None = None
         self._retry_timer: asyncio.TimerHandle | None = None
         self._backoff = Backoff()
+        self._failure: Exception | None = None  # of the last attempt
         self._upkeep: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -287,6 +297,18 @@ class Deduplication:
 
     # Turning on and off
 
+    @property
+    def _is_missing(self) -> bool:
+        """Whether it cannot be turned on: duplicates would be stored."""
+        return self._failure is not None and self._context.policies.deduplication_enabled and not self.enabled
+
+    def check_publishable(self) -> None:
+        """Raises `TopicFenced` while it cannot be turned on."""
+        if self._is_missing:
+            raise TopicFenced(
+                f"Topic {self._context.name} cannot turn on its deduplication: {self._failure}; try again later"
+            )
+
     async def load(self) -> None:
         """Applies the policy before the topic serves. Raises StorageError if the sequence IDs cannot be read."""
         if self._context.policies.deduplication_enabled:
@@ -312,22 +334,29 @@ class Deduplication:
         try:
             while not self._closed and (work := self._due_work()) is not None:
                 await work()
+            self._failure = None
             self._backoff.reset()
         except (StorageError, OSError) as error:
             log.warning("deduplication of topic %s, trying again: %s", self._context.name, error)
-            self._arm_retry()
+            self._failed(error)
         finally:
             self._upkeep = None
 
     def _due_work(self) -> Callable[[], Awaitable[None]] | None:
         wanted = self._context.policies.deduplication_enabled
-        if self.status is DeduplicationStatus.REMOVING or (self.enabled and not wanted):
+        is_off = self.status is DeduplicationStatus.DISABLED
+        if self.status is DeduplicationStatus.REMOVING or not (wanted or is_off):
             return self._disable
         if wanted and not self.enabled:
             return self._enable
         return self._take_snapshot if self._snapshot_due and self.enabled else None
 
-    def _arm_retry(self) -> None:
+    def _failed(self, error: Exception) -> None:
+        """Producers that are connected come back, and are told to wait if it is still off."""
+        self._failure = error
+        if self._is_missing:
+            for producer in list(self._connected.values()):
+                producer.disconnect()
         if not self._closed:
             loop = asyncio.get_running_loop()
             self._retry_timer = loop.call_later(self._backoff.next_seconds(), self._start_due_work)

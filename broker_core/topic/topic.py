@@ -227,6 +227,7 @@ class Topic:
             raise self.lifecycle.terminated()
         self.migration.check_publishable()
         self.replicators.check_publishable()
+        self.deduplication.check_publishable()
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` if the topic, or the client's address, has reached its limit of consumers."""

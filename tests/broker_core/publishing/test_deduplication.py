@@ -366,6 +366,22 @@ def test_a_policy_that_cannot_be_applied_is_tried_again() -> None:
             assert (CURSOR in topic.ledger.cursors) is enabled
 
 
+def test_producers_wait_while_deduplication_cannot_be_switched_on() -> None:
+    disk = FaultyDisk()
+    with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as client:
+        create(client)
+        disk.failures["sync", ".journal"] = errno.EIO
+        broker.call(set_policy(broker.broker, deduplication_enabled=True))
+        client.expect(BaseCommand.CLOSE_PRODUCER)
+        refused = client.ask(producer(TOPIC, producer_name="p", request_id=2), BaseCommand.ERROR)
+        assert "cannot turn on its deduplication" in refused.message
+        disk.failures.clear()
+        wait_until(lambda: loaded(broker, NAME).deduplication.status is DeduplicationStatus.ENABLED, 30)
+        create(client)
+        client.send(send(0) + send(0))
+        assert receipts(client, 2) == [(0, True), (0, False)]
+
+
 def test_a_snapshot_that_cannot_be_stored_is_tried_again(disk: FaultyDisk) -> None:
     with EmbeddedBroker(config=config(), disk=disk) as broker, RawClient(broker.service_url) as client:
         create(client)
