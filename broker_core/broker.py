@@ -37,6 +37,7 @@ from broker_core.schema.registry import SchemaRegistry
 from broker_core.security.secret_files import open_to_others
 from broker_core.security.service import Security
 from broker_core.storage.engine import StorageEngine
+from broker_core.tenancy.cluster_name import claim
 from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
@@ -118,7 +119,10 @@ class Broker:
     # -- life --------------------------------------------------------------------------------------------
 
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
-        """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use."""
+        """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use.
+
+        Raises `OtherCluster`, `StorageError`, `OSError`.
+        """
         cluster = self.config.server.cluster_name
         self.tier = TieredStorage(self.config.offload, cluster, self.clock, self._offload_rules, self._offload_schemas)
         self.unsent = Unsent()
@@ -130,6 +134,11 @@ class Broker:
             copies=self.tier.reader,
             answers=self.unsent,
         )
+        try:
+            await claim(self.storage.metadata, cluster)
+        except BaseException:
+            await self.storage.close()
+            raise
         await self.tier.open(self.storage)
         self.settings = DynamicSettings(self.config, self.storage.metadata, self._settings_changed)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)

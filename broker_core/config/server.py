@@ -7,7 +7,11 @@ from broker_core.config.setting import MB, setting
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    cluster_name: str = setting("clusterName", "standalone", "Cluster name; part of generated producer names.")
+    cluster_name: str = setting(
+        "clusterName",
+        "standalone",
+        "Cluster name; part of generated producer names. A data directory keeps the name of its first start.",
+    )
     bind_address: str = setting(
         "bindAddress", "", "Address to listen on; empty listens on the loopback addresses 127.0.0.1 and ::1."
     )

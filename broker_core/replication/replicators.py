@@ -1,7 +1,8 @@
 """The replicators of one topic, one for each other cluster in its policy `replication_clusters`.
 
 A change of the policy starts and stops them at once. A cluster that leaves the policy loses its cursor, and what was
-not sent to it yet; one that is only unreachable keeps both.
+not sent to it yet; one that is only unreachable keeps both. A list without this cluster says nothing about what is here
+(Pulsar deletes the topic then), so nothing is replicated, and every cursor stays.
 
 If the disk fails, the change is tried again. Until a new cluster has its cursor, no producer may join: nothing else
 would keep for it what is published.
@@ -35,6 +36,10 @@ log = logging.getLogger(__name__)
 
 def cursor_name(cluster: str) -> str:
     return f"{REPLICATOR_PREFIX}{cluster}"
+
+
+def cluster_of(cursor: str) -> str:
+    return cursor.removeprefix(REPLICATOR_PREFIX)
 
 
 class Replicators(Mapping[str, "Replicator"]):
@@ -87,10 +92,13 @@ class Replicators(Mapping[str, "Replicator"]):
 
     def wanted(self) -> set[str]:
         """The other clusters in the policy; none if the topic is never replicated."""
-        clusters, own = self._context.policies.replication_clusters, self._services.cluster
-        if stays_in_its_cluster(self._context.name) or own not in clusters:
+        if stays_in_its_cluster(self._context.name) or not self._is_listed:
             return set()
-        return set(clusters) - {own}
+        return set(self._context.policies.replication_clusters) - {self._services.cluster}
+
+    @property
+    def _is_listed(self) -> bool:
+        return self._services.cluster in self._context.policies.replication_clusters
 
     def check_publishable(self) -> None:
         """Raises `TopicFenced` if a cluster would not get what is published now."""
@@ -118,9 +126,9 @@ class Replicators(Mapping[str, "Replicator"]):
         new = [name for name in wanted if name not in self.by_cursor]
         start = self._services.start if self._services.start != LATEST else self._context.log.next_position
         self._starts = {name: self._starts.get(name, start) for name in new}
-        for name in [*self._context.log.cursors]:
-            if self.is_cursor(name) and name not in wanted:
-                await self._remove(name)
+        unwanted = [name for name in self._context.log.cursors if self.is_cursor(name) and name not in wanted]
+        for name in unwanted:
+            await (self._remove(name) if self._is_listed else self._pause(name))
         for name in new:
             await self._add(name, wanted[name])
 
@@ -161,12 +169,26 @@ class Replicators(Mapping[str, "Replicator"]):
         return kind(self._context, self._services, cluster, cursor, self._moved)
 
     async def _remove(self, name: str) -> None:
+        await self._stop(name)
+        await self._context.log.delete_cursor(name)
+        log.info("topic %s: no longer replicated to cluster %s", self._context.name, cluster_of(name))
+        self._moved()
+
+    async def _pause(self, name: str) -> None:
+        await self._stop(name)
+        log.warning(
+            "topic %s: keeps what cluster %s did not get, and sends nothing: its replication clusters (%s) lack %s, the"
+            " cluster of this broker; add it, or delete the topic",
+            self._context.name,
+            cluster_of(name),
+            ", ".join(self._context.policies.replication_clusters),
+            self._services.cluster,
+        )
+
+    async def _stop(self, name: str) -> None:
         one = self.by_cursor.pop(name, None)
         if one is not None:
             await one.close()
-        await self._context.log.delete_cursor(name)
-        log.info("topic %s: no longer replicated to cluster %s", self._context.name, name)
-        self._moved()
 
     def _limit(self) -> None:
         """The policy's rate, else the configuration's."""

@@ -136,12 +136,16 @@ class _Embedded:
 
     def start(self) -> None:
         from broker_core.storage.errors import DirectoryLocked, StorageError
+        from broker_core.tenancy.cluster_name import OtherCluster
 
         try:
             self._broker.start()
             (self._directory / "owner.json").unlink(missing_ok=True)  # left by a `standalone` that was killed
         except DirectoryLocked:
             raise
+        except OtherCluster as error:
+            problem = f"cannot use the data directory {self._directory}: it belongs to cluster {error.name}"
+            raise CliError(problem, hint=f"set PULSARCTL_CONF_clusterName={error.name} in the environment") from error
         except StorageError as error:
             raise CliError(str(error)) from error
         except OSError as error:

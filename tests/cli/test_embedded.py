@@ -123,3 +123,14 @@ def test_a_directory_of_another_program_is_not_touched(tmp_path: Path) -> None:
 def test_a_path_with_spaces_and_umlauts_works(tmp_path: Path) -> None:
     ended = Cli(tmp_path)("--embedded", str(tmp_path / "ein ordner ü 🚀"), "produce", "t", "-m", "x")
     assert ended.exit_code == 0
+
+
+def test_data_of_another_cluster_is_refused_with_the_setting_to_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULSARCTL_CONF_clusterName", "west")
+    assert here(tmp_path, "produce", "t", "-m", "kept").exit_code == 0
+    monkeypatch.delenv("PULSARCTL_CONF_clusterName")
+    ended = here(tmp_path, *READ)
+    assert ended.exit_code == 1 and "it belongs to cluster west" in ended.stderr
+    assert ended.stderr.splitlines()[-1] == "hint: set PULSARCTL_CONF_clusterName=west in the environment"

@@ -13,6 +13,8 @@ from typing import Any
 import pulsar
 import pytest
 
+from broker_core.testing import EmbeddedBroker
+from tests.broker_core.replication.clusters import config_of
 from tests.cli.program import Program, run
 
 FREE = ("--port", "0", "--http-port", "0", "--print-urls", "json")
@@ -132,6 +134,13 @@ def test_a_setting_is_passed_by_its_pulsar_name(tmp_path: Path) -> None:
         ended = run(tmp_path, "produce", "t", environ=environ, stdin=b"x" * 2000)
         assert ended.exit_code == 1 and "line 1 of stdin: its 2000 bytes exceed" in ended.stderr
         assert stop(program) == 0
+
+
+def test_data_of_another_cluster_is_refused_with_the_name_to_use(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path / "data", config=config_of("west")):
+        pass
+    ended = run(tmp_path, "standalone", "--data-dir", "data", *FREE)
+    assert ended.exit_code == 2 and "start with -X clusterName=west" in ended.stderr
 
 
 def test_an_unknown_setting_is_a_usage_error(tmp_path: Path) -> None:
