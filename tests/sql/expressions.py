@@ -132,6 +132,12 @@ cast('2026' as date)
 cast('1e3' as int)
 cast('0x10' as int)
 cast('1_000' as int)
+cast('\\t-3.9\\r\\n' as int)
+cast('\\u001c12\\u007f' as int)
+cast('9007199254740993.5' as bigint)
+cast('-.5' as int)
+cast('2026-02-03\\n' as timestamp)
+cast('2026\\n' as date)
 cast(cast('1e3' as string) as int)
 'a_b' like 'a\\_b'
 'axb' like 'a\\_b'

@@ -16,18 +16,20 @@ from pulsarctl.sql.statement import Statement
 MACROS = (
     "CREATE TEMP MACRO pulsar_text(x) AS try(decode(x))",
     "CREATE TEMP MACRO pulsar_json(x) AS CASE WHEN json_valid(x) THEN x END",
-    """CREATE TEMP MACRO pulsar_whole(x) AS CASE
-         WHEN typeof(x) = 'VARCHAR'
-           AND NOT regexp_full_match(trim(CAST(x AS VARCHAR)), '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)')
-         THEN NULL
+    r"""CREATE TEMP MACRO pulsar_trim(x) AS
+         regexp_replace(CAST(x AS VARCHAR), '^[\x00-\x20\x7f]+|[\x00-\x20\x7f]+$', '', 'g')""",
+    # the digits before the point; a zero makes a number of '.5'
+    r"""CREATE TEMP MACRO pulsar_whole(x) AS CASE
+         WHEN typeof(x) = 'VARCHAR' THEN CASE
+           WHEN regexp_full_match(pulsar_trim(x), '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)')
+           THEN TRY_CAST(regexp_replace(pulsar_trim(x), '^([+-]?)([0-9]*).*', '\10\2') AS HUGEINT) END
          WHEN typeof(x) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT')
-           OR typeof(x) = 'VARCHAR' AND NOT contains(CAST(x AS VARCHAR), '.')
          THEN TRY_CAST(x AS HUGEINT) ELSE TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS HUGEINT) END""",
     # a month and a year are their first day
     """CREATE TEMP MACRO pulsar_day(x) AS CASE
-         WHEN regexp_full_match(trim(CAST(x AS VARCHAR)), '[0-9]{4}') THEN trim(CAST(x AS VARCHAR)) || '-01-01'
-         WHEN regexp_full_match(trim(CAST(x AS VARCHAR)), '[0-9]{4}-[0-9]{1,2}') THEN trim(CAST(x AS VARCHAR)) || '-01'
-         ELSE CAST(x AS VARCHAR) END""",
+         WHEN regexp_full_match(pulsar_trim(x), '[0-9]{4}') THEN pulsar_trim(x) || '-01-01'
+         WHEN regexp_full_match(pulsar_trim(x), '[0-9]{4}-[0-9]{1,2}') THEN pulsar_trim(x) || '-01'
+         ELSE pulsar_trim(x) END""",
     """CREATE TEMP MACRO pulsar_time(x) AS CASE
          WHEN typeof(x) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'FLOAT', 'DOUBLE')
            OR starts_with(typeof(x), 'DECIMAL') THEN to_timestamp(TRY_CAST(x AS DOUBLE))
@@ -79,7 +81,8 @@ def _cast_to_time(node: Any) -> None:
     is_date = node.to.is_type("date")
     if node.to.is_type("timestamp"):  # a function makes it without a zone, and Spark's has one
         node.set("to", exp.DataType.build("timestamptz"))
-    if not (isinstance(node.this, exp.Literal) and "-" in node.this.name[5:]):  # not a whole date
+    text = node.this.name if isinstance(node.this, exp.Literal) else ""
+    if "-" not in text[5:] or text != text.strip():  # not a whole date
         node.set("this", _call("pulsar_date" if is_date else "pulsar_time", node.this))
 
 
