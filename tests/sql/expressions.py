@@ -129,6 +129,11 @@ timestampdiff(day, timestamp '2026-01-01 12:00:00', timestamp '2026-01-03 11:00:
 cast(1700000000 as timestamp)
 cast('2026-01' as timestamp)
 cast('2026' as date)
+to_date('2026')
+to_date('2026-01')
+datediff('2026-02', '2026-01-01')
+cast(cast('nan' as double) as timestamp)
+7 div 0
 cast('1e3' as int)
 cast('0x10' as int)
 cast('1_000' as int)

@@ -30,13 +30,14 @@ _FORMAT = re.compile(r"(%[YmdHMS](strict)?|[^%A-Za-z])*")
 def only_on_spark(tree: Any) -> list[str]:
     """The functions of a statement that only Spark may run, as written in Spark SQL."""
     found = {_spelled(node) for node in tree.find_all(exp.Func) if not _is_same(node)}
+    found |= {f"like {type(node).__name__.lower()}" for node in tree.find_all(exp.Any, exp.All)}
     return sorted(found)
 
 
 def _is_same(node: Any) -> bool:
     if isinstance(node, exp.Anonymous):
         name = str(node.name).lower()
-        return name in SAME and (name != "date_part" or _is_part(node.expressions[0]))
+        return name in SAME and (name != "date_part" or any(map(_is_part, node.expressions[:1])))
     form = _FORMS.get(type(node))
     return type(node).__name__ in SAME and (form is None or form(node))
 

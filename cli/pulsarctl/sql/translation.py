@@ -32,7 +32,7 @@ MACROS = (
          ELSE pulsar_trim(x) END""",
     """CREATE TEMP MACRO pulsar_time(x) AS CASE
          WHEN typeof(x) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'FLOAT', 'DOUBLE')
-           OR starts_with(typeof(x), 'DECIMAL') THEN to_timestamp(TRY_CAST(x AS DOUBLE))
+           OR starts_with(typeof(x), 'DECIMAL') THEN try(to_timestamp(TRY_CAST(x AS DOUBLE)))
          WHEN typeof(x) = 'VARCHAR' THEN TRY_CAST(pulsar_day(x) AS TIMESTAMPTZ)
          ELSE TRY_CAST(x AS TIMESTAMPTZ) END""",
     """CREATE TEMP MACRO pulsar_date(x) AS CASE
@@ -110,6 +110,11 @@ def _day(node: Any, _: set[str]) -> None:
     node.replace(exp.cast(node.copy(), "date"))
 
 
+def _date(node: Any, _: set[str]) -> None:
+    if not node.args.get("format"):
+        node.replace(_call("pulsar_date", node.this))
+
+
 def _integer(node: Any, _: set[str]) -> None:
     """Of a double, too."""
     node.replace(exp.cast(node.copy(), "bigint"))
@@ -144,7 +149,7 @@ def _like(node: Any, _: set[str]) -> None:
     """DuckDB has no escape character unless it is named."""
     pattern = node.expression
     is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
-    if not (is_plain or isinstance(node.parent, exp.Escape) or isinstance(pattern, exp.Any | exp.All | exp.Tuple)):
+    if not (is_plain or isinstance(node.parent, exp.Escape)):
         node.replace(exp.Escape(this=node.copy(), expression=exp.Literal.string("\\")))
 
 
@@ -198,9 +203,11 @@ _TRANSLATIONS: dict[Any, Callable[[Any, set[str]], None]] = {
     exp.DPipe: _both_texts,
     exp.JSONExtractScalar: _json,
     exp.TsOrDsAdd: _day,
+    exp.TsOrDsToDate: _date,
     exp.Quantile: _percentile,
     exp.Ceil: _integer,
     exp.Floor: _integer,
+    exp.IntDiv: _remainder,
     exp.Length: _length,
     exp.ArraySize: _size,
     exp.Anonymous: _made_date,
