@@ -3,11 +3,12 @@
 All calls block; none is made on the event loop but where a comment says so. `sync` returns only when the bytes
 are on stable storage (fdatasync on Linux, F_FULLFSYNC on macOS, where fsync alone stops at the drive's cache).
 A name is durable only after `sync_directory` of its folder.
+
+fcntl is imported where it is used: Windows has none, but its clients import this module with the readers of tables.
 """
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import sqlite3
@@ -105,6 +106,8 @@ class RealDisk:
 
     def is_locked(self, path: Path) -> bool:
         """Whether a process holds the lock file; for tools that change nothing."""
+        import fcntl
+
         try:
             fd = self.open_to_read(path)
         except OSError:
@@ -140,6 +143,8 @@ class RealDisk:
 
     def sync(self, fd: int) -> None:
         if sys.platform == "darwin":
+            import fcntl
+
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(fd)
@@ -243,6 +248,8 @@ class RealDisk:
         return shutil.disk_usage(path).free
 
     def lock(self, path: Path, owner: str) -> int:
+        import fcntl
+
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:

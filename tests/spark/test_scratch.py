@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.errors import DirectoryLocked
 from pulsarctl.spark.scratch import scratch_directory
 
 HOLD = """
@@ -56,6 +58,20 @@ def test_a_command_removes_the_directory_of_one_that_was_killed_and_leaves_that_
     assert (other / "blockmgr-1").is_dir()
     with scratch_directory() as scratch:
         assert list(temporary.iterdir()) == [scratch]
+
+
+class WithoutLocks(RealDisk):
+    def lock(self, path: Path, owner: str) -> int:
+        path.touch()
+        raise DirectoryLocked(path.parent, owner)
+
+
+def test_a_directory_that_cannot_be_locked_is_used_and_left_alone_by_others(temporary: Path) -> None:
+    with scratch_directory(WithoutLocks()) as one:
+        with scratch_directory() as other:
+            assert set(temporary.iterdir()) == {one, other}
+        assert list(temporary.iterdir()) == [one]
+    assert list(temporary.iterdir()) == []
 
 
 def test_what_has_no_lock_file_is_not_ours_to_remove(temporary: Path) -> None:

@@ -1,7 +1,8 @@
 """The directory for all that Spark writes while a command runs.
 
 The command removes it at its end. If it is killed, the next command does. Its owner holds a lock on a file inside,
-which ends with the process, so a directory whose lock is free has no owner.
+which ends with the process, so a directory whose lock is free has no owner. Where files cannot be locked, as on Windows
+and some network file systems, there is no such file, and the directory of a killed command stays.
 """
 
 import os
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from broker_core.storage.disk import RealDisk
+from broker_core.storage.disk import Disk, RealDisk
+from broker_core.storage.errors import StorageError
 
 PREFIX = "pulsarctl-spark-"
 _OWNER = "owner.lock"
@@ -20,15 +22,16 @@ _disk = RealDisk()
 
 
 @contextmanager
-def scratch_directory() -> Iterator[Path]:
+def scratch_directory(disk: Disk = _disk) -> Iterator[Path]:
     """A new directory that is removed at the end of the block, and those of killed commands before it."""
     remove_abandoned(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
-        owner = _own(Path(name))
+        owner = _own(Path(name), disk)
         try:
             yield Path(name)
         finally:
-            os.close(owner)
+            if owner is not None:
+                os.close(owner)
 
 
 def remove_abandoned(parent: Path) -> None:
@@ -39,9 +42,14 @@ def remove_abandoned(parent: Path) -> None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _own(directory: Path) -> int:
+def _own(directory: Path, disk: Disk) -> int | None:
     """The file gets its name when it is locked, so that a command never sees it unlocked before its owner ends."""
+    if os.name != "posix":
+        return None
     new = directory / f"{_OWNER}.new"
-    descriptor = _disk.lock(new, "pulsarctl")
+    try:
+        descriptor = disk.lock(new, "pulsarctl")
+    except (OSError, StorageError):
+        return None
     new.rename(directory / _OWNER)
     return descriptor
