@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import sys
+from typing import Any
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.routes import Route, Routes
@@ -26,12 +26,6 @@ _SHOWN = (
     paths.MESSAGES,
     paths.ACTION,
 )
-_PAGES = "broker_core.admin.console_pages"
-
-
-async def _import_pages() -> None:
-    if _PAGES not in sys.modules:
-        await asyncio.to_thread(importlib.import_module, _PAGES)
 
 
 class _Console:
@@ -39,40 +33,28 @@ class _Console:
 
     def __init__(self, api: Routes) -> None:
         self._api = api
+        self._pages: Any = None  # the module
 
     async def show(self, call: Call) -> Answer:
-        await _import_pages()
-        from broker_core.admin import console_pages
+        return await self._ask("show", call, self._api)
 
-        return await console_pages.show(call, self._api)
+    async def show_file(self, call: Call) -> Answer:
+        return await self._ask("show_file", call)
 
+    async def show_sign_in(self, call: Call) -> Answer:
+        return await self._ask("show_sign_in", call)
 
-async def _show_file(call: Call) -> Answer:
-    await _import_pages()
-    from broker_core.admin import console_pages
+    async def accept_sign_in(self, call: Call) -> Answer:
+        return await self._ask("accept_sign_in", call)
 
-    return await console_pages.show_file(call)
+    async def sign_out(self, call: Call) -> Answer:
+        return await self._ask("sign_out", call)
 
-
-async def _show_sign_in(call: Call) -> Answer:
-    await _import_pages()
-    from broker_core.admin import console_pages
-
-    return await console_pages.show_sign_in(call)
-
-
-async def _accept_sign_in(call: Call) -> Answer:
-    await _import_pages()
-    from broker_core.admin import console_pages
-
-    return await console_pages.accept_sign_in(call)
-
-
-async def _sign_out(call: Call) -> Answer:
-    await _import_pages()
-    from broker_core.admin import console_pages
-
-    return await console_pages.sign_out(call)
+    async def _ask(self, page: str, *given: Any) -> Answer:
+        if self._pages is None:  # importing a module that another thread still imports would hold up the loop
+            self._pages = await asyncio.to_thread(importlib.import_module, "broker_core.admin.console_pages")
+        answer: Answer = await getattr(self._pages, page)(*given)
+        return answer
 
 
 def routes(api: Routes) -> tuple[Route, ...]:
@@ -80,8 +62,8 @@ def routes(api: Routes) -> tuple[Route, ...]:
     return (
         *(Route("GET", path, shown.show, ANYONE) for path in _SHOWN),
         Route("POST", paths.ACTION, shown.show, ANYONE),
-        *(Route("GET", path, _show_file, ANYONE) for path in (paths.STYLE, paths.SCRIPT, paths.ICON)),
-        Route("GET", paths.SIGN_IN, _show_sign_in, ANYONE),
-        Route("POST", paths.SIGN_IN, _accept_sign_in, ANYONE),
-        Route("POST", paths.SIGN_OUT, _sign_out, ANYONE),
+        *(Route("GET", path, shown.show_file, ANYONE) for path in (paths.STYLE, paths.SCRIPT, paths.ICON)),
+        Route("GET", paths.SIGN_IN, shown.show_sign_in, ANYONE),
+        Route("POST", paths.SIGN_IN, shown.accept_sign_in, ANYONE),
+        Route("POST", paths.SIGN_OUT, shown.sign_out, ANYONE),
     )

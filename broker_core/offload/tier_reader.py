@@ -167,12 +167,15 @@ class TierReader:
     async def _loaded(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
         alone = range(span, span + 1)
         blocks = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, alone))
-        if span not in blocks:  # the request was for several, and an earlier one of them was altered
-            blocks = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, alone))
+        if span not in blocks:  # the request was for several, and it or an earlier one of them was altered
+            blocks = await self._load(ledger, copy, alone)
         return blocks[span]
 
     async def _load(self, ledger: Ledger, copy: OffloadedCopy, spans: range) -> dict[int, Block]:
-        """With one request. Without those from the first altered one on, unless that is the first of all."""
+        """With one request.
+
+        Of several, those from the first altered one on are missing: its own reader asks for it alone, and gets Damaged.
+        """
         opened = await self._opened(ledger, copy)
         self.requests += 1
         try:
@@ -197,7 +200,7 @@ class TierReader:
             try:
                 blocks[span] = footer.block(span, offset, data[offset - start : offset - start + length])
             except ValueError as error:
-                if blocks:
+                if len(spans) > 1:
                     break
                 group = footer.index.groups[span]
                 lost = Lost(copy.ledger_id, group.first, group.first + group.entries - 1)

@@ -4,7 +4,7 @@ Buffers of megabytes come and go: chunks of sockets, groups of the journal, bodi
 for the next ones, so a process keeps the memory of its worst moment. Lower thresholds (mallopt(3)) would prevent that,
 but then each large message pays for fresh pages, which doubles its cost. Trimming takes about 15 ms, and 0.15 ms for
 each megabyte that it gives back, and an allocation of another thread waits for it. So a busy broker trims less often.
-And a broker trims again only after its memory has grown: what it has given back counts as free, too.
+And a broker trims again only after it has grown, or has freed more: what it has given back counts as free, too.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ class Trimmer:
         self._free = free
         self._resident = resident
         self._least = 0  # resident memory since the last trimming
+        self._given_back = 0  # free, but no longer resident
 
     def __call__(self, enough: int) -> None:
-        """Trims if that number of bytes is free, and the process has grown by as many since the last time."""
-        resident = self._resident()
-        self._least = min(self._least, resident)
-        if resident - self._least >= enough and self._free() >= enough:
+        """Trims if that number of bytes is free, and the process has grown by or freed as many since the last time."""
+        resident, free = self._resident(), self._free()
+        self._least, self._given_back = min(self._least, resident), min(self._given_back, free)
+        if free >= enough and max(resident - self._least, free - self._given_back) >= enough:
             self._trim()
-            self._least = self._resident()
+            self._least, self._given_back = self._resident(), self._free()
 
 
 def trimmer() -> Trimmer | None:

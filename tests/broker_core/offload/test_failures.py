@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -86,11 +87,42 @@ def altered(s3: S3, path: str, change: Callable[[bytes], bytes]) -> None:
         target.write(change(data))
 
 
-def flipped(data: bytes) -> bytes:
+def flipped(data: bytes, group: int = 0) -> bytes:
     """One bit of the column with the entries."""
-    column = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(6)
+    column = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(group).column(6)
     at = column.data_page_offset + column.total_compressed_size - 5
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def test_f8_a_reader_of_an_intact_row_group_does_not_hear_of_another_one_in_its_request(
+    one: OffloadedTopic, s3: S3
+) -> None:
+    one.publish(values(8, size=1_100_000))
+    one.offload()
+    one.drop_files()
+    log = one.log()
+    ledger = log.ledger_infos()[0].id
+    [path] = s3.of(one, ".parquet")
+    altered(s3, path, partial(flipped, group=2))
+    reader = one.broker.broker.tier.reader
+    before = reader.cached_bytes
+
+    async def read(entry: int) -> int:
+        return (await log.read(Position(ledger, entry), 1, 1 << 20)).first_entry_id
+
+    async def read_while_held() -> int:
+        await read(1)  # in memory; groups from 2 on are requested together
+        reading = asyncio.ensure_future(read(4))
+        assert await asyncio.to_thread(s3.proxy.held.wait, 30)
+        s3.proxy.release()
+        return await reading
+
+    one.broker.call(read(0))
+    wait_until(lambda: reader.cached_bytes > before + 2_200_000, 20)  # the first two groups
+    with s3.proxy.doing("hold", s3.requests(one, "GET", ".parquet")):
+        assert one.broker.call(read_while_held()) == 4
+    with pytest.raises(Damaged):
+        one.broker.call(read(2))
 
 
 @pytest.mark.parametrize(

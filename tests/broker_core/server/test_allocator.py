@@ -50,6 +50,18 @@ def test_memory_is_not_trimmed_again_before_it_has_grown() -> None:
     assert trimmed == [200, 201]
 
 
+def test_what_is_freed_after_a_trimming_is_given_back_too() -> None:
+    trimmed: list[int] = []
+    free = 60
+    trims = Trimmer(lambda: trimmed.append(free), lambda: free, lambda: 200)
+    trims(50)
+    trims(50)
+    free = 260
+    trims(50)
+    trims(50)
+    assert trimmed == [60, 260]
+
+
 def test_memory_in_use_is_not_trimmed() -> None:
     trimmed: list[int] = []
     Trimmer(lambda: trimmed.append(1), lambda: 49, lambda: 200)(50)
