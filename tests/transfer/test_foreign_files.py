@@ -199,3 +199,23 @@ def test_a_number_of_json_keeps_its_digits(tmp_path: Path, value: str) -> None:
 def test_times_of_csv_may_be_milliseconds(tmp_path: Path) -> None:
     file = lines(tmp_path / "x.csv", ["value,event_time", "a,1700000000123", "b,"])
     assert [row["event_time"] and row["event_time"].timestamp() for row in rows(file)] == [1700000000.123, None]
+
+
+def test_a_file_may_mix_milliseconds_and_dates(tmp_path: Path) -> None:
+    file = lines(tmp_path / "x.csv", ["value,event_time", "a,1500", "b,1970-01-01T00:00:02Z"])
+    assert [row["event_time"].timestamp() for row in rows(file)] == [1.5, 2]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        '"event_time": 9223372036854775807',
+        '"event_time": 99999999999999999999',
+        '"event_time": "99999999999999999999"',
+        '"sequence_id": 99999999999999999999',
+    ],
+)
+def test_a_number_with_too_many_digits_is_an_error_of_the_file(tmp_path: Path, field: str) -> None:
+    file = lines(tmp_path / "x.jsonl", [f'{{"value": "a", {field}}}'])
+    with pytest.raises(CliError, match=r"cannot read .*x\.jsonl: line"):
+        rows(file)

@@ -211,7 +211,7 @@ def _object(number: int, line: str) -> dict[str, Any]:
 def _text_rows(rows: Sequence[dict[str, Any]], where: str) -> pa.RecordBatch:
     try:
         return from_text(rows)
-    except (ValueError, TypeError, pa.ArrowException) as error:
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise ValueError(f"{where}: {error}") from error
 
 

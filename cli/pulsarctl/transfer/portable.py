@@ -96,13 +96,19 @@ def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
         return pa.array([list(properties_of(each).items()) for each in values], kind)
     if name == "key":
         return pa.array([None if each is None else str(each) for each in values], kind)
-    if pa.types.is_timestamp(kind) and all(each is None or _is_number(each) for each in values):
-        values = [None if each is None else int(each) for each in values]  # of CSV
+    if pa.types.is_timestamp(kind):
+        return _times(kind, values)
     if any(isinstance(each, str) for each in values):
         return pa.array(values, pa.string()).cast(kind)
-    if pa.types.is_timestamp(kind):  # numbers are milliseconds, as in Pulsar
-        return pa.array(values, pa.timestamp("ms", tz="UTC")).cast(kind)
     return pa.array(values, kind)
+
+
+def _times(kind: pa.DataType, values: list[Any]) -> pa.Array:
+    """Numbers are milliseconds, as in Pulsar. In CSV they are text."""
+    found = [int(each) if _is_number(each) else each for each in values]
+    millis = pa.array([None if isinstance(each, str) else each for each in found], pa.timestamp("ms", tz="UTC"))
+    texts = pa.array([each if isinstance(each, str) else None for each in found], pa.string())
+    return pc.coalesce(texts.cast(kind), millis.cast(kind))
 
 
 def _is_number(found: Any) -> bool:
