@@ -1,5 +1,6 @@
 """`ops lake` with its files in S3, and with a REST catalog."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +88,20 @@ def test_a_run_that_a_rest_catalog_sees_overtaken_adds_what_is_left(
         table = load_catalog("pulsarctl", type="rest", uri=catalog.url).load_table("public_default.raced")
         assert table.scan().count() == 10
     assert catalog.conflicts == 0
+
+
+@pytest.mark.parametrize("verb", ["lake", "lake-maintain"])
+def test_without_pyarrow_one_line_says_what_to_install(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
+) -> None:
+    for module in [name for name in sys.modules if name.startswith("pulsarctl.iceberg.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    ended = cli("ops", verb, "orders", "--to", str(tmp_path / "lake"))
+    assert (ended.exit_code, ended.stderr.splitlines()) == (
+        1,
+        [
+            "error: cannot use Iceberg tables: pyarrow is not installed",
+            "hint: run: pip install 'pulsarctl[iceberg]'",
+        ],
+    )

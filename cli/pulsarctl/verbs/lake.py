@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsarctl.errors import CannotConnect, NotFound, TimedOut
+from pulsarctl.errors import CannotConnect, CliError, NotFound, TimedOut
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -17,6 +17,7 @@ from pulsarctl.verbs.transfer_summary import tell_incomplete
 if TYPE_CHECKING:
     from pulsarctl.iceberg.topic_lake import Kept, TopicLake
 
+LIBRARIES = ("numpy", "pyarrow", "pyiceberg")  # of the extra `iceberg`
 To = Annotated[
     str,
     typer.Option(
@@ -99,17 +100,22 @@ def maintain(
 
     Example: pulsarctl ops lake-maintain orders --to /var/lib/lake
     """
-    from pulsarctl.iceberg import maintenance
-
     table = _lake(to, catalog).table(topic)
     if table is None:
         raise NotFound(f"there is no table of {topic}", hint=f"create it with pulsarctl ops lake {topic} --to ...")
+    from pulsarctl.iceberg import maintenance
+
     done = maintenance.maintain(table, parse_size(file_size), timedelta(seconds=parse_duration(keep)))
     call.show({"merged": done.merged, "files": done.files, "snapshots": done.snapshots, "removed": done.removed})
 
 
 def _lake(to: str, catalog: str) -> "TopicLake":
-    from pulsarctl.iceberg.lake_place import LakePlace
-    from pulsarctl.iceberg.topic_lake import TopicLake
-
+    try:
+        from pulsarctl.iceberg.lake_place import LakePlace
+        from pulsarctl.iceberg.topic_lake import TopicLake
+    except ModuleNotFoundError as error:
+        if error.name not in LIBRARIES:
+            raise
+        hint = "run: pip install 'pulsarctl[iceberg]'"
+        raise CliError(f"cannot use Iceberg tables: {error.name} is not installed", hint=hint) from error
     return TopicLake(LakePlace.of(to, catalog))
