@@ -33,6 +33,7 @@ MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED says otherwise
 REQUEST_SECONDS = 30.0  # for connecting, and for the answer to a request
 STALL_SECONDS = 60.0  # without taking any bytes, or without saying anything
 PING_SECONDS = 30.0
+WEB_SERVER = (b"HTTP", b"<")  # how its answers begin
 CLIENT_VERSION = f"pulsarctl-{__version__}"
 
 Reply = TypeVar("Reply")
@@ -217,6 +218,9 @@ class RemoteConnection:
         self._write(commands.ping())
 
     def _take(self, chunk: bytes) -> None:
+        if chunk.startswith(WEB_SERVER) and not self._connected.done():
+            self._end(f"cannot connect to {self.url}: a web server answered; is this the port of the binary protocol?")
+            return
         touched: dict[int, Attached] = {}
         for item in self._decoder.feed(chunk):
             if not isinstance(item, Command):

@@ -50,6 +50,8 @@ def _reason(text: str) -> str:
 
 def _hint(status: int, reason: str, request: str, *, authenticates: bool) -> str | None:
     """What to do next, if the reason does not say it already."""
+    if reason.startswith("Delete forbidden topic is replicated"):
+        return "delete it in this cluster only with --force"
     if status == 404:
         return _hint_of_missing(reason, urlsplit(request.partition(" ")[2]).path)
     if status != 401:

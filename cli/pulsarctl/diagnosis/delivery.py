@@ -28,7 +28,7 @@ def unreadable(one: SubscriptionEvidence) -> Iterator[Finding]:
 
 
 def no_consumer(one: SubscriptionEvidence) -> Iterator[Finding]:
-    if one.backlog and not one.consumers:
+    if one.backlog and not one.consumers and not one.only_markers:
         acked = one.count("lastAckedTimestamp")
         last = f"the last acknowledgment was {age(one.topic.now_ms - acked)} ago" if acked else "none ever acknowledged"
         verb = "waits" if one.backlog == 1 else "wait"
@@ -208,6 +208,11 @@ def _nothing_wrong(one: SubscriptionEvidence) -> Finding:
         published = int(one.topic.stats.get("lastPublishTimeStamp") or 0)
         last = f"; the last message was published {age(one.topic.now_ms - published)} ago" if published else ""
         return one.found("no-backlog", Severity.OK, f"Everything is acknowledged{last}.")
+    if one.only_markers:
+        left = plural(one.backlog, "marker")
+        return one.found(
+            "no-backlog", Severity.OK, f"Every message is acknowledged; {left} of replicated subscriptions remain."
+        )
     rate = float(one.stats.get("msgRateOut") or 0)
     return one.found(
         "delivering",

@@ -43,7 +43,7 @@ class TopicEvidence:
 class OldestMessage:
     """The oldest unacknowledged entry; times in milliseconds, 0 if it has none. `key` is "" without a key.
 
-    `key_hashes`: what the selectors of Key_Shared make of the key.
+    `key_hashes`: what the selectors of Key_Shared make of the key. `is_marker`: no message, written by a broker.
     """
 
     message_id: str
@@ -51,17 +51,22 @@ class OldestMessage:
     deliver_at_ms: int = 0
     key: str = ""
     key_hashes: tuple[int, ...] = ()
+    is_marker: bool = False
 
 
 @dataclass(frozen=True)
 class SubscriptionEvidence:
-    """`throttled_now`: how often a dispatch rate left nothing to send between two requests, by the counter's name."""
+    """`throttled_now`: how often a dispatch rate left nothing to send between two requests, by the counter's name.
+
+    `only_markers`: the backlog has no messages, only what brokers write for replicated subscriptions.
+    """
 
     topic: TopicEvidence
     name: str
     stats: Document
     oldest: OldestMessage | None = None
     throttled_now: Mapping[str, int] = field(default_factory=dict)
+    only_markers: bool = False
 
     @cached_property
     def cursor(self) -> Document:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pulsarctl.diagnosis import delivery, publishing
+from pulsarctl.diagnosis import delivery, publishing, replication
 from pulsarctl.diagnosis.evidence import OldestMessage, SubscriptionEvidence, TopicEvidence
 from pulsarctl.diagnosis.finding import Finding, worst_first
 from pulsarctl.errors import CliError, NotFound
@@ -12,11 +12,13 @@ from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms, pause
 from pulsarctl.values.names import namespace_of
 from pulsarctl.values.times import parse_time_ms
+from pulsarctl.verbs.peeking import MARKER
 
 BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the next
 SCHEMA_UPDATES = publishing.SCHEMA_UPDATES
 THROTTLED = "dispatchThrottled"
 COMPACTOR = "__compaction"
+MARKERS_MAX = 20  # an idle topic has fewer
 HASH_SLOTS = 65536
 Document = dict[str, Any]
 
@@ -27,7 +29,7 @@ def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
     known, ours = False, is_ours(call)
     for part in call.admin.topics.parts(topic):
         one = topic_evidence(call, part, ours)
-        found += publishing.explain(one) if subscription is None else []
+        found += [*publishing.explain(one), *replication.explain(one)] if subscription is None else []
         for each in subscriptions(call, one, subscription):
             known = True
             found += worst_first(delivery.explain(each))
@@ -73,8 +75,10 @@ def subscription_evidence(
     call: Call, topic: TopicEvidence, name: str, throttled_now: Mapping[str, int]
 ) -> SubscriptionEvidence:
     stats = topic.stats["subscriptions"][name]
-    oldest = _oldest(call, topic.topic, name) if int(stats.get("msgBacklog") or 0) else None
-    return SubscriptionEvidence(topic, name, stats, oldest, throttled_now)
+    backlog = int(stats.get("msgBacklog") or 0)
+    oldest = _oldest(call, topic.topic, name) if backlog else None
+    only_markers = oldest is not None and oldest.is_marker and _only_markers(call, topic.topic, name, backlog)
+    return SubscriptionEvidence(topic, name, stats, oldest, throttled_now, only_markers=only_markers)
 
 
 def _stats(call: Call, topic: str) -> Document:
@@ -111,7 +115,20 @@ def _oldest(call: Call, topic: str, subscription: str) -> OldestMessage | None:
         deliver_at_ms=_time(headers.get("X-Pulsar-deliver-at-time")),
         key=key,
         key_hashes=sticky_hashes(key) if key else (),
+        is_marker=MARKER in headers,
     )
+
+
+def _only_markers(call: Call, topic: str, subscription: str, backlog: int) -> bool:
+    """Whether all entries of a small backlog after the oldest one are markers."""
+    if backlog > MARKERS_MAX:
+        return False
+    try:
+        return all(MARKER in call.admin.topics.peek(topic, subscription, number)[1] for number in range(2, backlog + 1))
+    except NotFound:  # acknowledged in the meantime
+        return True
+    except CliError:
+        return False
 
 
 def sticky_hashes(key: str) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """What a replicator makes of the answers of another cluster's broker."""
 
+import contextlib
+import socket
 from collections.abc import Iterator
 
 import pulsar
@@ -16,6 +18,7 @@ from tests.broker_core.replication.pair import NAMES, publish
 from tests.broker_core.replication.scripted_cluster import ScriptedCluster, Sent, stored
 from tests.condition import wait_until
 from tests.loaded_topics import loaded
+from tests.threaded_listener import ThreadedListener
 
 NUMBERS = [b"%d" % number for number in range(50)]
 SNAPSHOT_REQUEST = 10
@@ -122,3 +125,23 @@ def test_a_marker_is_confirmed_without_a_position(west: EmbeddedBroker, client: 
         assert len(other.producers) == 1  # no receipt was a surprise
         assert [one.marker_type for one in other.metadata].count(SNAPSHOT_REQUEST) == 1  # it waits for the answer
         assert {one.replicated_from for one in other.metadata} == {"west"}
+
+
+class WebServer(ThreadedListener):
+    """The port of an admin API: it answers CONNECT as a web server does."""
+
+    def accepted(self, connection: socket.socket) -> None:
+        self.start(self._refuse, connection)
+
+    def _refuse(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+
+
+def test_the_port_of_a_web_server_is_named_as_such(west: EmbeddedBroker, client: pulsar.Client) -> None:
+    with WebServer() as other:
+        topic, cluster = replicated_to(west, other.url)
+        publish(client, topic, [b"x"])
+        expected = "a web server answered; is this the port of the binary protocol?"
+        wait_until(lambda: replication_stats(west, topic, cluster)["lastError"].endswith(expected), SECONDS)

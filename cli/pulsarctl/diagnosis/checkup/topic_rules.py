@@ -1,8 +1,11 @@
-"""What is wrong with topics: stuck subscriptions, holes, compaction behind, no retention, no quota. Pure."""
+"""What is wrong with topics. Pure.
+
+Stuck subscriptions and replicators, holes, compaction behind, no retention, no quota.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pulsarctl.diagnosis import delivery, publishing
+from pulsarctl.diagnosis import delivery, publishing, replication
 from pulsarctl.diagnosis.evidence import SubscriptionEvidence, TopicEvidence
 from pulsarctl.diagnosis.finding import Finding, Severity
 from pulsarctl.diagnosis.words import age, command, listed, plural, short
@@ -18,10 +21,11 @@ BEHIND = 2  # times the threshold
 
 
 def topic(one: TopicEvidence) -> Iterator[Finding]:
-    """The problems of publishing, and what only a whole topic shows."""
+    """The problems of publishing and replication, and what only a whole topic shows."""
     for each in publishing.explain(one):
         if each.severity is Severity.PROBLEM and each.code not in ON_PURPOSE:
             yield each
+    yield from replication.explain(one)
     yield from _compaction(one)
     yield from _nothing_kept(one)
 
