@@ -25,8 +25,9 @@ MACROS = (
            THEN TRY_CAST(regexp_replace(pulsar_trim(x), '^([+-]?)([0-9]*).*', '\10\2') AS HUGEINT) END
          WHEN typeof(x) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT')
          THEN TRY_CAST(x AS HUGEINT) ELSE TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS HUGEINT) END""",
-    # a month and a year are their first day
+    # a month and a year are their first day; a word such as 'infinity' is none
     """CREATE TEMP MACRO pulsar_day(x) AS CASE
+         WHEN NOT regexp_matches(pulsar_trim(x), '^[-+T]?[0-9]') THEN NULL
          WHEN regexp_full_match(pulsar_trim(x), '[0-9]{4}') THEN pulsar_trim(x) || '-01-01'
          WHEN regexp_full_match(pulsar_trim(x), '[0-9]{4}-[0-9]{1,2}') THEN pulsar_trim(x) || '-01'
          ELSE pulsar_trim(x) END""",
@@ -180,6 +181,13 @@ def _remainder(node: Any, _: set[str]) -> None:
     node.set("expression", exp.Nullif(this=node.expression.copy(), expression=exp.Literal.number(0)))
 
 
+def _whole_division(node: Any, names: set[str]) -> None:
+    for operand in ("this", "expression"):
+        whole = _call("pulsar_whole", node.args[operand])
+        node.set(operand, exp.TryCast(this=whole, to=exp.DataType.build("bigint")))
+    _remainder(node, names)
+
+
 def _made_date(node: Any, _: set[str]) -> None:
     """NULL if there is no such day."""
     if node.name.lower() == "make_date":
@@ -207,7 +215,7 @@ _TRANSLATIONS: dict[Any, Callable[[Any, set[str]], None]] = {
     exp.Quantile: _percentile,
     exp.Ceil: _integer,
     exp.Floor: _integer,
-    exp.IntDiv: _remainder,
+    exp.IntDiv: _whole_division,
     exp.Length: _length,
     exp.ArraySize: _size,
     exp.Anonymous: _made_date,
