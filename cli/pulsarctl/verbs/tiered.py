@@ -1,6 +1,7 @@
 """`ops offload` and `ops restore`: tiered storage from end to end."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -22,8 +23,10 @@ To = Annotated[
     str | None,
     typer.Option("--to", metavar="URI", help="Store: file:///DIRECTORY, s3://BUCKET/PREFIX, gs://..., or az://..."),
 ]
-UNAVAILABLE = 503  # the topic was unloaded, or is being unloaded
-INTERRUPTIONS_MAX = 10  # in a row, about 6 seconds
+T = TypeVar("T")
+UNAVAILABLE = 503  # also for a request that took too long, which may still be running
+UNLOADED = ("; try again", ": try again")  # what the broker says of a topic that comes back
+INTERRUPTIONS_MAX = 10  # in a row, about 8 seconds
 Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait.")]
 
 
@@ -83,19 +86,23 @@ def _restored(call: Call, topic: str) -> int:
 
     An unload ends a request, which does not say how many ledgers it restored.
     """
-    before = _offloaded_ledgers(call, topic)
-    interruptions = 0
-    while True:
+    before = _through_unloads(call, lambda: _offloaded_ledgers(call, topic))
+    while _through_unloads(call, lambda: call.admin.topics.restore(topic)[topic]):
+        pass
+    return len(before - _through_unloads(call, lambda: _offloaded_ledgers(call, topic)))
+
+
+def _through_unloads(call: Call, ask: Callable[[], T]) -> T:
+    """Asks again while the topic is unloaded. Raises `CliError` for any other reason."""
+    for interruption in range(1, INTERRUPTIONS_MAX + 1):
         try:
-            if not call.admin.topics.restore(topic)[topic]:
-                break
-            interruptions = 0
+            return ask()
         except CliError as error:
-            interruptions += 1
-            if error.status != UNAVAILABLE or interruptions > INTERRUPTIONS_MAX:
+            if error.status != UNAVAILABLE or not (error.reason or "").endswith(UNLOADED):
                 raise
-            pause(min(POLL_FIRST_SECONDS * 2**interruptions, POLL_MAX_SECONDS))
-    return len(before - _offloaded_ledgers(call, topic))
+            call.notice(f"interrupted: {error.reason}")
+            pause(min(POLL_FIRST_SECONDS * 2**interruption, POLL_MAX_SECONDS))
+    return ask()
 
 
 def _offloaded_ledgers(call: Call, topic: str) -> set[int]:

@@ -8,7 +8,7 @@ import pytest
 
 from pulsarctl.verbs.offload_start import first_within
 from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli
+from tests.cli.runner import Cli, Outcome
 
 
 def published(cli: Cli, client: pulsar.Client, topic: str) -> None:
@@ -48,24 +48,44 @@ def test_a_topic_is_offloaded_verified_and_restored(
     assert read(client, topic) == [f"{number}".encode() for number in [*range(5), *range(5)]]
 
 
-def test_a_restore_continues_after_an_unload_of_the_topic(cli_alone: Cli) -> None:
-    name = "persistent://public/default/t"
-    answers = iter([Reply(503, {"reason": f"Topic {name} was unloaded: try again"}), Reply(body={name: 1})])
+NAME = "persistent://public/default/t"
+
+
+def restored_from(answers: list[Reply], stats: list[Reply], cli_alone: Cli) -> Outcome:
+    """Each request restores a ledger, and then gets the next of the answers."""
     offloaded = {7, 8, 9}
 
     def answer(request: Request) -> Reply:
         if "/partitions" in request.path:
             return Reply(body={"partitions": 0})
         if "/internalStats" in request.path:
-            return Reply(body={"ledgers": [{"ledgerId": each, "offloaded": each in offloaded} for each in (7, 8, 9)]})
+            ledgers = [{"ledgerId": each, "offloaded": each in offloaded} for each in (7, 8, 9)]
+            return stats.pop() if stats and not offloaded else Reply(body={"ledgers": ledgers})
         assert "/offload/restore" in request.path, request.path
         offloaded.discard(min(offloaded, default=0))
-        return next(answers) if offloaded else Reply(body={name: 0})
+        return answers.pop(0) if answers else Reply(body={NAME: 0})
 
     with HttpStub(answer) as broker:
-        done = cli_alone("--admin-url", broker.url, "ops", "restore", "t", "-o", "json")
+        return cli_alone("--admin-url", broker.url, "ops", "restore", "t", "-o", "json")
+
+
+UNLOADED = Reply(503, {"reason": f"Topic {NAME} was unloaded: try again"})
+
+
+def test_a_restore_continues_after_an_unload_of_the_topic(cli_alone: Cli) -> None:
+    done = restored_from([UNLOADED, Reply(body={NAME: 1})], [UNLOADED], cli_alone)
     assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout) == [{"topic": name, "ledgers": 3}]
+    assert json.loads(done.stdout) == [{"topic": NAME, "ledgers": 3}]
+    assert f"interrupted: Topic {NAME} was unloaded" in done.stderr
+
+
+def test_a_restore_ends_when_a_request_takes_too_long(cli_alone: Cli) -> None:
+    late = Reply(
+        503, {"reason": "no result within 60 seconds; the change may still be made: check before you try again"}
+    )
+    done = restored_from([late, Reply(body={NAME: 1})], [], cli_alone)
+    assert done.exit_code == 1
+    assert "no result within 60 seconds" in done.stderr
 
 
 def test_topics_offload_speaks_as_pulsar_admin(cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path) -> None:
