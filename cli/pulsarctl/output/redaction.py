@@ -59,8 +59,9 @@ def command_line(words: Sequence[str], short: Collection[str] = ()) -> list[str]
 
 
 def _word(word: str, short: Collection[str]) -> str:
-    """A value may follow a short option of one letter without a space."""
-    joined = next((each for each in short if len(each) == 2 and word.startswith(each)), None)
+    """A value may follow a short option without a space."""
+    options = sorted((each for each in short if not each.startswith("--")), key=len, reverse=True)
+    joined = next((each for each in options if word.startswith(each)), None)
     return f"{joined}{MASK}" if joined else Redactor().text(word)
 
 

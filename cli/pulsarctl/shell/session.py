@@ -13,7 +13,7 @@ from pulsarctl.errors import UsageProblem
 
 NESTED = ("shell", "batch")  # would take the lines of the session that runs them
 PROGRAM = "pulsarctl"
-_PIECE = r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"\\"""  # of a word, open to one more character
+_PIECE = r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^ \t\r\n'"\\"""  # of a word, open to one more character
 _WORD_OR_COMMENT = re.compile(rf"((?:{_PIECE}#])(?:{_PIECE}])*)|#[^\n]*", re.DOTALL)
 
 Main = Callable[[Sequence[str], Mapping[str, Any]], int]  # runs one command line; returns its exit code

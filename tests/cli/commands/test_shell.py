@@ -60,6 +60,7 @@ def test_a_prompt_runs_commands_keeps_a_history_and_ends_with_exit(cli: Cli, tmp
         ("#a", []),
         ("a ## b", ["a"]),
         ("a # it's", ["a"]),
+        ("a\u00a0#b", ["a\u00a0#b"]),
     ],
 )
 def test_only_the_beginning_of_a_word_begins_a_comment(line: str, words: list[str]) -> None:
