@@ -55,17 +55,18 @@ class PartitionedMetadata:
                 raise AlreadyExists("This topic already exists")
             await self._records.put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
 
-    async def begin_update(self, topic: TopicName, partitions: int) -> None:
-        """Notes the number that the topic will have, so that a restart can finish the update."""
+    async def note_growth(self, topic: TopicName, growing_to: int) -> None:
+        """Notes the number that the topic will have, so that a restart can finish the update; 0 if there is none."""
         async with self._changes.alone:
-            current = self.check_update(topic, partitions)
-            await self._records.put_partitioned(topic, dataclasses.replace(current, growing_to=partitions))
+            current = self.check_update(topic, max(growing_to, self.count(topic)))
+            await self._records.put_partitioned(topic, dataclasses.replace(current, growing_to=growing_to))
 
     async def update(self, topic: TopicName, partitions: int) -> None:
         """Sets a larger number of partitions, or the same; a smaller one is refused."""
         async with self._changes.alone:
             current = self.check_update(topic, partitions)
-            changed = dataclasses.replace(current, partitions=partitions, growing_to=0)
+            growing_to = current.growing_to if current.growing_to > partitions else 0
+            changed = dataclasses.replace(current, partitions=partitions, growing_to=growing_to)
             await self._records.put_partitioned(topic, changed)
 
     def unfinished(self) -> list[tuple[TopicName, int]]:

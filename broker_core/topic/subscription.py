@@ -15,6 +15,7 @@ from broker_core.client_log import ClientLog
 from broker_core.errors import MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
 from broker_core.storage.position import Position
+from broker_core.tasks import to_the_end
 from broker_core.topic.delivery import Delivery
 from broker_core.topic.replicated_property import is_replicated, with_replicated, without_replicated
 from broker_core.topic.subscription_context import SubscriptionContext
@@ -205,8 +206,11 @@ class Subscription(Backlogged):
 
         Closes the consumers that get messages first. Their clients reconnect, so no message that was sent before the
         seek can reach the application after it (Pulsar binary protocol, "Seek"). With Failover that is only the active
-        consumer.
+        consumer. A caller that leaves does not end it: if its record failed, another reset in between would be lost.
         """
+        await to_the_end(self._context.topic.spawn, self._reset(position, open_bits))
+
+    async def _reset(self, position: Position, open_bits: int) -> None:
         self.check_free()
         self.check_acknowledgeable()
         self.fenced = True

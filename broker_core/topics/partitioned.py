@@ -79,23 +79,40 @@ class PartitionedTopics:
     async def update(self, name: TopicName, partitions: int) -> None:
         """Adds partitions. Each new one gets the subscriptions of the first, at its start."""
         async with self._changes.of(name):
-            await self._update(name, partitions)
+            current = self._tenancy.partitioned.check_update(name, partitions)
+            before = current.partitions
+            parts = [name.partition_name(index) for index in range(before, partitions)]
+            new = [part for part in parts if not self._topics.exists(part)]
+            try:
+                await self._update(name, before, partitions)
+            except (BrokerError, StorageError):
+                await self._undo_update(name, new, current.growing_to)
+                raise
 
-    async def _update(self, name: TopicName, partitions: int) -> None:
-        before = self._tenancy.partitioned.check_update(name, partitions).partitions
+    async def _update(self, name: TopicName, before: int, partitions: int) -> None:
         with self._room_for(name, range(before, partitions)):
             if partitions > before:
-                await self._tenancy.partitioned.begin_update(name, partitions)
+                await self._tenancy.partitioned.note_growth(
+                    name, max(partitions, self._tenancy.partitioned.reach(name))
+                )
             await self._create_partitions(name, before, partitions)
             await self._copy_subscriptions(name, before, partitions)
-            # Last: what a failure or a crash left undone before it is done when the request is repeated.
+            # Last: what a crash left undone before it is done at the next start, or when the request is repeated.
             await self._tenancy.partitioned.update(name, partitions)
+
+    async def _undo_update(self, name: TopicName, new: list[TopicName], growing_to: int) -> None:
+        """An update that is answered as failed leaves nothing. If not even that works, the next start finishes it."""
+        with contextlib.suppress(BrokerError, StorageError):
+            for part in filter(self._topics.exists, new):
+                await self._topics.delete(part, force=True)
+            await self._tenancy.partitioned.note_growth(name, growing_to)
 
     async def finish_updates(self) -> None:
         """At the start: new partitions of an update that a crash cut off would stay topics of their own."""
         for name, partitions in self._tenancy.partitioned.unfinished():
             try:
-                await self.update(name, partitions)
+                async with self._changes.of(name):
+                    await self._update(name, self.count(name), partitions)
             except (BrokerError, StorageError) as error:
                 log.warning("topic %s: cannot finish its update to %d partitions: %s", name, partitions, error)
 

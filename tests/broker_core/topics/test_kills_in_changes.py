@@ -82,7 +82,7 @@ async def test_a_kill_in_an_update_of_partitions_leaves_no_partition_that_does_n
 async def test_a_topic_whose_update_cannot_be_finished_is_deleted_with_its_new_partitions(tmp_path: Path) -> None:
     async with started(tmp_path) as broker:
         await create_partitions(broker)
-        await broker.tenancy.partitioned.begin_update(NAME, 4)
+        await broker.tenancy.partitioned.note_growth(NAME, 4)
         await broker.topics.create(NAME.partition_name(3))
         await broker.partitioned.delete(NAME)
         assert broker.topics.of_namespace(NAMESPACE) == []

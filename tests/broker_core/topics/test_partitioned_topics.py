@@ -1,6 +1,7 @@
 """Concurrent changes of a partitioned topic, and of the topic of the same name."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import AlreadyExists, TopicNotFound
+from broker_core.errors import AlreadyExists, BrokerError, TopicNotFound
 from broker_core.names import parse_topic
 from broker_core.policies.values import AutoTopicCreation
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.errors import StorageError
 from tests.held_disk import HeldDisk
 
 NAME = parse_topic("persistent://public/default/t")
@@ -150,4 +153,32 @@ async def test_the_metadata_counts_new_partitions_once_they_have_their_subscript
     await updating
     last = await broker.topics.get(NAME.partition_name(NUMBER))
     assert (broker.partitioned.count(NAME), list(last.subscriptions)) == (NUMBER + 1, ["s"])
+    await broker.stop()
+
+
+class FailsOnce(RealDisk):
+    """One commit of the database fails, after `good` others."""
+
+    good = 1 << 30
+
+    def commit(self, connection: sqlite3.Connection) -> None:
+        self.good -= 1
+        if self.good == -1:
+            raise sqlite3.OperationalError("disk I/O error")
+        super().commit(connection)
+
+
+async def test_an_update_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    broker, disk = Broker(BrokerConfig()), FailsOnce()
+    await broker.start(tmp_path, disk=disk)
+    await create(broker)
+    before = broker.topics.of_namespace(NAME.namespace)
+    disk.good = 1  # that the topic grows
+    with pytest.raises((BrokerError, StorageError)):
+        await broker.partitioned.update(NAME, NUMBER + 4)
+    await broker.stop()
+    broker = Broker(BrokerConfig())
+    await broker.start(tmp_path)
+    await broker.partitioned.finish_updates()
+    assert (broker.partitioned.count(NAME), broker.topics.of_namespace(NAME.namespace)) == (NUMBER, before)
     await broker.stop()
