@@ -44,12 +44,15 @@ def send_batch(lowest: int, highest: int, *, name: str = "p") -> bytes:
     return send(lowest, b"batch", name=name, metadata=described, highest_sequence_id=highest, num_messages=count)
 
 
-def send_chunk(sequence_id: int, chunk: int, chunks: int, *, name: str = "p", payload: bytes = b"c") -> bytes:
+def send_chunk(
+    sequence_id: int, chunk: int, chunks: int, *, name: str = "p", payload: bytes = b"c", **metadata: str
+) -> bytes:
     described = {
         "uuid": f"{name}-{sequence_id}",
         "chunk_id": chunk,
         "num_chunks_from_msg": chunks,
         "total_chunk_msg_size": chunks,
+        **metadata,
     }
     return send(sequence_id, payload, name=name, metadata=described, is_chunk=True)
 

@@ -212,9 +212,9 @@ class Deduplication:
             self._chunks.overtake(write.name)
         if write.highest is not None:
             self._ids.persist(write.name, write.highest)
-            if write.name not in self._connected:  # a replicator's copy, or the producer has left in the meantime
-                self._inactive.pop(write.name, None)
-                self.producer_left(write.name)
+        if write.name not in self._connected:  # a replicator's copy, or the producer has left in the meantime
+            self._inactive.pop(write.name, None)
+            self.producer_left(write.name)
         self._new_entries += write.entries
         if self._new_entries >= self._config.snapshot_entries:
             self._want_snapshot()
@@ -236,7 +236,7 @@ class Deduplication:
 
     def producer_left(self, name: str) -> None:
         """Remembers the producer for a while; above the maximum number, those that left first are forgotten first."""
-        if is_replicator(name) or not (name in self._ids or self._chunks.has_message(name)):
+        if is_replicator(name) or not (name in self._ids or name in self._chunks.names):
             return  # a cluster may be away for longer than any producer, and sends again what was not confirmed before
         self._inactive[name] = self._context.clock.monotonic()
         self._arm_forgetting()
@@ -373,9 +373,8 @@ class Deduplication:
             self.status = DeduplicationStatus.FAILED
             raise
         now = self._context.clock.monotonic()
-        self._inactive = {
-            name: now for name in self._ids.persisted if name not in self._connected and not is_replicator(name)
-        }
+        known = {**self._ids.persisted, **dict.fromkeys(self._chunks.names)}
+        self._inactive = {name: now for name in known if name not in self._connected and not is_replicator(name)}
         self._arm_forgetting()
         self.status = DeduplicationStatus.ENABLED
 

@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 CURSOR = DEDUPLICATION_CURSOR
 READ_ENTRIES = 500  # between two yields to the rest of the broker
 READ_BYTES = 256 * 1024
-HELD_BACK_MAX = 20_000  # entries that open messages keep from being trimmed, and that a start reads again
+HELD_BACK_ENTRIES_MAX = 20_000  # that open messages keep from being trimmed, and that a start reads again
+HELD_BACK_BYTES_MAX = 1 << 30
 
 
 class Snapshot:
@@ -99,11 +100,14 @@ class Snapshot:
             await on_disk.move_cursor(cursor, self._covered(cursor, chunks), properties, _nothing)
 
     def _covered(self, cursor: ManagedCursor, chunks: OpenChunks) -> Position:
-        """The last entry that a start does not have to read, before the first chunk of every open message."""
-        last, first = self._ledger.last_confirmed, chunks.first_stored
-        if first is None or cursor.backlog_entries > HELD_BACK_MAX:
-            return last
-        return max(cursor.mark_delete, Position(first.ledger_id, first.entry_id - 1))
+        """The last entry that a start does not have to read, before the first chunk of every open message.
+
+        Above a limit, it passes the open messages. A start no longer learns them, so they hold back nothing more.
+        """
+        first = chunks.first_stored_after(cursor.mark_delete)
+        if first is None or _is_too_much(*cursor.backlog_entries_and_bytes()):
+            return self._ledger.last_confirmed
+        return Position(first.ledger_id, first.entry_id - 1)
 
     def _kept(self, ids: dict[str, int]) -> dict[str, int]:
         """Those that were used last, and every replicator: it may send again what it sent long ago."""
@@ -116,6 +120,10 @@ class Snapshot:
     async def remove(self) -> None:
         self._cursor = None
         await self._ledger.delete_cursor(CURSOR)
+
+
+def _is_too_much(entries: int, size: int) -> bool:
+    return entries > HELD_BACK_ENTRIES_MAX or size > HELD_BACK_BYTES_MAX
 
 
 def _nothing() -> None:

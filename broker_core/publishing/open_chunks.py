@@ -4,9 +4,10 @@ The chunks of a message share one sequence ID, and only the last chunk completes
 the client sends all of them again, and some clients cannot join a message whose first chunks come twice. So a chunk is
 identified by its message and its checksum: another message with the same name is not mistaken for it.
 
-A start learns them by reading the entries again, from `first_stored` on.
+A start learns them by reading the entries again, from the first chunk on.
 """
 
+from collections.abc import KeysView
 from dataclasses import dataclass, field
 
 from broker_core.storage.position import Position
@@ -42,14 +43,15 @@ class OpenChunks:
     def __bool__(self) -> bool:
         return bool(self._messages)
 
-    def has_message(self, name: str) -> bool:
-        return name in self._messages
-
     @property
-    def first_stored(self) -> Position | None:
-        """The first chunk on disk of all open messages."""
+    def names(self) -> KeysView[str]:
+        """The producers that have an open message."""
+        return self._messages.keys()
+
+    def first_stored_after(self, position: Position) -> Position | None:
+        """The first chunk on disk of all open messages that begin after `position`."""
         stored = (message.first_stored for message in self._messages.values())
-        return min((position for position in stored if position is not None), default=None)
+        return min((first for first in stored if first is not None and first > position), default=None)
 
     def push(self, name: str, chunk: Chunk) -> None:
         message = self._messages.get(name)

@@ -242,24 +242,32 @@ def test_a_snapshot_moves_on_past_a_message_that_was_given_up(broker: EmbeddedBr
     assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
 
 
-def test_a_snapshot_passes_chunks_that_hold_back_too_much(
-    broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("limit", "most", "lags"),
+    [
+        ("HELD_BACK_ENTRIES_MAX", 3, [2, 3, 0, 0, 0, 0, 0]),
+        ("HELD_BACK_BYTES_MAX", 1, [0, 0]),
+    ],
+)
+def test_a_snapshot_passes_an_open_message_that_holds_back_too_much_once_and_for_all(
+    broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, lags: list[int]
 ) -> None:
-    monkeypatch.setattr(deduplication_snapshot, "HELD_BACK_MAX", 3)
+    monkeypatch.setattr(deduplication_snapshot, limit, most)
     raw.send(send_chunk(0, 0, 3))
     receipts(raw, 1)
     create(raw, "other", producer_id=2)
     topic = loaded(broker, NAME)
-    covered = []
-    for sequence_id in range(3):
+    found = []
+    for sequence_id in range(len(lags)):
         raw.send(send(sequence_id, name="other", producer_id=2))
         receipts(raw, 1)
         broker.call(topic.deduplication.take_snapshot())
-        covered.append(topic.ledger.last_confirmed.entry_id - topic.ledger.cursors[CURSOR].mark_delete.entry_id)
-    assert covered == [2, 3, 0]
+        found.append(topic.ledger.last_confirmed.entry_id - topic.ledger.cursors[CURSOR].mark_delete.entry_id)
+    assert found == lags
 
 
-def test_chunks_of_a_producer_that_has_left_are_forgotten_after_a_while() -> None:
+@pytest.mark.parametrize("unloaded", [False, True])
+def test_chunks_of_a_producer_that_has_left_are_forgotten_after_a_while(unloaded: bool) -> None:
     clock = ShiftedClock()
     with EmbeddedBroker(config=config(inactive_minutes=1), clock=clock) as broker:
         with RawClient(broker.service_url) as client:
@@ -267,6 +275,24 @@ def test_chunks_of_a_producer_that_has_left_are_forgotten_after_a_while() -> Non
             client.send(send_chunk(0, 0, 3))
             receipts(client, 1)
             leave(client)
+        if unloaded:
+            broker.call(broker.broker.topics.unload(NAME))
+            with RawClient(broker.service_url) as client:
+                create(client, "other")  # loads the topic
+        topic = loaded(broker, NAME)
+        clock.ran_seconds = 61.0
+        on_loop(broker, topic.deduplication.forget_inactive)
+        broker.call(topic.deduplication.take_snapshot())
+        assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
+
+
+def test_chunks_that_a_replicator_has_copied_are_forgotten_after_a_while() -> None:
+    clock = ShiftedClock()
+    with EmbeddedBroker(config=config(inactive_minutes=1), clock=clock) as broker:
+        with RawClient(broker.service_url) as client:
+            create(client, "pulsar.repl.east")
+            client.send(send_chunk(0, 0, 3, replicated_from="east"))
+            receipts(client, 1)
         topic = loaded(broker, NAME)
         clock.ran_seconds = 61.0
         on_loop(broker, topic.deduplication.forget_inactive)

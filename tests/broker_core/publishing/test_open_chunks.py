@@ -1,7 +1,7 @@
 """Chunks that are sent again before their message is complete."""
 
 from broker_core.publishing.open_chunks import CHUNKS_MAX, OpenChunks
-from broker_core.storage.position import Position
+from broker_core.storage.position import EARLIEST, Position
 from broker_core.wire.send import Chunk
 
 
@@ -61,15 +61,24 @@ def test_the_number_of_remembered_chunks_is_bounded() -> None:
 
 
 def test_a_start_reads_from_the_first_chunk_on_disk_of_an_open_message() -> None:
-    assert with_chunks(0, 1).first_stored == Position(7, 10)
-    assert with_chunks(0, 1, 2).first_stored is None
-    assert with_chunks(0, persisted=False).first_stored is None
+    assert with_chunks(0, 1).first_stored_after(EARLIEST) == Position(7, 10)
+    assert with_chunks(0, 1, 2).first_stored_after(EARLIEST) is None
+    assert with_chunks(0, persisted=False).first_stored_after(EARLIEST) is None
+
+
+def test_an_open_message_that_a_snapshot_has_passed_does_not_hide_a_later_one() -> None:
+    chunks = with_chunks(0)
+    chunks.push("q", chunk(0))
+    chunks.persist("q", chunk(0), Position(7, 20))
+    assert chunks.first_stored_after(Position(7, 9)) == Position(7, 10)
+    assert chunks.first_stored_after(Position(7, 10)) == Position(7, 20)
+    assert chunks.first_stored_after(Position(7, 20)) is None
 
 
 def test_a_message_that_a_later_one_overtook_is_no_longer_open() -> None:
     chunks = with_chunks(0)
     chunks.overtake("p")
-    assert chunks.first_stored is None
+    assert chunks.first_stored_after(EARLIEST) is None
     chunks.push("p", chunk(0))
     chunks.overtake("p")  # that chunk was pushed after the message that is on disk now
     assert ("p", chunk(0)) in chunks
