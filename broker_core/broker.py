@@ -34,6 +34,7 @@ from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
 from broker_core.schema.described import described
 from broker_core.schema.registry import SchemaRegistry
+from broker_core.security.open_ports import without_certificates
 from broker_core.security.secret_files import open_to_others
 from broker_core.security.service import Security
 from broker_core.storage.engine import StorageEngine
@@ -143,7 +144,7 @@ class Broker:
         self.settings = DynamicSettings(self.config, self.storage.metadata, self._settings_changed)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.security.use(self.tenancy)
-        for warning in open_to_others(self.config):
+        for warning in (*open_to_others(self.config), *without_certificates(self.config)):
             log.warning(warning)
         self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)

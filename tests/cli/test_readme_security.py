@@ -1,7 +1,9 @@
 """The section "Security" of the README: its lines, in a shell, with other ports."""
 
+import json
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -38,9 +40,10 @@ def test_six_lines_lead_from_an_open_broker_to_mutual_tls_with_tokens(tmp_path: 
 
     for line in found[:3]:
         shell(line)
-    ports = shlex.split(f"-X brokerServicePortTls={binary} -X webServicePortTls={web} --port 0 --http-port 0")
+    ports = shlex.split(f"-X brokerServicePortTls={binary} -X webServicePortTls={web}")
     with Program(tmp_path, *shlex.split(found[3])[1:], *ports, "--print-urls", "json") as broker:
-        broker.read_lines(1)
+        urls = json.loads(broker.read_lines(1)[0])
+        assert [one for one in urls.values() if re.match("(pulsar|http)://", str(one))] == []
         shell(found[4])
         assert re.search(r"role\s+admin\n.*superUser\s+yes", shell(f"{found[5]} -o table"), re.DOTALL)
         without = "pulsarctl tenants list --no-context --token-file admin.token --tls-trust-cert data/tls/ca.pem"
@@ -53,3 +56,9 @@ def test_six_lines_lead_from_an_open_broker_to_mutual_tls_with_tokens(tmp_path: 
             check=False,
         )
         assert refused.returncode == 4
+        broker.send(signal.SIGTERM)
+        assert broker.finish() == 0
+    assert (
+        f"--tls-cert {tmp_path}/data/tls/client.pem --tls-key {tmp_path}/data/tls/client.key\n"
+        in broker.stderr.decode()
+    )

@@ -212,8 +212,14 @@ def _tls_options(tls: "TlsConfig", directory: Path) -> str:
 
     urls = ["--admin-url {http_url_tls}"] if tls.web_port >= 0 else []
     urls += ["--url {service_url_tls}"] if tls.broker_port >= 0 else []
-    trusted = shlex.quote(str(authority_file(directory))).replace("{", "{{").replace("}", "}}")
-    return " ".join((*urls, "--tls-trust-cert", trusted))
+    authority = authority_file(directory)
+    files = {"--tls-trust-cert": authority}
+    if tls.require_client_certificate:
+        files |= {"--tls-cert": authority.with_name("client.pem"), "--tls-key": authority.with_name("client.key")}
+    named = [
+        f"{option} {shlex.quote(str(file))}".replace("{", "{{").replace("}", "}}") for option, file in files.items()
+    ]
+    return " ".join((*urls, *named))
 
 
 def _run(loaded: "LoadedConfig", directory: Path, announcement: Announcement, *, wipe_data: bool) -> None:
