@@ -73,6 +73,7 @@ class Catalog:
         self.names = names
         self.next_id = next_id
         self.infos: dict[int, ManagedLedgerInfo] = {}
+        self.unregistered: set[int] = set()  # managed ledgers whose first record is not durable yet
         self.changed: set[int] = set()  # managed ledgers to write
         self.changed_ledgers: dict[int, LedgerInfo] = {}
         self.changed_cursors: dict[int, CursorInfo] = {}
@@ -165,6 +166,7 @@ class Catalog:
         self.names.pop(info.name, None)
         self.infos.pop(info.id, None)
         self.changed.discard(info.id)
+        self.unregistered.discard(info.id)
         self.removed.add(info.id)
 
     @property

@@ -64,7 +64,8 @@ class LogWriter:
         self._wall_ms = services.clock.wall_ms
         self._ledgers = ledgers
         self._order = order
-        self._registered = info.name in services.catalog.names
+        catalog = services.catalog
+        self._registered = info.name in catalog.names and info.id not in catalog.unregistered
         self._current: Ledger | None = None
         self._abandoned: list[Ledger] = []  # to be sealed at what was confirmed, before the next append
         self.refusal: StorageError | None = None
@@ -225,13 +226,16 @@ class LogWriter:
         if not self._registered:
             self._registered = True
             self._services.catalog.add(self._info)
+            self._services.catalog.unregistered.add(self._info.id)
             record = changes.change(
                 "managed-ledger", self._info.id, name=self._info.name, properties=self._info.properties
             )
             self._journal.write(record, self._registration_written)
 
     def _registration_written(self, error: Exception | None) -> None:
-        if error is not None:
+        if error is None:
+            self._services.catalog.unregistered.discard(self._info.id)
+        else:
             self._registered = False  # without this record a replay would not know whose the ledgers are
 
     def seal_current(self) -> None:

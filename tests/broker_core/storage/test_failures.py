@@ -46,6 +46,26 @@ async def test_a_failed_sync_fences_only_its_ledger(tmp_path: Path) -> None:
     await engine.close()
 
 
+async def test_a_log_whose_first_record_failed_survives_a_close_and_a_crash(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path / "d", disk=disk)
+    ledger = await engine.open_ledger("t")
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(StorageError):
+        await ledger.open_cursor("s")
+    disk.failures.clear()
+    await ledger.close()
+    ledger = await engine.open_ledger("t")
+    await ledger.open_cursor("s")
+    await ledger.store_properties({"a": "b"})
+    await append(ledger, run_of(b"kept"))
+    after_crash = await opened(crash(tmp_path / "d"))
+    found = await after_crash.open_ledger("t")
+    assert (list(found.cursors), found.properties, await contents(found)) == (["s"], {"a": "b"}, [b"kept"])
+    await after_crash.close()
+    await engine.close()
+
+
 async def test_a_termination_that_fails_leaves_the_ledger_open(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
