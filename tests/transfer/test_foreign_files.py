@@ -201,6 +201,12 @@ def test_times_of_csv_may_be_milliseconds(tmp_path: Path) -> None:
     assert [row["event_time"] and row["event_time"].timestamp() for row in rows(file)] == [1700000000.123, None]
 
 
+def test_a_line_that_is_nested_too_deeply_is_an_error_of_the_file(tmp_path: Path) -> None:
+    file = lines(tmp_path / "x.jsonl", ['{"value": ' + "[" * 100_000 + "]" * 100_000 + "}"])
+    with pytest.raises(CliError, match=r"cannot read .*x\.jsonl"):
+        rows(file)
+
+
 def test_a_file_may_mix_milliseconds_and_dates(tmp_path: Path) -> None:
     file = lines(tmp_path / "x.csv", ["value,event_time", "a,1500", "b,1970-01-01T00:00:02Z"])
     assert [row["event_time"].timestamp() for row in rows(file)] == [1.5, 2]

@@ -7,11 +7,13 @@ encoding. Bytes are text with the characters U+0000 to U+00FF. Missing fields of
 import io
 import json
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import fastavro
 
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.schemas.avro_reading import safe_reader
 
 BYTES = ("bytes", "fixed")
 
@@ -48,9 +50,13 @@ class AvroCodec:
     def decode(self, data: bytes) -> Any:
         """Raises `DoesNotFit`."""
         try:
-            return _shown(fastavro.schemaless_reader(io.BytesIO(data), self._schema, None))
-        except (EOFError, ValueError, IndexError, KeyError, ArithmeticError, TypeError) as error:
+            return _shown(self._read(io.BytesIO(data), self._schema, None))
+        except (EOFError, ValueError, IndexError, KeyError, ArithmeticError, TypeError, RecursionError) as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
+
+    @cached_property
+    def _read(self) -> Callable[..., Any]:
+        return safe_reader(self._schema, self._named)
 
     def _datum(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):

@@ -59,7 +59,7 @@ def read_rows(path: Path, kind: FileFormat, shown: str = "") -> Iterator[pa.Reco
     """`shown` is its name in errors if it is a copy. Raises `CliError` for a file that cannot be read."""
     try:
         yield from _READERS[kind](path)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, EOFError, RecursionError) as error:
         raise CliError(f"cannot read {shown or path}: {error or type(error).__name__}") from error
 
 

@@ -336,3 +336,15 @@ def test_a_date_of_avro_that_python_cannot_have_does_not_fit(logical: str) -> No
     largest = b"\xfe\xff\xff\xff\x0f" if logical == "date" else b"\xfe" + b"\xff" * 8 + b"\x01"
     with pytest.raises(DoesNotFit, match="do not match the schema"):
         codec.decode(largest)
+
+
+@pytest.mark.parametrize("depth", [3_000, 300_000])
+def test_an_avro_value_that_is_nested_too_deeply_does_not_fit(depth: int) -> None:
+    chain = {"type": "record", "name": "Chain", "fields": [{"name": "next", "type": ["null", "Chain"]}]}
+    with pytest.raises(DoesNotFit):
+        AvroCodec(chain).decode(b"\x02" * depth + b"\x00")
+
+
+def test_an_avro_array_of_what_takes_no_bytes_is_not_read() -> None:
+    with pytest.raises(DoesNotFit, match="without bytes"):
+        AvroCodec({"type": "array", "items": "null"}).decode(b"\x80\x80\x80\x80\x80\x80\x02\x00")

@@ -244,6 +244,37 @@ def test_a_record_that_contains_itself_is_json_text() -> None:
     assert json.loads(value_of(info("JSON", tree), b'{"n": 1, "next": {"n": 2}}')) == {"n": 1, "next": {"n": 2}}
 
 
+CHAIN = {"type": "record", "name": "Chain", "fields": [{"name": "next", "type": ["null", "Chain"]}]}
+
+
+@pytest.mark.parametrize("depth", [3_000, 300_000])
+@pytest.mark.parametrize("kind", ["AVRO", "JSON"])
+def test_a_value_that_is_nested_too_deeply_is_refused(kind: str, depth: int) -> None:
+    data = b"\x02" * depth + b"\x00" if kind == "AVRO" else b'{"x":' * depth + b"1" + b"}" * depth
+    with pytest.raises(DoesNotFit):
+        shape_of(info(kind, CHAIN)).decode(data)
+
+
+def test_a_record_that_contains_itself_in_an_array_is_read() -> None:
+    tree = {"type": "record", "name": "Tree", "fields": [
+        {"name": "below", "type": {"type": "array", "items": "Tree"}}]}  # fmt: skip
+    assert json.loads(value_of(info("AVRO", tree), b"\x02\x00\x00")) == {"below": [{"below": []}]}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "null",
+        {"type": "fixed", "name": "F", "size": 0},
+        {"type": "record", "name": "E", "fields": [{"name": "n", "type": "null"}]},
+    ],
+)
+def test_an_array_of_what_takes_no_bytes_is_refused(items: Any) -> None:
+    record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": items}}]}
+    with pytest.raises(DoesNotFit, match="without bytes"):
+        shape_of(info("AVRO", record))
+
+
 @pytest.mark.parametrize("data", [b"", b"\x02", b"\xff" * 30])
 def test_bytes_that_are_not_avro_are_refused(data: bytes) -> None:
     with pytest.raises(DoesNotFit):

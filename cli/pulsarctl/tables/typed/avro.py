@@ -16,10 +16,11 @@ import msgspec
 import pyarrow as pa
 
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.schemas.avro_reading import safe_reader
 from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, whole
 from pulsarctl.tables.typed.shape import Convert, Shape
 
-UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError)
+UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What a decoder and the conversion of its values raise about bytes that do not match their schema."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,13 +75,13 @@ _PYTHON_TYPES: dict[type, tuple[str, ...]] = {
 
 def avro(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition is not Avro."""
-    schema, (arrow, convert, _) = _typed(definition, as_json=False)
+    named: dict[str, Any] = {}
+    schema, (arrow, convert, _) = _typed(definition, named, as_json=False)
+    read = safe_reader(schema, named)
 
     def decode(data: bytes) -> Any:
         try:
-            value = fastavro.schemaless_reader(
-                io.BytesIO(data), schema, None, return_record_name=True, return_record_name_override=True
-            )
+            value = read(io.BytesIO(data), schema, None, return_record_name=True, return_record_name_override=True)
             return value if convert is None else convert(value)
         except UNREADABLE as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
@@ -90,10 +91,10 @@ def avro(definition: Any) -> Shape:
 
 def json_by_avro(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition is not Avro."""
-    _, (arrow, convert, accepted) = _typed(definition, as_json=True)
+    _, (arrow, convert, accepted) = _typed(definition, {}, as_json=True)
     decoder = msgspec.json.Decoder(accepted | None)
     lenient = msgspec.json.Decoder(
-        _typed(definition, as_json=True, numbers=_LENIENT)[1].json | None, dec_hook=whole, float_hook=Digits
+        _typed(definition, {}, as_json=True, numbers=_LENIENT)[1].json | None, dec_hook=whole, float_hook=Digits
     )
 
     def decode(data: bytes) -> Any:
@@ -109,8 +110,9 @@ def json_by_avro(definition: Any) -> Shape:
     return Shape(arrow, decode)
 
 
-def _typed(definition: Any, *, as_json: bool, numbers: dict[str, Any] | None = None) -> tuple[Any, Typed]:
-    named: dict[str, Any] = {}
+def _typed(
+    definition: Any, named: dict[str, Any], *, as_json: bool, numbers: dict[str, Any] | None = None
+) -> tuple[Any, Typed]:
     try:
         schema = fastavro.parse_schema(definition, named)
         return schema, _Types(named, _JSON | (numbers or {}), as_json=as_json).of(schema)

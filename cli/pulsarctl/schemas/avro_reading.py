@@ -1,0 +1,59 @@
+"""The reader of fastavro that is safe for messages of a schema, because every client that may publish writes both.
+
+The fast one is in C. It follows a record that contains itself as deeply as the message says, and ends the process; the
+one in Python raises `RecursionError`. Both make as many items of an array as its count says, so each must take a byte.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import fastavro
+from fastavro import _read_py  # the public name is that of the reader in C
+
+from pulsarctl.errors import DoesNotFit
+
+
+def safe_reader(schema: Any, named: dict[str, Any]) -> Callable[..., Any]:
+    """`fastavro.schemaless_reader`, or as it. `named`: the types of the parsed schema. Raises `DoesNotFit`."""
+    types = _Types(named)
+    types.take_bytes(schema)
+    return _read_py.schemaless_reader if types.are_recursive else fastavro.schemaless_reader
+
+
+class _Types:
+    def __init__(self, named: dict[str, Any]) -> None:
+        self._named = named
+        self._known: dict[str, bool] = {}  # a record in which we are takes bytes, or it never ends
+        self._inside: set[str] = set()
+        self.are_recursive = False
+
+    def take_bytes(self, schema: Any) -> bool:
+        """Whether each value takes a byte. Raises `DoesNotFit` for an array of others."""
+        if isinstance(schema, list):
+            for branch in schema:
+                self.take_bytes(branch)
+            return True
+        if isinstance(schema, str):
+            schema = self._named.get(schema, {"type": schema})
+        kind = schema["type"]
+        if isinstance(kind, dict | list):
+            return self.take_bytes(kind)
+        if kind in ("record", "error"):
+            return self._record_takes_bytes(schema)
+        if kind == "array" and not self.take_bytes(schema["items"]):
+            raise DoesNotFit("cannot read arrays of a type without bytes: a message could have any number of items")
+        if kind == "map":
+            self.take_bytes(schema["values"])
+        return bool(kind != "null" and schema.get("size") != 0)
+
+    def _record_takes_bytes(self, schema: Any) -> bool:
+        name = schema["name"]
+        if name in self._inside:
+            self.are_recursive = True
+        if name not in self._known:
+            self._known[name] = True
+            self._inside.add(name)
+            each = [self.take_bytes(field["type"]) for field in schema["fields"]]
+            self._known[name] = any(each)
+            self._inside.remove(name)
+        return self._known[name]
