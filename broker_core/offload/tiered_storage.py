@@ -263,7 +263,7 @@ class TieredStorage:
     async def audit(self, driver: str, settings: Mapping[str, str], *, sweep: bool) -> Audit:
         """Compares the objects of this instance in a store with the catalog; `sweep` removes orphans.
 
-        Raises `NotConfigured`, OSError.
+        Raises `OffloadFailed` if nothing is there and nothing should be, and OSError.
         """
         from broker_core.offload.audit import compare, objects_of, remove_orphans
 
@@ -274,6 +274,8 @@ class TieredStorage:
         unwanted = self._storage.catalog.unwanted_copies.keys()
         wanted = [copy for copy in known.values() if copy.uuid not in unwanted]
         here = await self._in_thread(partial(self._stored_in, store, wanted))
+        if not (listed or here) and not await self._in_thread(lambda: store.has_root):
+            raise OffloadFailed(f"{store.uri} does not exist; check its name")
         found = compare(store, listed, known.values(), here)
         if sweep:
             await self._in_thread(partial(remove_orphans, store, found))

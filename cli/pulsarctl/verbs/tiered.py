@@ -39,20 +39,25 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
     """Copy all sealed ledgers to tiered storage, and wait until the copies are verified.
 
     With --to, the store becomes the offload policy of the topic or namespace, so thresholds use it from then on, too.
-    Local files stay until the deletion lag has passed. The ledger that takes messages stays local.
+    Ledgers that another store has stay there. Local files stay until the deletion lag has passed. The ledger that takes
+    messages stays local.
 
     Example: pulsarctl ops offload shop/orders --to file:///var/lib/offload
     """
     if to is not None:
         _set_store(call, target, offload_settings(to))
     topics = _parts(call, target)
+    before = {topic: _offloaded_ledgers(call, topic) for topic in topics}
     for topic in topics:
         call.admin.topics.offload(topic, LATEST)
     deadline = monotonic() + parse_duration(timeout)
     for topic in topics:
         status = wait_for("offload", topic, call.admin.topics.offload_status, deadline, timeout)
         raise_if_failed("offload", topic, status)
-    call.show([_offloaded(call, topic) for topic in topics])
+    found = [_offloaded(call, topic, before[topic]) for topic in topics]
+    if to is not None and any(before.values()) and not any(one["copied"] for one in found):
+        call.notice(f"nothing was written to {to} yet: every sealed ledger was offloaded before, and stays where it is")
+    call.show(found)
 
 
 def _set_store(call: Call, target: str, settings: dict[str, str]) -> None:
@@ -63,11 +68,13 @@ def _set_store(call: Call, target: str, settings: dict[str, str]) -> None:
     client.set_policy(target, "offloadPolicies", {**kept, **settings})
 
 
-def _offloaded(call: Call, topic: str) -> dict[str, Any]:
+def _offloaded(call: Call, topic: str, before: set[int]) -> dict[str, Any]:
+    """`before`: the ledgers that were offloaded when the command began."""
     ledgers = call.admin.topics.internal_stats(topic).get("ledgers") or []
     done = [ledger for ledger in ledgers if ledger.get("offloaded")]
     size = sum(int(ledger["size"]) for ledger in done)
-    return {"topic": topic, "ledgers": len(done), "of": len(ledgers), "size": human_size(size)}
+    copied = len({int(ledger["ledgerId"]) for ledger in done} - before)
+    return {"topic": topic, "ledgers": len(done), "of": len(ledgers), "size": human_size(size), "copied": copied}
 
 
 def restore(call: Call, target: Target) -> None:

@@ -48,6 +48,22 @@ def test_a_topic_is_offloaded_verified_and_restored(
     assert read(client, topic) == [f"{number}".encode() for number in [*range(5), *range(5)]]
 
 
+def test_ledgers_that_another_store_has_are_not_reported_as_copied(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    published(cli, client, topic)
+    first = cli("ops", "offload", topic, "--to", f"file://{tmp_path}/first", "-o", "json")
+    second = cli("ops", "offload", topic, "--to", f"file://{tmp_path}/second", "-o", "json")
+    assert [json.loads(done.stdout)[0]["copied"] for done in (first, second)] == [2, 0]
+    assert f"nothing was written to file://{tmp_path}/second yet" in second.stderr
+
+
+def test_a_store_that_does_not_exist_is_not_verified(cli: Cli, tmp_path: Path) -> None:
+    done = cli("ops", "verify", "--orphans", "--to", f"file://{tmp_path}/mistyped")
+    assert done.exit_code != 0
+    assert f"cannot scan the store: file://{tmp_path}/mistyped does not exist; check its name" in done.stderr
+
+
 NAME = "persistent://public/default/t"
 
 
