@@ -47,8 +47,8 @@ async def check_topic(
         return
     here = services.partitions_of(topic.base) if topic.is_partition else 0
     if here and topic.partition >= here:
-        # An update makes new partitions before it counts them. The other cluster would not know this one, either.
-        raise CannotReplicate(f"the topic is being updated to more than {here} partitions")
+        # An update makes new partitions before it counts them, and this one must not make the other cluster's.
+        raise CannotReplicate(f"partition {topic.partition} does not count yet: the topic has {here} partitions")
     name = topic.base if here else topic
     there = await _partitions(connection, name)
     if there == MISSING and existed:

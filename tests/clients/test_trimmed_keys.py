@@ -26,7 +26,7 @@ def ids(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> Ite
     compact(pulsar_broker, topic)
     client.subscribe(topic, "s").close()  # without one, retention keeps messages for ten minutes
     pulsar_broker.call(loaded(pulsar_broker, topic).trim())
-    wait_until(lambda: loaded(pulsar_broker, topic).ledger.size == 0, 5)
+    wait_until(lambda: loaded(pulsar_broker, topic).ledger.size == 0, 30)
     producer.send(b"value", partition_key="new")
     yield found
     producer.close()

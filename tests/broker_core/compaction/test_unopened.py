@@ -42,7 +42,7 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
     compact(broker, TOPIC)
     client.subscribe(TOPIC, "s").close()  # without one, retention keeps messages for ten minutes
     broker.call(loaded(broker, TOPIC).trim())
-    wait_until(lambda: loaded(broker, TOPIC).ledger.size == 0, 5)
+    wait_until(lambda: loaded(broker, TOPIC).ledger.size == 0, 30)
     yield client
     client.close()
 
@@ -91,7 +91,7 @@ def test_a_damaged_result_stays_until_its_loss_is_accepted(broker: EmbeddedBroke
     assert path.exists()
     reader = client.create_reader(TOPIC, pulsar.MessageId.earliest, is_read_compacted=True)
     topic = loaded(broker, TOPIC)
-    wait_until(lambda: any(each.delivery.dispatcher.reader.failure for each in topic.subscriptions.values()), 5)
+    wait_until(lambda: any(each.delivery.dispatcher.reader.failure for each in topic.subscriptions.values()), 30)
     broker.call(broker.broker.storage.accept_loss())
     assert reader.read_next(TIMEOUT_MS).data() == b"new"
     compact(broker, TOPIC)

@@ -156,7 +156,7 @@ def test_a_partition_that_does_not_count_yet_waits_for_the_update(pair: Pair) ->
     for broker in (pair.west, pair.east):
         broker.call(broker.broker.partitioned.create(base, 2))
     new = loaded(pair.west, base.partition_name(2), create=True)
-    wait_until(lambda: any("being updated" in one.last_error for one in new.replicators.by_cursor.values()), 20)
+    wait_until(lambda: any("does not count yet" in one.last_error for one in new.replicators.by_cursor.values()), 20)
     pair.west.call(pair.west.broker.partitioned.update(base, 3))
     wait_until(lambda: pair.east.broker.partitioned.count(base) == 3, 20)
 

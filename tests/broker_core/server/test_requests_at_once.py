@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator
 from dataclasses import replace
+from threading import Event, Thread
 
 import pytest
 
@@ -23,21 +24,38 @@ from tests.raw_publishing import producer, send
 
 TOPIC = "persistent://public/default/t"
 CONFIG = replace(BrokerConfig(server=FREE_PORTS), deduplication=DeduplicationConfig(enabled=True))
-SLOW_SECONDS = 0.5
+
+
+class HeldSyncs(FaultyDisk):
+    """Syncs wait while `go` is clear; `held` is set when one comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go, self.held = Event(), Event()
+        self.go.set()
+
+    def sync(self, fd: int) -> None:
+        self.held.set()
+        self.go.wait(30)
+        super().sync(fd)
+
+    def hold(self) -> None:
+        self.held.clear()
+        self.go.clear()
 
 
 @pytest.fixture
-def disk() -> FaultyDisk:
-    return FaultyDisk()
+def disk() -> HeldSyncs:
+    return HeldSyncs()
 
 
 @pytest.fixture
-def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
+def broker(disk: HeldSyncs) -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(config=CONFIG, disk=disk) as broker:
         loaded(broker, TOPIC, create=True)
         yield broker
-        disk.sync_seconds = 0.0
         disk.failures.clear()
+        disk.go.set()
 
 
 @pytest.fixture
@@ -46,21 +64,19 @@ def clients(broker: EmbeddedBroker) -> Iterator[tuple[RawClient, RawClient]]:
         yield first, second
 
 
-def syncs(disk: FaultyDisk) -> int:
-    return [operation for operation, _ in disk.calls].count("sync")
-
-
 def test_a_second_subscribe_waits_for_the_cursor_of_the_first(
-    broker: EmbeddedBroker, disk: FaultyDisk, clients: tuple[RawClient, RawClient]
+    broker: EmbeddedBroker, disk: HeldSyncs, clients: tuple[RawClient, RawClient]
 ) -> None:
-    disk.sync_seconds = SLOW_SECONDS
-    disk.failures["sync", ".journal"] = errno.EIO
-    for client in clients:
-        client.send(client_commands.subscribe(1, TOPIC, "s", 1, sub_type=pb.CommandSubscribe.Shared))
     first, second = clients
+    disk.hold()
+    disk.failures["sync", ".journal"] = errno.EIO
+    first.send(client_commands.subscribe(1, TOPIC, "s", 1, sub_type=pb.CommandSubscribe.Shared))
+    assert disk.held.wait(30)
+    second.send(client_commands.subscribe(1, TOPIC, "s", 1, sub_type=pb.CommandSubscribe.Shared))
+    second.ask(BaseCommand(type=BaseCommand.PING, ping=pb.CommandPing()), BaseCommand.PONG)
+    disk.go.set()
     assert first.expect(BaseCommand.ERROR).error == pb.PersistenceError
     disk.failures.clear()
-    disk.sync_seconds = 0.0
     answer = second.next()
     assert isinstance(answer, Command)
     topic = loaded(broker, TOPIC)
@@ -69,16 +85,19 @@ def test_a_second_subscribe_waits_for_the_cursor_of_the_first(
 
 
 def test_a_producer_that_is_closed_while_it_connects_gets_an_error(
-    broker: EmbeddedBroker, disk: FaultyDisk, clients: tuple[RawClient, RawClient]
+    broker: EmbeddedBroker, disk: HeldSyncs, clients: tuple[RawClient, RawClient]
 ) -> None:
     busy, late = clients
     busy.ask(producer(TOPIC, producer_name="busy"), BaseCommand.PRODUCER_SUCCESS)
-    disk.sync_seconds = SLOW_SECONDS
-    before = syncs(disk)
+    topic = loaded(broker, TOPIC)
+    disk.hold()
     busy.send(send(0, name="busy"))
-    wait_until(lambda: syncs(disk) > before, 10)
+    assert disk.held.wait(30)
     late.send(frame(producer(TOPIC, producer_name="late", producer_id=7)))
-    wait_until(lambda: "late" in loaded(broker, TOPIC).producers, 10)
-    broker.call(broker.broker.topics.unload(parse_topic(TOPIC)))
+    wait_until(lambda: "late" in topic.producers, 30)
+    unload = Thread(target=lambda: broker.call(broker.broker.topics.unload(parse_topic(TOPIC))))
+    unload.start()
     assert late.expect(BaseCommand.CLOSE_PRODUCER).producer_id == 7
+    disk.go.set()
     assert late.expect(BaseCommand.ERROR).error == pb.ServiceNotReady
+    unload.join(30)
