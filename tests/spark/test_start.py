@@ -12,6 +12,7 @@ pytest.importorskip("pyspark")
 
 from pulsarctl.spark.class_archive import class_archive
 from pulsarctl.spark.java import Java
+from pulsarctl.spark.session import log_options
 from tests.condition import wait_until
 from tests.spark.processes import MARK, marked, needs_proc
 
@@ -62,6 +63,11 @@ def test_the_traces_of_a_failed_task_are_printed_on_request_only(traces: bool, t
     assert ("\tat org.apache.spark" in errors) == traces
     assert traces or errors == ""
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize(("level", "shown"), [("error", False), ("warn", True), ("info", True), ("debug", True)])
+def test_a_log_level_with_warnings_has_those_of_tasks(level: str, shown: bool) -> None:
+    assert (f"-Dpulsarctl.log.tasks={level}" in log_options(level, traces=False)) == shown
 
 
 @pytest.mark.timeout(3 * DEADLINE_SECONDS)

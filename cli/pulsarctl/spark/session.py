@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
 from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
-from pulsarctl.spark.driver import VERBOSE, forget, local_driver, quiet_py4j, spark_home
+from pulsarctl.spark.driver import forget, local_driver, quiet_py4j, spark_home
 from pulsarctl.spark.java import Java, cache_directory, find_java
 from pulsarctl.spark.scratch import scratch_directory
 from pulsarctl.spark.shipping import write_archive
@@ -92,7 +92,7 @@ def spark_context(
     """
     java = require_spark()
     _prepare_environment(master, java)
-    start = _Start(java, _settings(name, master, options or {}, _logging(log_level, traces)), log_level, short, tell)
+    start = _Start(java, _settings(name, master, options or {}, log_options(log_level, traces)), log_level, short, tell)
     own = is_local(master) and not _SPARK_OF_THE_USER & os.environ.keys()
     run = _local_context if own else _submitted_context
     with run(start) as context:
@@ -188,9 +188,9 @@ def _prepare_environment(master: str, java: Java) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def _logging(level: str, traces: bool) -> str:
+def log_options(level: str, traces: bool) -> str:
     file = Path(__file__).with_name("log4j2.properties")
     options = [f"-Dlog4j2.configurationFile={file.as_uri()}", f"-Dpulsarctl.log.level={level}"]
-    if traces or level in VERBOSE:
+    if traces or level != "error":
         options += ["-Dpulsarctl.log.traces=full", f"-Dpulsarctl.log.tasks={level}"]
     return " ".join(options)
