@@ -255,6 +255,15 @@ def test_a_value_that_is_nested_too_deeply_is_refused(kind: str, depth: int) -> 
         shape_of(info(kind, CHAIN)).decode(data)
 
 
+@pytest.mark.parametrize("kind", ["AVRO", "JSON"])
+def test_a_schema_that_is_nested_too_deeply_is_refused(kind: str) -> None:
+    deep: Any = "long"
+    for _ in range(5_000):
+        deep = {"type": "array", "items": deep}
+    with pytest.raises(DoesNotFit):
+        shape_of(info(kind, {"type": "record", "name": "R", "fields": [{"name": "a", "type": deep}]}))
+
+
 def test_a_record_that_contains_itself_in_an_array_is_read() -> None:
     tree = {"type": "record", "name": "Tree", "fields": [
         {"name": "below", "type": {"type": "array", "items": "Tree"}}]}  # fmt: skip

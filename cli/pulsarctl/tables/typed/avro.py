@@ -116,7 +116,13 @@ def _typed(
     try:
         schema = fastavro.parse_schema(definition, named)
         return schema, _Types(named, _JSON | (numbers or {}), as_json=as_json).of(schema)
-    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
+    except (
+        fastavro.schema.SchemaParseException,
+        fastavro.schema.UnknownType,
+        KeyError,
+        TypeError,
+        RecursionError,
+    ) as error:
         raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
 
 
