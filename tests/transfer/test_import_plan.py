@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import CliError, Conflict, TimedOut
-from pulsarctl.transfer.import_progress import ImportProgress, restarted, save
+from pulsarctl.transfer.import_progress import ImportProgress, file_of_same, restarted, save
 from pulsarctl.transfer.routed_rows import WAVE_BYTES_MAX, WAVE_FILES_MAX, waves
 from pulsarctl.verbs.on_spark import explained
 from tests.cli.runner import Cli
@@ -47,6 +47,21 @@ def test_an_import_does_not_continue_where_its_rows_are_gone(now: dict[str, str]
         before.begun("t", 1, now)
     grown = {"t-partition-0": "once", "t-partition-1": "later"}
     assert before.ended().begun("t", 2, grown).created == grown
+
+
+def test_partitions_are_asked_for_only_if_the_same_data_was_imported_before(tmp_path: Path) -> None:
+    asked: list[bool] = []
+
+    def created() -> dict[str, str]:
+        asked.append(True)
+        return {"t-partition-0": "once"}
+
+    new, other, same = (tmp_path / f"{name}.json" for name in ("new", "other", "same"))
+    save(other, ImportProgress(topic="else", source="s", created={"t-partition-0": "once"}))
+    assert file_of_same(new, "t", "s", created) == new
+    assert asked == []
+    save(same, ImportProgress(topic="t", source="s", created={"t-partition-0": "once"}))
+    assert file_of_same(new, "t", "s", created) == same
 
 
 def interrupted_import(cli: Cli, folder: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:

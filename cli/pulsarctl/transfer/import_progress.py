@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -58,21 +58,25 @@ def file_for(environ: Mapping[str, str], cluster: str, topic: str, source_id: st
     return directory / f"{sha256(f'{cluster} {topic} {source_id}'.encode()).hexdigest()[:16]}.json"
 
 
-def file_of_same(file: Path, topic: str, source_id: str, created: Mapping[str, str]) -> Path:
+def file_of_same(file: Path, topic: str, source_id: str, created: Callable[[], Mapping[str, str]]) -> Path:
     """The file of an import that reached the same cluster by another URL; else `file`, which does not exist.
 
     The cluster is the same if a partition was created at the same time: names of clusters need not differ.
     """
-    others = (other for other in sorted(file.parent.glob("*.json")) if _is_same(other, topic, source_id, created))
-    return next(others, file)
+    others = {
+        other: times for other in sorted(file.parent.glob("*.json")) if (times := _times(other, topic, source_id))
+    }
+    now = created().items() if others else ()  # requests for each partition
+    return next((other for other, times in others.items() if times.items() & now), file)
 
 
-def _is_same(file: Path, topic: str, source_id: str, created: Mapping[str, str]) -> bool:
+def _times(file: Path, topic: str, source_id: str) -> Mapping[str, str]:
+    """When its partitions were created. Empty if it is not of this topic and source."""
     try:
         found = load(file)
     except CliError:  # of another import, which says so itself
-        return False
-    return (found.topic, found.source) == (topic, source_id) and bool(found.created.items() & created.items())
+        return {}
+    return found.created if (found.topic, found.source) == (topic, source_id) else {}
 
 
 def load(file: Path) -> ImportProgress:

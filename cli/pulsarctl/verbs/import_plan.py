@@ -67,7 +67,7 @@ def plan(call: Call, request: ImportRequest) -> ImportPlan:
     source = request.source
     file = import_progress.file_for(os.environ, call.settings.service_url, request.topic, source.id)
     if not file.exists():
-        file = import_progress.file_of_same(file, request.topic, source.id, _created(call, request.topic))
+        file = import_progress.file_of_same(file, request.topic, source.id, lambda: _created(call, request.topic))
     before = _before(file, request)
     size = sum(source.sizes[before.files :])
     rows = max((source.rows or 0) - before.stored, 0)
