@@ -24,9 +24,8 @@ from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.missing_entries import HoleCheck
 from pulsarctl.tables.protobuf_columns import Array
 
-WINDOW_BYTES = (
-    3 << 19
-)  # many rows at once cost less each; from 2 MiB on, the memory is returned and zeroed again each time
+# Many rows at once cost less each. From 2 MiB on, the memory is returned and zeroed again each time.
+WINDOW_BYTES = 3 << 19
 _TOTALS_SIZE = 7 * 8  # in the index record, in front of the points
 
 _disk = RealDisk()
