@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pulsarctl.errors import NotFound, PartialFailure, UsageProblem
-from pulsarctl.output import streams
+from pulsarctl.output import render, streams
 from pulsarctl.shell.call import Call
 from pulsarctl.verbs.progress import progress
 
@@ -50,6 +50,14 @@ class Chosen:
             call.notice(f"no {kind} matches {asked}")
         return chosen
 
+    @classmethod
+    def all_in(cls, call: Call, place: str, names: Iterable[str], kind: str) -> "Chosen":
+        """An empty place is no mistake, so a scheduler is not told of it."""
+        chosen = cls(list(dict.fromkeys(names)), found=True, kind=kind)
+        if not chosen and render.is_watched():
+            call.notice(f"{place} has no {kind}s")
+        return chosen
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -75,7 +83,7 @@ def choose(
     if place is not None:
         names = [f"{place}/{name}" if "/" not in name else name for name in names]
     if not names and place is not None:
-        return Chosen.matching(call, place, kind.of(call, place), kind.name)
+        return Chosen.all_in(call, place, kind.of(call, place), kind.name)
     if not names:
         raise UsageProblem(f"no {kind.name} given", hint=f"{call.command_path} {kind.usage}...")
     if not regex:

@@ -186,6 +186,12 @@ def test_no_match_is_no_failure_and_is_said(cli: Cli) -> None:
     assert (done.exit_code, done.stderr) == (0, f"no topic matches {NAMESPACE}/none-.*\n")
 
 
+def test_an_empty_namespace_is_no_news_for_a_scheduler(cli: Cli) -> None:
+    for words in (("compact", "--wait", "--skip-if-running"), ("unload",)):
+        done = cli("topics", *words, "--namespace", NAMESPACE)
+        assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_wrong_pattern_is_refused(cli: Cli) -> None:
     done = cli("topics", "delete", f"{NAMESPACE}/(", "--regex", "--yes")
     assert done.exit_code == 2
