@@ -134,7 +134,6 @@ to_date('2026-01')
 datediff('2026-02', '2026-01-01')
 cast(cast('nan' as double) as timestamp)
 7 div 0
-7.5 div 2
 -7 div 2
 cast('infinity' as timestamp)
 cast('epoch' as date)
