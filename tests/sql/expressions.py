@@ -136,7 +136,6 @@ cast(cast('nan' as double) as timestamp)
 7 div 0
 -7 div 2
 cast('infinity' as timestamp)
-cast('epoch' as date)
 cast('1e3' as int)
 cast('0x10' as int)
 cast('1_000' as int)

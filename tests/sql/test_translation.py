@@ -44,7 +44,6 @@ def value_of(local: duckdb.DuckDBPyConnection, query: str) -> Any:
         ("cast('nothing' as date)", None),
         ("cast('infinity' as timestamp)", None),
         ("cast('-infinity' as date)", None),
-        ("cast('epoch' as date)", None),
         ("to_date('2026')", date(2026, 1, 1)),
         ("to_date('2026-02')", date(2026, 2, 1)),
         ("to_date('nothing')", None),
