@@ -161,12 +161,15 @@ class Dispatcher:
             sessions=self._sessions,
             listener=self._broker.listener_at(_own_end(request)),
         )
-        work = result_of(self._guarded(found.route, call), f"{method} {path}")
+        work = self._carried_out(found.route, call, f"{method} {path}")
         if method == "GET":
             return await work
         answer = await self._to_the_end(work, share)
         self._broker.security.audit.changed(principal, f"{method} {path}", answer.status, call.client)
         return answer
+
+    async def _carried_out(self, route: Route, call: Call, request: str) -> Answer:
+        return await result_of(self._guarded(route, call), request)
 
     async def _guarded(self, route: Route, call: Call) -> Any:
         self._guard.check(route, call)

@@ -183,7 +183,8 @@ class ClientConnection(asyncio.Protocol):
         self._busy = True
         if not self.transport.is_closing():
             self.transport.pause_reading()
-        self._spawn(self._to_the_end(work))
+        task = self._spawn(self._to_the_end(work))
+        task.add_done_callback(lambda _: work.close())  # it may have been canceled before it began
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -202,10 +203,11 @@ class ClientConnection(asyncio.Protocol):
             self.transport.resume_reading()
             self._read()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._gateway.spawn(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = self._gateway.spawn(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # -- handshake ---------------------------------------------------------------------------------------
 

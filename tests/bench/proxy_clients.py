@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 from broker_core.wire import client_commands
@@ -23,7 +23,6 @@ FRAME_MAX = 6 * 1024 * 1024
 ANSWER_SECONDS = 60.0
 PERMITS = 100
 OPENING = 50  # connections at a time
-Opened = TypeVar("Opened", bound="Client")
 
 
 class CrowdFailed(Exception):
@@ -46,7 +45,7 @@ class Client(asyncio.Protocol):
         self._answers: asyncio.Queue[int] = asyncio.Queue()
         self._closing = False
 
-    async def open(self, way: Way) -> Self:
+    async def open(self, way: Way) -> None:
         place = urlsplit(way.url)
         loop = asyncio.get_running_loop()
         await loop.create_connection(lambda: self, str(place.hostname), int(place.port or 6650))
@@ -54,7 +53,6 @@ class Client(asyncio.Protocol):
         self.transport.write(client_commands.connect("crowd", proxy_to_broker_url=target))
         await self._answer(BaseCommand.CONNECTED)
         await self._begin()
-        return self
 
     async def _begin(self) -> None:
         raise NotImplementedError
@@ -84,7 +82,8 @@ class Client(asyncio.Protocol):
 
     def close(self) -> None:
         self._closing = True
-        self.transport.close()
+        if hasattr(self, "transport"):
+            self.transport.close()
 
 
 class Sender(Client):
@@ -151,8 +150,11 @@ class Crowd:
 
     async def open(self, way: Way, topics: str, pairs: int) -> None:
         names = [f"{topics}-{number}" for number in range(pairs)]
-        self.receivers += await _opened([Receiver(name) for name in names], way)
-        self.senders += await _opened([Sender(name) for name in names], way)
+        receivers, senders = list(map(Receiver, names)), list(map(Sender, names))
+        self.receivers += receivers  # first: `close` ends those that were opened before one failed
+        self.senders += senders
+        await _open(receivers, way)
+        await _open(senders, way)
 
     async def send(self, payload: bytes, messages_per_second: float, seconds: float) -> float:
         """Spreads the messages evenly over the time and over the pairs. Returns how long it took."""
@@ -197,11 +199,17 @@ class Crowd:
             one.close()
 
 
-async def _opened(clients: list[Opened], way: Way) -> list[Opened]:
+async def _open(clients: Sequence[Client], way: Way) -> None:
     places = asyncio.Semaphore(OPENING)
 
-    async def open_one(client: Opened) -> Opened:
+    async def open_one(client: Client) -> None:
         async with places:
-            return await client.open(way)
+            await client.open(way)
 
-    return list(await asyncio.gather(*(open_one(one) for one in clients)))
+    opening = [asyncio.create_task(open_one(one)) for one in clients]
+    try:
+        await asyncio.gather(*opening)
+    finally:
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
