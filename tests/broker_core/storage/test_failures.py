@@ -11,10 +11,17 @@ from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
+from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import Position
 from broker_core.storage.retention import Retention
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of, until
+
+
+async def faulty(path: Path) -> tuple[FaultyDisk, StorageEngine, ManagedLedger]:
+    disk = FaultyDisk()
+    engine = await opened(path, disk=disk)
+    return disk, engine, await engine.open_ledger("t")
 
 
 async def reopened(engine: StorageEngine, path: Path) -> StorageEngine:
@@ -67,9 +74,7 @@ async def test_a_log_whose_first_record_failed_survives_a_close_and_a_crash(tmp_
 
 
 async def test_a_termination_that_fails_leaves_the_ledger_open(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     await append(ledger, run_of(b"before"))
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(Fenced):
@@ -82,9 +87,7 @@ async def test_a_termination_that_fails_leaves_the_ledger_open(tmp_path: Path) -
 
 
 async def test_a_canceled_termination_ends_the_ledger_if_its_record_is_written(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     last = await append(ledger, run_of(b"last"))
     disk.sync_seconds = 0.1
     disk.calls.clear()
@@ -102,9 +105,7 @@ async def test_a_canceled_termination_ends_the_ledger_if_its_record_is_written(t
 
 
 async def test_a_fenced_ledger_that_is_terminated_stays_terminated(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(Fenced):
         await append(ledger, run_of(b"lost"))
@@ -119,9 +120,7 @@ async def test_a_fenced_ledger_that_is_terminated_stays_terminated(tmp_path: Pat
 async def test_a_failing_journal_is_logged_once_until_it_works_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
 
     async def fail_repeatedly() -> None:
         disk.failures["sync", ".journal"] = errno.EIO
@@ -140,9 +139,7 @@ async def test_a_failing_journal_is_logged_once_until_it_works_again(
 
 
 async def test_runs_after_a_failed_one_fail_in_order(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     await append(ledger, run_of(b"before"))
     disk.failures["sync", ".journal"] = errno.EIO
     told: list[tuple[int, bool]] = []
@@ -249,9 +246,7 @@ async def test_a_ledger_file_is_rewritten_from_the_journal_after_a_failed_sync(t
 
 
 async def test_the_next_checkpoint_repeats_a_failed_commit(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(b"a", b"b"))
     cursor.acknowledge(first.ledger_id, [0])
@@ -270,9 +265,7 @@ async def test_the_next_checkpoint_repeats_a_failed_commit(tmp_path: Path) -> No
 
 
 async def test_a_cursor_that_cannot_be_written_does_not_exist(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(Fenced):
         await ledger.open_cursor("s")
@@ -286,9 +279,7 @@ async def test_a_cursor_that_cannot_be_written_does_not_exist(tmp_path: Path) ->
 
 
 async def test_a_cursor_whose_deletion_fails_stays(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     cursor = await ledger.open_cursor("s")
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(Fenced):
@@ -302,9 +293,7 @@ async def test_a_cursor_whose_deletion_fails_stays(tmp_path: Path) -> None:
 
 
 async def test_a_cursor_whose_reset_fails_is_where_it_was(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(*(b"%d" % i for i in range(10)), counts=[4] * 10))
     cursor.acknowledge(first.ledger_id, [0, 3, 4])
@@ -337,9 +326,7 @@ async def test_a_cursor_is_opened_after_the_deletion_of_its_namesake(tmp_path: P
 
 
 async def test_cursor_properties_whose_record_failed_are_not_in_force(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     cursor = await ledger.open_cursor("s", properties={"owner": "a"})
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(Fenced):
@@ -352,9 +339,7 @@ async def test_cursor_properties_whose_record_failed_are_not_in_force(tmp_path: 
 
 
 async def test_acks_of_a_failed_group_are_written_with_the_next_group(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(*(b"%d" % i for i in range(10))))
     disk.failures["sync", ".journal"] = errno.EIO
@@ -373,9 +358,7 @@ async def test_acks_of_a_failed_group_are_written_with_the_next_group(tmp_path: 
 
 
 async def test_properties_whose_record_failed_are_not_in_force_and_never_come_into_force(tmp_path: Path) -> None:
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
+    disk, engine, ledger = await faulty(tmp_path)
     await ledger.store_properties({"phase": "in-use", "team": "a"})
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(StorageError):
