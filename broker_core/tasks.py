@@ -11,6 +11,11 @@ Key = TypeVar("Key")
 Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
 
+def close_with(task: asyncio.Task[Any], work: Coroutine[Any, Any, Any]) -> None:
+    """Closes what the task awaits, which it never does if it is canceled before it begins."""
+    task.add_done_callback(lambda _: work.close())
+
+
 async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
     """Awaits a change of state that runs to its end, even if the caller is cancelled because its client left.
 
@@ -31,7 +36,7 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
                 result.set_result(found)
 
     task = spawn(run())
-    task.add_done_callback(lambda _: change.close())  # it may have been canceled before it began
+    close_with(task, change)
     await asyncio.shield(task)
     return result.result()
 

@@ -86,7 +86,7 @@ class TieredStorage:
         await storage.read_thread(partial(shutil.rmtree, scratch, ignore_errors=True))
 
     def close(self) -> None:
-        """Blocks for at most the deadline of a request."""
+        """Blocks until the requests that are on their way have ended; an audit makes several."""
         self.reader.close()
         self._threads.shutdown(cancel_futures=True)
 

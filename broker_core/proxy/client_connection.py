@@ -24,6 +24,7 @@ from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
 from broker_core.proxy.splice import Splice
+from broker_core.tasks import close_with
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command
@@ -183,8 +184,7 @@ class ClientConnection(asyncio.Protocol):
         self._busy = True
         if not self.transport.is_closing():
             self.transport.pause_reading()
-        task = self._spawn(self._to_the_end(work))
-        task.add_done_callback(lambda _: work.close())  # it may have been canceled before it began
+        close_with(self._spawn(self._to_the_end(work)), work)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -32,6 +32,7 @@ from broker_core.server.liveness import Liveness
 from broker_core.server.session import Session, SessionState
 from broker_core.server.shares import shares
 from broker_core.storage.errors import Closed, StorageError
+from broker_core.tasks import close_with
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.errors import ProtocolError
@@ -261,7 +262,7 @@ class Connection(asyncio.Protocol):
             return
         if asyncio.iscoroutine(answer):
             task = self._spawn(self._answer_later(command, answer))
-            task.add_done_callback(lambda _: answer.close())  # it may have been canceled before it began
+            close_with(task, answer)
             if row.large:
                 self._gate.asked()
                 task.add_done_callback(self._gate.answered)

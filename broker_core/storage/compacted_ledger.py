@@ -33,7 +33,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.thread_step import to_its_end
+from broker_core.storage.thread_step import waited_out
 
 _RECORD_BYTES = 64 << 10
 _RECORD_ENTRIES = 1024
@@ -64,7 +64,7 @@ class CompactedLedger:
     async def open(self) -> "CompactedLedger":
         """Raises Damaged or FileNotFoundError."""
         try:
-            await to_its_end(self._run(self._load))
+            await waited_out(self._run(self._load))
         except BaseException:
             await self._run(partial(self._files.forget, self.path))
             raise
@@ -258,4 +258,4 @@ class CompactedWriter:
 
     async def _step(self, step: Callable[[], None]) -> None:
         """No other step begins while one runs, also after the caller was canceled in the middle of it."""
-        await to_its_end(self._run(step))
+        await waited_out(self._run(step))

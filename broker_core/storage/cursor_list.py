@@ -180,7 +180,7 @@ class CursorList:
         def done(error: Exception | None) -> None:
             if error is not None:
                 failed()
-            self._catalog.cursor_changed(self._info.id, cursor.info)
+                self._catalog.cursor_changed(self._info.id, cursor.info)
 
         self._catalog.cursor_changed(self._info.id, cursor.info)
         await self._journal.synced(record, done)

@@ -18,7 +18,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
-from broker_core.storage.thread_step import to_its_end
+from broker_core.storage.thread_step import waited_out
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -37,14 +37,14 @@ class RestoredFile:
         """Returns the end of the records. Raises Damaged, Unreachable, OSError."""
         source = await copies.load_spans(self._ledger, copy)
         try:
-            await to_its_end(in_thread(self._begin))
+            await waited_out(in_thread(self._begin))
             for span in range(len(source)):
                 block = await copies.read(self._ledger, copy, span)
-                await to_its_end(in_thread(partial(self._append, block)))
-            await to_its_end(in_thread(self._seal))
+                await waited_out(in_thread(partial(self._append, block)))
+            await waited_out(in_thread(self._seal))
         finally:
-            await to_its_end(in_thread(self._close))
-        await to_its_end(in_thread(self._name))
+            await waited_out(in_thread(self._close))
+        await waited_out(in_thread(self._name))
         return self._info.end
 
     def _begin(self) -> None:

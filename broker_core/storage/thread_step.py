@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def to_its_end(step: Awaitable[T]) -> T:
+async def waited_out(step: Awaitable[T]) -> T:
     """What the step returns. Raises what it raises; if the caller is canceled, CancelledError once it has ended."""
     running = asyncio.ensure_future(step)
     canceled: asyncio.CancelledError | None = None

@@ -19,6 +19,7 @@ from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
+from pulsarctl.tables.chunks import Skipped
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.values.names import full_topic, namespace_of
 
@@ -159,15 +160,14 @@ def _continued(options: Mapping[str, str], planned: Through) -> TableOptions:
 def _write(folder: Path, rows: Any, parts: list[Any]) -> tuple[int, list[Path], int]:
     from pulsarctl.iceberg.day_files import DayFiles
 
-    files = DayFiles(folder, rows.schema)
-    skipped: list[None] = []
+    files, skipped = DayFiles(folder, rows.schema), Skipped()
     try:
         for part in parts:
-            for batch in rows.read(part, lambda: skipped.append(None)):
+            for batch in rows.read(part, skipped):
                 files.write(batch)
     finally:
         complete = files.close()
-    return files.rows, complete, len(skipped)
+    return files.rows, complete, skipped.count
 
 
 def _plain(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import fastavro
 
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.schemas.avro_reading import safe_reader
+from pulsarctl.schemas.avro_reading import UNREADABLE, safe_reader
 
 BYTES = ("bytes", "fixed")
 
@@ -51,7 +51,7 @@ class AvroCodec:
         """Raises `DoesNotFit`."""
         try:
             return _shown(self._read(io.BytesIO(data), self._schema, None))
-        except (EOFError, ValueError, IndexError, KeyError, ArithmeticError, TypeError, RecursionError) as error:
+        except UNREADABLE as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
 
     @cached_property

@@ -12,6 +12,9 @@ from fastavro import _read_py  # the public name is that of the reader in C
 
 from pulsarctl.errors import DoesNotFit
 
+UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What a reader and the conversion of its values raise about bytes that do not match their schema."""
+
 
 def safe_reader(schema: Any, named: dict[str, Any]) -> Callable[..., Any]:
     """`fastavro.schemaless_reader`, or as it. `named`: the types of the parsed schema. Raises `DoesNotFit`."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsarctl.errors import CliError
-from pulsarctl.tables.chunks import Skip, unnoticed
+from pulsarctl.tables.chunks import Skip, Skipped, unnoticed
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.typed_values import NAMES as TYPED
@@ -48,17 +48,17 @@ class Export:
             raise CliError(f"cannot write to {self.layout.place.describe()}: {reason_of(error)}") from error
 
     def _write(self, index: int, ledger_range: LedgerRange) -> Written:
-        skipped: list[None] = []
-        batches = messages(self.table, ledger_range, lambda: skipped.append(None))
+        skipped = Skipped()
+        batches = messages(self.table, ledger_range, skipped)
         first = next(batches, None)
         if first is None:
-            return Written([], len(skipped))
+            return Written([], skipped.count)
         undecoded = 0
         with PartFiles(self.layout, index, first.schema) as files:
             for rows in chain((first,), batches):
                 files.write(rows)
                 undecoded += _undecoded(rows)
-        return Written(files.facts, len(skipped), undecoded)
+        return Written(files.facts, skipped.count, undecoded)
 
 
 def messages(table: TopicTable, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:

@@ -70,11 +70,10 @@ def _set_store(call: Call, target: str, settings: dict[str, str]) -> None:
 
 def _offloaded(call: Call, topic: str, before: set[int]) -> dict[str, Any]:
     """`before`: the ledgers that were offloaded when the command began."""
-    ledgers = call.admin.topics.internal_stats(topic).get("ledgers") or []
-    done = [ledger for ledger in ledgers if ledger.get("offloaded")]
-    size = sum(int(ledger["size"]) for ledger in done)
-    copied = len({int(ledger["ledgerId"]) for ledger in done} - before)
-    return {"topic": topic, "ledgers": len(done), "of": len(ledgers), "size": human_size(size), "copied": copied}
+    ledgers = _ledgers(call, topic)
+    done = {each: ledger for each, ledger in ledgers.items() if ledger.get("offloaded")}
+    size = human_size(sum(int(ledger["size"]) for ledger in done.values()))
+    return {"topic": topic, "ledgers": len(done), "of": len(ledgers), "size": size, "copied": len(done.keys() - before)}
 
 
 def restore(call: Call, target: Target) -> None:
@@ -113,8 +112,12 @@ def _through_unloads(call: Call, ask: Callable[[], T]) -> T:
 
 
 def _offloaded_ledgers(call: Call, topic: str) -> set[int]:
-    ledgers = call.admin.topics.internal_stats(topic).get("ledgers") or []
-    return {int(ledger["ledgerId"]) for ledger in ledgers if ledger.get("offloaded")}
+    return {each for each, ledger in _ledgers(call, topic).items() if ledger.get("offloaded")}
+
+
+def _ledgers(call: Call, topic: str) -> dict[int, dict[str, Any]]:
+    """By their IDs."""
+    return {int(each["ledgerId"]): each for each in call.admin.topics.internal_stats(topic).get("ledgers") or []}
 
 
 def _is_namespace(target: str) -> bool:

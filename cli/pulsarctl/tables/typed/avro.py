@@ -16,12 +16,9 @@ import msgspec
 import pyarrow as pa
 
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.schemas.avro_reading import safe_reader
+from pulsarctl.schemas.avro_reading import UNREADABLE, safe_reader
 from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, whole
 from pulsarctl.tables.typed.shape import Convert, Shape
-
-UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
-"""What a decoder and the conversion of its values raise about bytes that do not match their schema."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]

@@ -37,7 +37,6 @@ class TypedValues:
         self._decoders: dict[bytes | None, Decoder | str] = {}
         self._values: list[Any] = []
         self._payloads: list[bytes | None] = []
-        self._raw: list[bytes | None] = []
         self._errors: list[str | None] = []
 
     def add(self, rows: Rows) -> None:
@@ -54,29 +53,28 @@ class TypedValues:
                 else:
                     value = None if data is None else decoder.decode(data)
             except DoesNotFit as error:
-                self._fail(rows, row, data, str(error))
+                self._fail(rows, row, str(error))
             else:
                 self._values.append(value)
-                self._raw.append(None)
                 self._errors.append(None)
 
     def take(self) -> dict[str, pa.Array]:
         """The arrays of everything that was added since the last call."""
-        values, payloads, raw, errors = self._values, self._payloads, self._raw, self._errors
-        self._values, self._payloads, self._raw, self._errors = [], [], [], []
+        values, payloads, errors = self._values, self._payloads, self._errors
+        self._values, self._payloads, self._errors = [], [], []
         try:
             array = pa.array(values, self._kind.arrow)
         except (pa.ArrowException, ValueError, OverflowError, TypeError, UnicodeEncodeError):
-            array = self._one_by_one(values, payloads, raw, errors)
+            array = self._one_by_one(values, errors)
+        raw = [None if error is None else data for data, error in zip(payloads, errors, strict=True)]
         return {"value": array, "raw_value": pa.array(raw, pa.binary()), "decode_error": pa.array(errors, pa.string())}
 
-    def _fail(self, rows: Rows, row: int, data: bytes | None, reason: str) -> None:
+    def _fail(self, rows: Rows, row: int, reason: str) -> None:
         encrypted = rows.per_row([is_encrypted(entry.metadata) for entry in rows.entries])[row]
         reason = "it is encrypted" if encrypted else reason
         if self._fails:
             raise self._unfit(reason)
         self._values.append(None)
-        self._raw.append(data)
         self._errors.append(reason)
 
     def _unfit(self, reason: str) -> DoesNotFit:
@@ -85,9 +83,7 @@ class TypedValues:
             hint="set undecodable=column to keep such rows, or decode=raw",
         )
 
-    def _one_by_one(
-        self, values: Sequence[Any], payloads: Sequence[bytes | None], raw: list[bytes | None], errors: list[str | None]
-    ) -> pa.Array:
+    def _one_by_one(self, values: Sequence[Any], errors: list[str | None]) -> pa.Array:
         """Arrow refused the column: find the rows that it refuses."""
         kept = []
         for row, value in enumerate(values):
@@ -99,7 +95,7 @@ class TypedValues:
                 if self._fails:
                     raise self._unfit(reason) from error
                 kept.append(None)
-                raw[row], errors[row] = payloads[row], reason
+                errors[row] = reason
         return pa.array(kept, self._kind.arrow)
 
     def _decoder(self, version: bytes | None) -> Decoder | str:
