@@ -141,6 +141,11 @@ class ProxyBrokersConfig:
         "tlsHostnameVerificationEnabled", True, "Whether a broker's certificate must be valid for its host name."
     )
 
+    @property
+    def passes_requests_on(self) -> bool:
+        """Whether the proxy has an admin API, which is that of the brokers."""
+        return bool(self.web_url_tls if self.tls else self.web_url)
+
 
 @dataclass(frozen=True, slots=True)
 class ProxyLimits:

@@ -1,8 +1,8 @@
 """One client until it is spliced to a broker: CONNECT, authentication, and the requests of a lookup connection.
 
 CONNECT says what a connection is for. With `proxy_to_broker_url` it is spliced to that broker at once. Without it the
-client looks up topics, and the proxy answers. If such a client sends anything else, as after a lookup over HTTP, it
-means the only broker there is.
+client looks up topics, and the proxy answers, once a broker does. If such a client sends anything else, as after a
+lookup over HTTP, it means the only broker there is.
 
 Frames are handled one at a time: while the proxy authenticates or connects to a broker, it does not read the client.
 """
@@ -188,6 +188,16 @@ class ClientConnection(asyncio.Protocol):
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
         try:
+            await self._or_refused(work)
+        finally:
+            self._busy = False
+        if not self.is_closed:
+            self.transport.resume_reading()
+            self._read()
+
+    async def _or_refused(self, work: Coroutine[Any, Any, None]) -> None:
+        """A failure ends the connection, and the client learns why."""
+        try:
             await work
         except BrokerRefused as error:
             self.send(error.frame)
@@ -197,11 +207,6 @@ class ClientConnection(asyncio.Protocol):
                 self.give_up(str(error))
             else:
                 self._send_error(error.server_error, error.reason)
-        finally:
-            self._busy = False
-        if not self.is_closed:
-            self.transport.resume_reading()
-            self._read()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task: asyncio.Task[None] = self._gateway.spawn(work)
@@ -234,6 +239,18 @@ class ClientConnection(asyncio.Protocol):
             tls=tls,
         )
         self._state = State.LOOKING_UP
+        welcome = self._welcome(handshake, self._lookups)
+        work = self._or_refused(welcome)
+        task = self._spawn(work)  # frames are read meanwhile: the broker may have a question for the client
+        close_with(task, work)
+        close_with(task, welcome)
+
+    async def _welcome(self, handshake: Handshake, lookups: Lookups) -> None:
+        """CONNECTED. Raises `BrokerUnreachable` if no broker can be reached, which the client would not learn from its
+        lookups: official clients repeat those until their timeout.
+        """
+        if handshake.refusal is None:
+            await lookups.reach_a_broker()
         self.send(handshake.connected())
         handshake.watch_expiry()
         self._arm_keep_alive()

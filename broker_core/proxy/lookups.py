@@ -1,19 +1,20 @@
 """Answers the requests of a client that does not know its broker yet, by asking the brokers on its behalf.
 
-Nothing is cached: a broker that has moved is found by the next lookup. The brokers of the configuration are asked in
-turn, and one that is down is passed over.
+Nothing is cached: a topic that has moved is found by the next lookup. Each client asks the broker of the configuration
+whose turn it is, and one that is down is passed over.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, BrokerUnreachable, InvalidValue, TargetRefused
 from broker_core.proxy.addresses import Endpoint, parse_service_url
-from broker_core.proxy.broker_link import BrokerLink
+from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
 from broker_core.proxy.frames import frame_of
 from broker_core.wire import commands, schema_commands
 from broker_core.wire.frame import Command
@@ -67,6 +68,11 @@ class Lookups:
             return await self._look_up(link, command)
         return frame_of(await link.ask(command))
 
+    async def reach_a_broker(self) -> None:
+        """Raises `BrokerUnreachable` if there is none. A broker that refuses the client says so to its requests."""
+        with contextlib.suppress(BrokerRefused):
+            await self._any_broker()
+
     def close(self) -> None:
         for opening in self._links.values():
             if not opening.done():
@@ -76,7 +82,10 @@ class Lookups:
         self._links.clear()
 
     async def _any_broker(self) -> BrokerLink:
-        """The first broker that can be reached."""
+        """One that is connected, or the first broker that can be reached."""
+        for opening in self._links.values():
+            if _is_open(opening):
+                return opening.result()
         failure: BrokerUnreachable | None = None
         for endpoint in self._brokers.in_turn():
             try:
@@ -89,7 +98,7 @@ class Lookups:
     async def _link(self, endpoint: Endpoint) -> BrokerLink:
         """The link to that broker, which all requests of the client share."""
         known = self._links.get(endpoint)
-        if known is None or (known.done() and (known.cancelled() or known.exception() or known.result().is_lost)):
+        if known is None or (known.done() and not _is_open(known)):
             known = self._links[endpoint] = asyncio.ensure_future(self._open(endpoint))
         return await asyncio.shield(known)
 
@@ -127,6 +136,12 @@ class Lookups:
                 f"the proxy may not connect to {url[:300]!r}, which the broker at {link.target} names"
             ) from None
         return owner
+
+
+def _is_open(opening: asyncio.Task[BrokerLink]) -> bool:
+    if not opening.done() or opening.cancelled() or opening.exception() is not None:
+        return False
+    return not opening.result().is_lost
 
 
 def _connect_to(command: Command, owner: Endpoint) -> bytes:

@@ -65,8 +65,7 @@ class Proxy:
         return f"{scheme}://{self.config.server.advertised_address}:{port_of(sockets)}" if sockets else ""
 
     def _forwarder(self) -> Forwarder | None:
-        brokers = self.config.brokers
-        if not (brokers.web_url_tls if brokers.tls else brokers.web_url):
+        if not self.config.brokers.passes_requests_on:
             return None
         names = ("brokerUrl", "brokerUrlTls", "httpUrl", "httpUrlTls", "nativeUrl", "brokerUrlSsl")
         urls = (self.service_url, self.service_url_tls, self.http_url, self.http_url_tls, self.service_url, "")

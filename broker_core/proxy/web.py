@@ -23,6 +23,7 @@ log = ClientLog(__name__)
 CLOSE_SECONDS = 2.0
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 STATS = "/proxy-stats"
+NO_BROKERS = "this proxy has no admin API, because it was started without --brokers-web (brokerWebServiceURL)"
 
 
 class WebServer:
@@ -90,7 +91,7 @@ class WebServer:
         if path.startswith(STATS):
             return self._stats(request.method, path, role)
         if self._forwarder is None:
-            return refused(404, "this proxy passes no requests on: brokerWebServiceURL is not set")
+            return refused(404, NO_BROKERS)
         return await self._forwarder.forward(request, role)
 
     async def _role(self, request: web.BaseRequest) -> str:

@@ -101,13 +101,24 @@ def proxy(
     }
     loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
     start_logging(log_format, proxy_log_level)
-    says = "proxy at {service_url}, admin API at {http_url}"
-    _run(loaded.config, Announcement(says, ready_file, print_urls, loaded.warnings))
+    _run(loaded.config, Announcement(_sentence(loaded.config), ready_file, print_urls, loaded.warnings))
+
+
+def _sentence(config: "ProxyConfig") -> str:
+    if config.brokers.passes_requests_on:
+        return "proxy at {service_url}, admin API at {http_url}"
+    return "proxy at {service_url}, metrics at {http_url}/metrics; for the admin API, set --brokers-web"
 
 
 def _brokers(service_url: str | None, web_url: str | None) -> dict[str, Any]:
-    """The keys of the URLs, which depend on their schemes."""
+    """The keys of the URLs, which depend on their schemes. Raises `UsageProblem` if only one of them is TLS."""
     secure = (service_url or "").startswith("pulsar+ssl://")
+    web_scheme = (web_url or "").partition("://")[0]
+    if service_url and web_scheme == ("http" if secure else "https"):
+        raise UsageProblem(
+            f"cannot use --brokers {service_url} with --brokers-web {web_url}: only one of them is TLS",
+            hint="use pulsar+ssl:// and https://, or pulsar:// and http://",
+        )
     found: dict[str, Any] = {"brokerServiceURLTLS" if secure else "brokerServiceURL": service_url}
     found["brokerWebServiceURLTLS" if (web_url or "").startswith("https://") else "brokerWebServiceURL"] = web_url
     if secure:

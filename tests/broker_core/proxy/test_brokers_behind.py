@@ -52,16 +52,33 @@ def test_a_broker_that_is_down_is_reported_at_once() -> None:
         config = proxy_config_of(fake)
     with RunningProxy(config) as proxy:
         started = time.monotonic()
-        for frame in (connect_to(fake.service_url), None):
-            with RawClient(proxy.service_url, handshake=frame is None) as client:
-                if frame is not None:
-                    client.send(frame)
-                    refused = client.expect(BaseCommand.ERROR)
-                else:
-                    client.send(client_commands.lookup(1, TOPIC))
-                    refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
+        for frame in (connect_to(fake.service_url), client_commands.connect("raw")):
+            with RawClient(proxy.service_url, handshake=False) as client:
+                client.send(frame)
+                refused = client.expect(BaseCommand.ERROR)
                 assert refused.error == ServiceNotReady and "cannot reach the broker" in refused.message
+                assert client.is_closed()
         assert time.monotonic() - started < 5
+
+
+def test_a_broker_that_goes_down_after_the_handshake_is_reported_at_once() -> None:
+    with FakeBroker() as fake, RunningProxy(proxy_config_of(fake)) as proxy, RawClient(proxy.service_url) as client:
+        fake.stop()
+        client.send(client_commands.lookup(1, TOPIC))
+        refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
+        assert refused.error == ServiceNotReady
+        assert "lost the connection" in refused.message or "cannot reach the broker" in refused.message
+
+
+def test_all_lookups_of_a_client_share_one_connection_to_a_broker() -> None:
+    answering = answers(BaseCommand.LOOKUP, owns_every_topic)
+    with FakeBroker(answering) as one, FakeBroker(answering) as other:
+        url = f"{one.service_url},{other.service_url.removeprefix('pulsar://')}"
+        with RunningProxy(proxy_config_of(one, service_url=url)) as proxy, RawClient(proxy.service_url) as client:
+            for request_id in range(4):
+                client.send(client_commands.lookup(request_id, TOPIC))
+                client.expect(BaseCommand.LOOKUP_RESPONSE)
+        assert one.connections + other.connections == 1
 
 
 def test_a_broker_that_never_answers_is_reported_in_time() -> None:
@@ -72,9 +89,9 @@ def test_a_broker_that_never_answers_is_reported_in_time() -> None:
     ):
         client.send(connect_to(fake.service_url))
         assert "did not answer CONNECT" in client.expect(BaseCommand.ERROR).message
-        with RawClient(proxy.service_url) as looking:
-            looking.send(client_commands.lookup(1, TOPIC))
-            assert looking.expect(BaseCommand.LOOKUP_RESPONSE).error == ServiceNotReady
+        with RawClient(proxy.service_url, handshake=False) as looking:
+            looking.send(client_commands.connect("raw"))
+            assert looking.expect(BaseCommand.ERROR).error == ServiceNotReady
 
 
 def test_the_connection_of_a_client_ends_with_that_of_its_broker() -> None:

@@ -94,9 +94,9 @@ def test_the_host_name_of_a_broker_must_be_in_its_certificate(
     config = proxy_config(broker, **{**brokers, **urls, "verify_hostname": verified})
     with RunningProxy(config, resolve=to_this_machine) as proxy:
         assert (proxy.ask("GET", "/admin/v2/clusters").status != 502) is reached
-        with RawClient(proxy.service_url) as client:
-            client.send(client_commands.lookup(1, "persistent://public/default/t"))
-            assert bool(client.expect(BaseCommand.LOOKUP_RESPONSE).brokerServiceUrl) is reached
+        with RawClient(proxy.service_url, handshake=False) as client:
+            client.send(client_commands.connect("raw"))
+            client.expect(BaseCommand.CONNECTED if reached else BaseCommand.ERROR)
 
 
 async def to_this_machine(_target: Endpoint) -> list[str]:

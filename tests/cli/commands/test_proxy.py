@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -52,3 +53,35 @@ def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
         ended = run(tmp_path, "proxy", "--brokers", "pulsar://localhost:1", "--port", port, "--http-port", "0")
     assert ended.exit_code == 1
     assert f"port {port} is in use" in ended.stderr and "--port 0" in ended.stderr
+
+
+def test_a_proxy_without_an_admin_api_announces_none(tmp_path: Path) -> None:
+    with Program(tmp_path, "proxy", *FREE, "--brokers", "pulsar://localhost:1") as program:
+        url = json.loads(program.read_lines(1)[0])["http_url"]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"{url}/admin/v2/clusters", timeout=10)
+        assert "started without --brokers-web" in refused.value.read().decode()
+        program.send(signal.SIGTERM)
+        program.finish()
+    assert b"admin API at" not in program.stderr
+    assert f"metrics at {url}/metrics".encode() in program.stderr
+
+
+@pytest.mark.parametrize(
+    ("brokers", "web"),
+    [("pulsar://localhost:1", "https://localhost:2"), ("pulsar+ssl://localhost:1", "http://localhost:2")],
+)
+def test_urls_of_brokers_must_both_be_tls_or_neither(cli_alone: Cli, brokers: str, web: str) -> None:
+    ended = cli_alone("proxy", "--port", "0", "--http-port", "0", "--brokers", brokers, "--brokers-web", web)
+    assert ended.exit_code == 2
+    assert f"cannot use --brokers {brokers} with --brokers-web {web}: only one of them is TLS" in ended.stderr
+
+
+def test_produce_through_a_proxy_without_a_broker_names_the_reason(tmp_path: Path) -> None:
+    with Program(tmp_path, "proxy", *FREE, "--brokers", "pulsar://localhost:1") as program:
+        url = json.loads(program.read_lines(1)[0])["service_url"]
+        ended = run(tmp_path, "--service-url", url, "produce", "t", "-m", "x")
+        program.send(signal.SIGTERM)
+        program.finish()
+    assert ended.exit_code == 5
+    assert "cannot reach the broker at localhost:1: Connection refused" in ended.stderr
