@@ -18,12 +18,11 @@ from typing import Any
 
 import pulsar
 import pytest
-import typer
 import yaml
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.settings.settings import environment_variable
-from pulsarctl.shell.root import application
+from tests.cli.parsed import parse
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "examples" / "systemd" / "pulsarctl.service"
@@ -47,15 +46,6 @@ def exec_form(instruction: str) -> list[str]:
     return list(json.loads(arguments[arguments.index("[") :]))
 
 
-def assert_parses(words: list[str]) -> None:
-    """The command line is one of ours, options and their values included."""
-    group: Any = typer.main.get_command(application())
-    with group.make_context("pulsarctl", list(words)) as context:
-        while hasattr(group, "resolve_command"):
-            name, group, rest = group.resolve_command(context, [*context._protected_args, *context.args])
-            context = group.make_context(name, rest, parent=context)
-
-
 def unit(path: Path = UNIT) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep the case of keys
@@ -67,7 +57,7 @@ def test_the_unit_runs_a_command_of_ours_in_the_directory_that_systemd_creates()
     service = unit()["Service"]
     program, *words = shlex.split(service["ExecStart"])
     assert Path(program).name == "pulsarctl"
-    assert_parses(words)
+    parse(words)
     assert words[words.index("--data-dir") + 1] == f"/var/lib/{service['StateDirectory']}"
 
 
@@ -93,10 +83,10 @@ def test_the_image_copies_what_the_build_needs_and_nothing_that_is_missing() -> 
 
 def test_the_commands_of_the_image_are_ours() -> None:
     assert exec_form("ENTRYPOINT") == ["pulsarctl"]
-    assert_parses(exec_form("CMD"))
+    parse(exec_form("CMD"))
     program, *check = exec_form("HEALTHCHECK")
     assert program == "pulsarctl"
-    assert_parses(check)
+    parse(check)
 
 
 def test_the_image_keeps_its_data_in_its_volume() -> None:
@@ -189,7 +179,7 @@ def test_each_alert_names_a_command_of_ours_or_what_to_look_at() -> None:
         assert set(rule["annotations"]) == {"summary", "action"}
         if rule["annotations"]["action"].startswith("pulsarctl explain"):
             words = re.sub(r"\{\{.*?\}\}", "name", rule["annotations"]["action"]).split()
-            assert_parses(words[1:])
+            parse(words[1:])
 
 
 def test_the_crontab_runs_commands_of_ours_and_nothing_asks_a_question() -> None:
@@ -200,20 +190,20 @@ def test_the_crontab_runs_commands_of_ours_and_nothing_asks_a_question() -> None
         *when, command = job.split(maxsplit=5)
         program, *words = shlex.split(command)
         assert (len(when), program) == (5, "pulsarctl")
-        assert_parses(words)
+        parse(words)
         assert {"--wait", "--yes", "--force"} & set(words)
 
 
 def test_the_timer_starts_the_service_that_runs_a_command_of_ours() -> None:
     service, timer = (unit(MAINTENANCE / f"compact.{kind}") for kind in ("service", "timer"))
-    assert_parses(shlex.split(service["Service"]["ExecStart"])[1:])
+    parse(shlex.split(service["Service"]["ExecStart"])[1:])
     assert (service["Service"]["Type"], timer["Install"]["WantedBy"]) == ("oneshot", "timers.target")
 
 
 def test_the_cron_job_runs_a_command_of_ours_once_at_a_time() -> None:
     job = read(MAINTENANCE / "cronjob.yaml")
     [container] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-    assert_parses(container["args"])
+    parse(container["args"])
     assert (job["kind"], job["spec"]["concurrencyPolicy"]) == ("CronJob", "Forbid")
     names = {variable["name"] for variable in container["env"]}
     assert names == {environment_variable("web_url"), environment_variable("token_file")}
