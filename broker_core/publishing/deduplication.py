@@ -1,8 +1,7 @@
 """Deduplication: of messages that a producer sends again, one is kept (Pulsar docs, "Message deduplication").
 
-`sequence_ids` and, within a message, `open_chunks` say which messages are new; `deduplication_snapshot` makes that
-survive a restart. This module handles the messages being written, the times of snapshots, the producers to forget, and
-turning deduplication on and off while producers are connected.
+`sequence_ids` and, within a message, `open_chunks` say which messages are new. This module handles the messages being
+written, and the producers to forget. `deduplication_switch` turns it on and off and takes its snapshots.
 
 A duplicate of a message that is still being written is not stored either: it is answered when the first one is durable,
 and fails with it.
@@ -11,37 +10,20 @@ and fails with it.
 from __future__ import annotations
 
 import asyncio
-import enum
-import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.errors import TopicFenced
-from broker_core.publishing.deduplication_snapshot import Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.replication import is_replicator
 from broker_core.publishing.sequence_ids import NO_PRODUCER, NONE, Part, SequenceIds
-from broker_core.rates.backoff import Backoff
-from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from broker_core.clock import Clock
     from broker_core.config.features import DeduplicationConfig
     from broker_core.publishing.replication import Origin
+    from broker_core.storage.errors import StorageError
     from broker_core.storage.position import Position
-    from broker_core.topic_context import TopicContext
     from broker_core.wire.send import SendRun
-
-log = logging.getLogger(__name__)
-
-
-class DeduplicationStatus(enum.Enum):
-    """Names as in the topic's stats (`deduplicationStatus`)."""
-
-    DISABLED = "Disabled"
-    RECOVERING = "Recovering"
-    ENABLED = "Enabled"
-    REMOVING = "Removing"
-    FAILED = "Failed"
 
 
 class Pending(Protocol):
@@ -56,11 +38,14 @@ class Pending(Protocol):
         """The run is a duplicate; with an error, a message published before it failed."""
 
 
-class Connected(Protocol):
-    """A producer of the topic."""
+class Snapshots(Protocol):
+    """What takes the snapshots, and learns what they do not cover."""
 
-    def disconnect(self) -> None:
-        """Closes it from the broker's side; its client comes back."""
+    def stored(self, entries: int) -> None:
+        """That number of entries is on disk. Hot path: called once per run."""
+
+    def forgot(self) -> None:
+        """Producers were forgotten."""
 
 
 Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"], None]], None]
@@ -69,20 +54,17 @@ Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"
 class Write:
     """A run that is being written, and who waits for it: duplicates, in order, and new producers."""
 
-    __slots__ = ("_deduplication", "_pending", "chunk", "highest", "name", "repetitions", "waiters")
+    __slots__ = ("_deduplication", "_pending", "chunk", "highest", "name", "repetitions", "run", "waiters")
 
     def __init__(self, deduplication: Deduplication, pending: Pending, name: str, highest: int | None) -> None:
         self._deduplication = deduplication
         self._pending = pending
         self.name = name
         self.highest = highest  # sequence ID; None: a chunk that does not end its message
+        self.run = pending.run
         self.chunk = pending.run.chunk
         self.repetitions: list[Pending] = []
         self.waiters: list[asyncio.Future[None]] = []
-
-    @property
-    def entries(self) -> int:
-        return len(self._pending.run)
 
     def done(self, first: Position | None, error: StorageError | None) -> None:
         self._deduplication.written(self, first)
@@ -95,58 +77,34 @@ class Write:
 
 
 class Deduplication:
-    """Deduplication of one topic, small while it is off. Turning it on or off tells the topic (`switched`)."""
+    """What the topic knows of its producers' messages, small while deduplication is off."""
 
     __slots__ = (
-        "_backoff",
-        "_chunks",
+        "_clock",
         "_closed",
         "_config",
         "_connected",
-        "_context",
-        "_failure",
         "_forget_timer",
-        "_ids",
         "_inactive",
         "_last_write",
-        "_new_entries",
-        "_retry_timer",
-        "_snapshot",
-        "_snapshot_due",
-        "_snapshot_timer",
-        "_switched",
-        "_upkeep",
+        "chunks",
         "enabled",
-        "status",
+        "ids",
+        "snapshots",
     )
 
-    def __init__(
-        self,
-        context: TopicContext,
-        config: DeduplicationConfig,
-        connected: Mapping[str, Connected],
-        switched: Callable[[], None],
-    ) -> None:
-        """`connected`: the topic's producers by name. `switched` is called when it is turned on or off."""
-        self._context = context
+    def __init__(self, clock: Clock, config: DeduplicationConfig, connected: Container[str]) -> None:
+        """`connected`: the names of the topic's producers."""
+        self._clock = clock
         self._config = config
         self._connected = connected
-        self._switched = switched
         self.enabled = False
-        self.status = DeduplicationStatus.DISABLED
-        self._ids = SequenceIds()
-        self._chunks = OpenChunks()
-        self._snapshot = Snapshot(context.log, self._config.max_producers)
+        self.ids = SequenceIds()
+        self.chunks = OpenChunks()
+        self.snapshots: Snapshots | None = None
         self._last_write: Write | None = None
         self._inactive: dict[str, float] = {}  # disconnected producers, and since when; the oldest first
-        self._new_entries = 0  # since the last snapshot
-        self._snapshot_due = False
-        self._snapshot_timer: asyncio.TimerHandle | None = None
         self._forget_timer: asyncio.TimerHandle | None = None
-        self._retry_timer: asyncio.TimerHandle | None = None
-        self._backoff = Backoff()
-        self._failure: Exception | None = None  # of the last attempt
-        self._upkeep: asyncio.Task[None] | None = None
         self._closed = False
 
     # Publishing
@@ -156,9 +114,9 @@ class Deduplication:
         if self._knows_chunk(name, run):
             return [Part(0, 1, is_new=False)]
         span = run.sequence_span
-        if span is not None and span[0] > self._ids.last(name):
+        if span is not None and span[0] > self.ids.last(name):
             return [Part(0, len(run), is_new=True)]
-        return self._ids.split(name, run.sequence_ids, run.highest_sequence_ids)
+        return self.ids.split(name, run.sequence_ids, run.highest_sequence_ids)
 
     def split_copies(self, name: str, run: SendRun, origins: Sequence[Origin]) -> list[Part]:
         """As `split`, for a replicator's copies of what `name` published in another cluster.
@@ -169,10 +127,10 @@ class Deduplication:
             return [Part(0, len(run), is_new=True)]
         if self._knows_chunk(name, run):
             return [Part(0, 1, is_new=False)]
-        return self._ids.split(name, [one.lowest for one in origins], [one.highest for one in origins])
+        return self.ids.split(name, [one.lowest for one in origins], [one.highest for one in origins])
 
     def _knows_chunk(self, name: str, run: SendRun) -> bool:
-        return run.chunk is not None and (name, run.chunk) in self._chunks
+        return run.chunk is not None and (name, run.chunk) in self.chunks
 
     def publish(self, name: str, pending: Pending, highest: int, append: Append) -> None:
         """Passes new messages, up to the sequence ID `highest`, to `append`.
@@ -184,9 +142,9 @@ class Deduplication:
         append(pending.run, write.done)
         self._last_write = write
         if write.highest is not None:
-            self._ids.push(name, write.highest)
+            self.ids.push(name, write.highest)
         if write.chunk is not None:
-            self._chunks.push(name, write.chunk)
+            self.chunks.push(name, write.chunk)
 
     def repeat(self, pending: Pending) -> None:
         """Answers duplicates, after everything that was published before them."""
@@ -203,23 +161,20 @@ class Deduplication:
         if write is self._last_write:
             self._last_write = None
         if first is None:
-            self._ids.fail(write.name)
-            self._chunks.fail(write.name)
+            self.ids.fail(write.name)
+            self.chunks.fail(write.name)
             return
         if write.chunk is not None:
-            self._chunks.persist(write.name, write.chunk, first)
-        elif self._chunks:
-            self._chunks.overtake(write.name)
+            self.chunks.persist(write.name, write.chunk, first)
+        elif self.chunks:
+            self.chunks.overtake(write.name)
         if write.highest is not None:
-            self._ids.persist(write.name, write.highest)
+            self.ids.persist(write.name, write.highest)
         if write.name not in self._connected:  # a replicator's copy, or the producer has left in the meantime
             self._inactive.pop(write.name, None)
             self.producer_left(write.name)
-        self._new_entries += write.entries
-        if self._new_entries >= self._config.snapshot_entries:
-            self._want_snapshot()
-        elif self._snapshot_timer is None:
-            self._arm_snapshot()
+        if self.snapshots is not None:
+            self.snapshots.stored(len(write.run))
 
     # Producers
 
@@ -229,182 +184,61 @@ class Deduplication:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._last_write.waiters.append(waiter)
             await waiter
-        return self._ids.last(name) if self.enabled else NONE
+        return self.ids.last(name) if self.enabled else NONE
 
     def producer_joined(self, name: str) -> None:
         self._inactive.pop(name, None)
 
     def producer_left(self, name: str) -> None:
         """Remembers the producer for a while; above the maximum number, those that left first are forgotten first."""
-        if is_replicator(name) or not (name in self._ids or name in self._chunks.names):
+        if is_replicator(name) or not (name in self.ids or name in self.chunks.names):
             return  # a cluster may be away for longer than any producer, and sends again what was not confirmed before
-        self._inactive[name] = self._context.clock.monotonic()
+        self._inactive[name] = self._clock.monotonic()
         self._arm_forgetting()
-        surplus = min(len(self._ids) - self._config.max_producers, len(self._inactive))
+        surplus = min(len(self.ids) - self._config.max_producers, len(self._inactive))
         if surplus > 0:
             self._forget(list(self._inactive)[:surplus])
 
     def _arm_forgetting(self) -> None:
         if self._inactive and self._forget_timer is None and not self._closed:
             oldest = next(iter(self._inactive.values()))
-            due = oldest + self._config.inactive_minutes * 60 - self._context.clock.monotonic()
+            due = oldest + self._config.inactive_minutes * 60 - self._clock.monotonic()
             self._forget_timer = asyncio.get_running_loop().call_later(max(0.0, due), self.forget_inactive)
 
     def forget_inactive(self) -> None:
         """Forgets the producers that have been gone for too long; called by the timer for the first of them."""
-        if self._forget_timer is not None:
-            self._forget_timer.cancel()
-            self._forget_timer = None
-        since = self._context.clock.monotonic() - self._config.inactive_minutes * 60
+        self._stop_timer()
+        since = self._clock.monotonic() - self._config.inactive_minutes * 60
         self._forget([name for name, left in self._inactive.items() if left <= since])
         self._arm_forgetting()
 
     def _forget(self, names: list[str]) -> None:
-        self._ids.forget(names)
+        self.ids.forget(names)
         for name in names:
-            self._chunks.forget(name)
+            self.chunks.forget(name)
             del self._inactive[name]
-        if names:
-            self._want_snapshot()
+        if names and self.snapshots is not None:
+            self.snapshots.forgot()
 
-    # Snapshots
+    def forget_all(self) -> None:
+        """Knows nothing, as at the start."""
+        self.ids, self.chunks = SequenceIds(), OpenChunks()
+        self._inactive = {}
+        self._stop_timer()
 
-    def _arm_snapshot(self) -> None:
-        seconds = self._context.policies.deduplication_snapshot_seconds
-        if seconds > 0 and self.enabled and not self._closed:
-            self._snapshot_timer = asyncio.get_running_loop().call_later(seconds, self._want_snapshot)
-
-    def _want_snapshot(self) -> None:
-        self._snapshot_due = True
-        self._start_due_work()
-
-    async def take_snapshot(self) -> None:
-        """Stores the sequence IDs now, if deduplication is on."""
-        if self.enabled:
-            await self._take_snapshot()
-
-    async def _take_snapshot(self) -> None:
-        entries, self._new_entries, self._snapshot_due = self._new_entries, 0, False
-        if self._snapshot_timer is not None:
-            self._snapshot_timer.cancel()
-            self._snapshot_timer = None
-        try:
-            await self._snapshot.take(self._ids, self._chunks)
-        except StorageError:
-            self._new_entries += entries
-            self._snapshot_due = True
-            raise
-
-    # Turning on and off
-
-    @property
-    def _is_missing(self) -> bool:
-        """Whether it cannot be turned on: duplicates would be stored."""
-        return self._failure is not None and self._context.policies.deduplication_enabled and not self.enabled
-
-    def check_publishable(self) -> None:
-        """Raises `TopicFenced` while it cannot be turned on."""
-        if self._is_missing:
-            raise TopicFenced(
-                f"Topic {self._context.name} cannot turn on its deduplication: {self._failure}; try again later"
-            )
-
-    async def load(self) -> None:
-        """Applies the policy before the topic serves. Raises StorageError if the sequence IDs cannot be read."""
-        if self._context.policies.deduplication_enabled:
-            await self._enable()
-        elif Snapshot.exists(self._context.log):
-            await self._disable()
-
-    def policies_changed(self) -> None:
-        if self._snapshot_timer is not None:
-            self._snapshot_timer.cancel()
-            self._arm_snapshot()
-        self._start_due_work()
-
-    def _start_due_work(self) -> None:
-        """Starts the due work, one step at a time. What fails is tried again later."""
-        if self._retry_timer is not None:
-            self._retry_timer.cancel()
-            self._retry_timer = None
-        if self._upkeep is None and not self._closed:
-            self._upkeep = self._context.spawn(self._do_what_is_due())
-
-    async def _do_what_is_due(self) -> None:
-        try:
-            while not self._closed and (work := self._due_work()) is not None:
-                await work()
-            self._failure = None
-            self._backoff.reset()
-        except (StorageError, OSError) as error:
-            log.warning("deduplication of topic %s, trying again: %s", self._context.name, error)
-            self._failed(error)
-        finally:
-            self._upkeep = None
-
-    def _due_work(self) -> Callable[[], Awaitable[None]] | None:
-        wanted = self._context.policies.deduplication_enabled
-        is_off = self.status is DeduplicationStatus.DISABLED
-        if self.status is DeduplicationStatus.REMOVING or not (wanted or is_off):
-            return self._disable
-        if wanted and not self.enabled:
-            return self._enable
-        return self._take_snapshot if self._snapshot_due and self.enabled else None
-
-    def _failed(self, error: Exception) -> None:
-        """Producers that are connected come back, and are told to wait if it is still off."""
-        self._failure = error
-        if self._is_missing:
-            for producer in list(self._connected.values()):
-                producer.disconnect()
-        if not self._closed:
-            loop = asyncio.get_running_loop()
-            self._retry_timer = loop.call_later(self._backoff.next_seconds(), self._start_due_work)
-
-    async def _enable(self) -> None:
-        self.status = DeduplicationStatus.RECOVERING
-        try:
-            self._ids, self._chunks = SequenceIds(), OpenChunks()
-            self._new_entries = await self._snapshot.restore(self._ids, self._chunks)
-            self._switch(on=True)  # before the cursor: what is published from here on is noted, and follows it
-            await self._snapshot.begin()
-        except (StorageError, OSError):
-            self._switch(on=False)
-            self.status = DeduplicationStatus.FAILED
-            raise
-        now = self._context.clock.monotonic()
-        known = {**self._ids.persisted, **dict.fromkeys(self._chunks.names)}
+    def restored(self) -> None:
+        """The IDs and chunks are those on disk. Producers that are not connected count as having left now."""
+        now = self._clock.monotonic()
+        known = {**self.ids.persisted, **dict.fromkeys(self.chunks.names)}
         self._inactive = {name: now for name in known if name not in self._connected and not is_replicator(name)}
         self._arm_forgetting()
-        self.status = DeduplicationStatus.ENABLED
 
-    async def _disable(self) -> None:
-        self._switch(on=False)
-        self.status = DeduplicationStatus.REMOVING
-        self._cancel_timers()
-        self._ids, self._chunks = SequenceIds(), OpenChunks()
-        self._inactive, self._new_entries = {}, 0
-        await self._snapshot.remove()
-        self.status = DeduplicationStatus.DISABLED
-
-    def _switch(self, *, on: bool) -> None:
-        self.enabled = on
-        self._switched()
-
-    async def close(self) -> None:
-        """Waits for running work; a last snapshot saves the next start from reading entries."""
+    def close(self) -> None:
+        """Forgets no more producers."""
         self._closed = True
-        self._cancel_timers()
-        if self._upkeep is not None:
-            await asyncio.wait([self._upkeep])
-        if self.enabled and self._new_entries:
-            try:
-                await self._take_snapshot()
-            except (StorageError, OSError) as error:
-                log.warning("deduplication of topic %s: cannot take the last snapshot: %s", self._context.name, error)
+        self._stop_timer()
 
-    def _cancel_timers(self) -> None:
-        for timer in (self._snapshot_timer, self._forget_timer, self._retry_timer):
-            if timer is not None:
-                timer.cancel()
-        self._snapshot_timer = self._forget_timer = self._retry_timer = None
+    def _stop_timer(self) -> None:
+        if self._forget_timer is not None:
+            self._forget_timer.cancel()
+            self._forget_timer = None

@@ -22,6 +22,7 @@ from broker_core.names import RESERVED_SUBSCRIPTIONS
 from broker_core.policies.in_force import PoliciesInForce
 from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
+from broker_core.publishing.deduplication_switch import DeduplicationSwitch
 from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
@@ -101,7 +102,10 @@ class Topic:
         context, calls = self._context, self._calls
         self.admission = ProducerAdmission(calls, self.limits, _epoch(self.ledger))
         self.producers = self.admission.by_name
-        self.deduplication = Deduplication(context, services.deduplication, self.producers, calls.publishing_changed)
+        self.deduplication = Deduplication(self.clock, services.deduplication, self.producers)
+        self.deduplication_switch = DeduplicationSwitch(
+            context, services.deduplication, self.deduplication, self.producers, calls.publishing_changed
+        )
         self._taken = partial(_taken, self.published, self.producers)
         self.throttles = TopicThrottles(self.clock, self._in_force, services.rates, self._taken)
         self.publish_limit = self.throttles.publish_limit
@@ -183,7 +187,7 @@ class Topic:
                 await self.compaction.load(cursor)
             elif self.is_subscription(name):
                 self.subscriptions.restore(name, cursor)
-        await self.deduplication.load()
+        await self.deduplication_switch.load()
         await self.replicators.follow_policies()
         self.replicated_subscriptions.changed()
         self.offloading.renew()
@@ -227,7 +231,7 @@ class Topic:
             raise self.lifecycle.terminated()
         self.migration.check_publishable()
         self.replicators.check_publishable()
-        self.deduplication.check_publishable()
+        self.deduplication_switch.check_publishable()
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` if the topic, or the client's address, has reached its limit of consumers."""
@@ -318,7 +322,7 @@ class Topic:
 
     async def truncate(self) -> None:
         """Acknowledges all messages for every subscription and deletes them, whatever retention says."""
-        await self.deduplication.take_snapshot()  # whose cursor would keep them
+        await self.deduplication_switch.take_snapshot()  # whose cursor would keep them
         await self._housekeeping.truncate()
 
     def publishing_changed(self) -> None:
@@ -333,7 +337,7 @@ class Topic:
         self._renew_publish_rate()
         self.publishing_changed()
         self.quotas.renew()
-        self.deduplication.policies_changed()
+        self.deduplication_switch.policies_changed()
         self.offloading.renew()
         self._housekeeping.rearm()
         await self.subscriptions.policies_changed()
@@ -368,7 +372,7 @@ class Topic:
         self.quotas.close()
         self.replicated_subscriptions.close()
         await self.replicators.close()
-        await self.deduplication.close()
+        await self.deduplication_switch.close()
         await self._housekeeping.close()
         await self.offloading.close()
         await side_by_side(list(self.subscriptions.values()), lambda subscription: subscription.close())

@@ -11,7 +11,7 @@ from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
-from broker_core.publishing.deduplication import DeduplicationStatus
+from broker_core.publishing.deduplication_switch import DeduplicationStatus
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
@@ -173,7 +173,7 @@ def deduplicate(broker: EmbeddedBroker, topic: str) -> None:
         return await broker.topics.get(parse_topic(topic))
 
     loaded = broker.call(set_policy(broker.broker))
-    wait_until(lambda: loaded.deduplication.status is DeduplicationStatus.ENABLED, 5)
+    wait_until(lambda: loaded.deduplication_switch.status is DeduplicationStatus.ENABLED, 5)
 
 
 def test_a_large_message_sent_again_is_stored_once(

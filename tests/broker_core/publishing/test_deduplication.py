@@ -12,8 +12,8 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
 from broker_core.names import parse_topic
 from broker_core.publishing import deduplication_snapshot
-from broker_core.publishing.deduplication import DeduplicationStatus
 from broker_core.publishing.deduplication_snapshot import CURSOR, Snapshot
+from broker_core.publishing.deduplication_switch import DeduplicationStatus
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.errors import StorageError
@@ -238,7 +238,7 @@ def test_a_snapshot_moves_on_past_a_message_that_was_given_up(broker: EmbeddedBr
     raw.send(send_chunk(0, 0, 3) + send(1))
     receipts(raw, 2)
     topic = loaded(broker, NAME)
-    broker.call(topic.deduplication.take_snapshot())
+    broker.call(topic.deduplication_switch.take_snapshot())
     assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
 
 
@@ -261,7 +261,7 @@ def test_a_snapshot_passes_an_open_message_that_holds_back_too_much_once_and_for
     for sequence_id in range(len(lags)):
         raw.send(send(sequence_id, name="other", producer_id=2))
         receipts(raw, 1)
-        broker.call(topic.deduplication.take_snapshot())
+        broker.call(topic.deduplication_switch.take_snapshot())
         found.append(topic.ledger.last_confirmed.entry_id - topic.ledger.cursors[CURSOR].mark_delete.entry_id)
     assert found == lags
 
@@ -282,7 +282,7 @@ def test_chunks_of_a_producer_that_has_left_are_forgotten_after_a_while(unloaded
         topic = loaded(broker, NAME)
         clock.ran_seconds = 61.0
         on_loop(broker, topic.deduplication.forget_inactive)
-        broker.call(topic.deduplication.take_snapshot())
+        broker.call(topic.deduplication_switch.take_snapshot())
         assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
 
 
@@ -296,7 +296,7 @@ def test_chunks_that_a_replicator_has_copied_are_forgotten_after_a_while() -> No
         topic = loaded(broker, NAME)
         clock.ran_seconds = 61.0
         on_loop(broker, topic.deduplication.forget_inactive)
-        broker.call(topic.deduplication.take_snapshot())
+        broker.call(topic.deduplication_switch.take_snapshot())
         assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
 
 
@@ -327,7 +327,7 @@ def test_a_snapshot_above_the_limit_has_the_producers_that_published_last_and_al
         for number in (1, 2, 3, 4, 2):
             client.send(send(5 + len(stored(broker)), name=names[number - 1], producer_id=number))
             receipts(client, 1)
-        broker.call(loaded(broker, NAME).deduplication.take_snapshot())
+        broker.call(loaded(broker, NAME).deduplication_switch.take_snapshot())
         assert list(snapshot_of(broker)) == ["pulsar.repl.west", "c", "a"]
 
 
@@ -365,13 +365,13 @@ async def set_policy(broker: Broker, **fields: bool) -> None:
 def test_the_policy_of_a_topic_changes_under_connected_producers(pulsar_broker: EmbeddedBroker) -> None:
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
-        deduplication = loaded(pulsar_broker, NAME).deduplication
+        switch = loaded(pulsar_broker, NAME).deduplication_switch
         pulsar_broker.call(set_policy(pulsar_broker.broker, deduplication_enabled=True))
-        wait_until(lambda: deduplication.status is DeduplicationStatus.ENABLED, 5)
+        wait_until(lambda: switch.status is DeduplicationStatus.ENABLED, 5)
         client.send(send(0) + send(0))
         assert receipts(client, 2) == [(0, True), (0, False)]
         pulsar_broker.call(set_policy(pulsar_broker.broker, deduplication_enabled=False))
-        wait_until(lambda: deduplication.status is DeduplicationStatus.DISABLED, 5)
+        wait_until(lambda: switch.status is DeduplicationStatus.DISABLED, 5)
         assert CURSOR not in loaded(pulsar_broker, NAME).ledger.cursors
         client.send(send(0) + send(0))
         assert receipts(client, 2) == [(0, True), (0, True)]
@@ -381,13 +381,14 @@ def test_a_policy_that_cannot_be_applied_is_tried_again() -> None:
     disk = FaultyDisk()
     with EmbeddedBroker(disk=disk) as broker:
         topic = loaded(broker, NAME, create=True)
+        switch = topic.deduplication_switch
         for enabled, status in ((True, DeduplicationStatus.FAILED), (False, DeduplicationStatus.REMOVING)):
             disk.failures["sync", ".journal"] = errno.EIO
             broker.call(set_policy(broker.broker, deduplication_enabled=enabled))
-            wait_until(lambda wanted=status: topic.deduplication.status is wanted, 30)  # type: ignore[misc]  # a default
+            wait_until(lambda wanted=status: switch.status is wanted, 30)  # type: ignore[misc]  # a default
             assert enabled or CURSOR in topic.ledger.cursors
             disk.failures.clear()
-            wait_until(lambda: topic.deduplication.status.value in ("Enabled", "Disabled"), 30)
+            wait_until(lambda: switch.status.value in ("Enabled", "Disabled"), 30)
             assert topic.deduplication.enabled is enabled
             assert (CURSOR in topic.ledger.cursors) is enabled
 
@@ -402,7 +403,7 @@ def test_producers_wait_while_deduplication_cannot_be_switched_on() -> None:
         refused = client.ask(producer(TOPIC, producer_name="p", request_id=2), BaseCommand.ERROR)
         assert "cannot turn on its deduplication" in refused.message
         disk.failures.clear()
-        wait_until(lambda: loaded(broker, NAME).deduplication.status is DeduplicationStatus.ENABLED, 30)
+        wait_until(lambda: loaded(broker, NAME).deduplication_switch.status is DeduplicationStatus.ENABLED, 30)
         create(client)
         client.send(send(0) + send(0))
         assert receipts(client, 2) == [(0, True), (0, False)]
@@ -413,11 +414,11 @@ def test_a_snapshot_that_cannot_be_stored_is_tried_again(disk: FaultyDisk) -> No
         create(client)
         client.send(send(3))
         receipts(client, 1)
-        deduplication = loaded(broker, NAME).deduplication
+        switch = loaded(broker, NAME).deduplication_switch
         disk.failures["sync", ".journal"] = errno.EIO
         with pytest.raises(StorageError):
-            broker.call(deduplication.take_snapshot())
-        on_loop(broker, deduplication.policies_changed)
+            broker.call(switch.take_snapshot())
+        on_loop(broker, switch.policies_changed)
         disk.failures.clear()
         wait_until(lambda: snapshot_of(broker) == {"p": "3"}, 30)
 
@@ -426,12 +427,12 @@ def test_a_topic_follows_its_namespace_until_it_has_its_own_policy(pulsar_broker
     tenancy = pulsar_broker.broker.tenancy
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
-        deduplication = loaded(pulsar_broker, NAME).deduplication
+        switch = loaded(pulsar_broker, NAME).deduplication_switch
         pulsar_broker.call(tenancy.topic_policies.set(NAME, deduplication_enabled=None))
         pulsar_broker.call(tenancy.set_namespace_policies(NAME.namespace, deduplication_enabled=True))
-        wait_until(lambda: deduplication.status is DeduplicationStatus.ENABLED, 5)
+        wait_until(lambda: switch.status is DeduplicationStatus.ENABLED, 5)
         pulsar_broker.call(tenancy.topic_policies.set(NAME, deduplication_enabled=False))
-        wait_until(lambda: deduplication.status is DeduplicationStatus.DISABLED, 5)
+        wait_until(lambda: switch.status is DeduplicationStatus.DISABLED, 5)
         pulsar_broker.call(tenancy.set_namespace_policies(NAME.namespace, deduplication_enabled=None))
 
 

@@ -172,7 +172,7 @@ def test_a_start_learns_what_the_running_broker_knows(broker: EmbeddedBroker, se
         for number in range(80):
             mix.step()
             if number == 10 * seed:
-                broker.call(loaded(broker, topic).deduplication.take_snapshot())
+                broker.call(loaded(broker, topic).deduplication_switch.take_snapshot())
         learned = SequenceIds()
         broker.call(Snapshot(loaded(broker, parse_topic(topic)).ledger, 1000).restore(learned, OpenChunks()))
         names = {*NAMES, *learned.persisted, "pulsar.repl.east", "pulsar.repl.west"}
