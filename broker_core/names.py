@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from broker_core.errors import InvalidName
+from broker_core.errors import InvalidName, ReservedName
 
 PARTITION_SUFFIX = "-partition-"
 PERSISTENT = "persistent"
@@ -28,7 +28,7 @@ REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of
 
 _ENTITY = re.compile(r"^[-=:.\w]+$")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
-_PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]{0,8})$", re.DOTALL)
+_PARTITION = re.compile(rf"(.+){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,20 @@ def without_partition(topic: str) -> str:
     """
     if PARTITION_SUFFIX not in topic:
         return topic
-    local = topic.split("/", 4)[4]
+    local = topic.split("/", 4)[-1]
+    return topic[: len(topic) - len(local)] + local_without_partition(local)
+
+
+def local_without_partition(local: str) -> str:
+    """As `without_partition`, for the name in the namespace."""
     found = _PARTITION.match(local)
-    return topic[: found.end(1) - len(local)] if found else topic
+    return found[1] if found else local
+
+
+def check_partitioned_name(topic: TopicName) -> None:
+    """Raises `ReservedName` if a partitioned topic cannot have that name: one of its partitions would be ambiguous."""
+    if PARTITION_SUFFIX in topic.local:
+        raise ReservedName(f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'")
 
 
 def check_entity(kind: str, name: str) -> str:

@@ -13,8 +13,8 @@ from broker_core.admin.non_persistent import add_drop_rates, drop_rates
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, subscription_body, topic_body
 from broker_core.admin.targets import one_topic, partitions_body
-from broker_core.errors import MetadataFailed, ReservedName, TopicNotFound
-from broker_core.names import PARTITION_SUFFIX, TopicName
+from broker_core.errors import MetadataFailed, TopicNotFound
+from broker_core.names import TopicName, check_partitioned_name
 from broker_core.rates.long_text import Json
 from broker_core.rates.turns import in_turns
 from broker_core.security.operations import on_topic
@@ -88,8 +88,7 @@ async def internal_info(call: Call) -> dict[str, Any]:
 
 def _partitioned(call: Call) -> TopicName:
     name = call.topic()
-    if PARTITION_SUFFIX in name.local:
-        raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
+    check_partitioned_name(name)
     call.broker.tenancy.check_namespace_of(name)
     if not call.broker.partitioned.count(name):
         raise TopicNotFound(f"Partitioned Topic {name} not found")

@@ -19,11 +19,10 @@ from broker_core.errors import (
     NoSuchPartition,
     NotAllowed,
     NotImplementedHere,
-    ReservedName,
     TopicNotFound,
     WrongTopicKind,
 )
-from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName
+from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, check_partitioned_name
 from broker_core.policies.json_values import int32
 from broker_core.rates.turns import in_turns
 from broker_core.security.operations import on_namespace, on_topic, topic_policy
@@ -178,8 +177,7 @@ async def get_partitioned(call: Call) -> dict[str, Any]:
 
 async def delete_partitioned(call: Call) -> None:
     name, broker = call.topic(), call.broker
-    if PARTITION_SUFFIX in name.local:
-        raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
+    check_partitioned_name(name)
     broker.tenancy.check_namespace_of(name)
     if not broker.partitioned.count(name):
         if broker.topics.exists(name):

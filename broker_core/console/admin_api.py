@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from broker_core.names import PARTITION_SUFFIX
+
 ROOT = "/admin/v2"
 NOTHING: Mapping[str, str] = {}
 
@@ -108,7 +110,7 @@ class TopicName:
         return self.namespace.partition("/")[0]
 
     def partition(self, number: int) -> TopicName:
-        return TopicName(self.domain, self.namespace, f"{self.local}-partition-{number}")
+        return TopicName(self.domain, self.namespace, f"{self.local}{PARTITION_SUFFIX}{number}")
 
     def subscription_path(self, subscription: str) -> str:
         """Encoded twice, because brokers decode it twice."""

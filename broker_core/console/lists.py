@@ -14,6 +14,7 @@ from broker_core.console.markup import table as table_of
 from broker_core.console.page import Frame, Page, Request, name_of, namespace_crumbs, page
 from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS
 from broker_core.console.quantities import count, counted, rate, size
+from broker_core.names import without_partition
 from broker_core.rates.turns import in_turns
 
 ROWS = 50  # of a page; each row costs one request
@@ -94,14 +95,11 @@ async def _names(api: AdminApi, namespace: str, wanted: str) -> tuple[list[str],
 
 async def _matching(names: Sequence[str], partitioned: frozenset[str], wanted: str) -> list[str]:
     """Sorted, in turns of the loop: with many names, it would hold up the messages of a broker in this process."""
-    plain = [name async for name in in_turns(names) if wanted in name.lower() and not _is_partition(name, partitioned)]
+    plain = [
+        name async for name in in_turns(names) if wanted in name.lower() and without_partition(name) not in partitioned
+    ]
     parted = [name async for name in in_turns(partitioned) if wanted in name.lower()]
     return sorted(dict.fromkeys(plain + parted))
-
-
-def _is_partition(name: str, partitioned: frozenset[str]) -> bool:
-    topic, _, number = name.rpartition("-partition-")
-    return topic in partitioned and number.isdigit()
 
 
 def _value(reply: Reply | Refused) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote
 from zlib import crc32
 
+from broker_core.names import local_without_partition
 from broker_core.offload.errors import NotConfigured
 from broker_core.offload.stores import FILESYSTEM, S3
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 PROGRAM = "pulsarctl.iceberg.offload_worker"  # a worker that writes tables, too
 DRIVERS = (FILESYSTEM, S3, "S3")
 MISSING = "cannot write tables: pyiceberg is not installed; run `pip install 'pulsarctl[iceberg]'`"
-_PARTITION = re.compile(r"-partition-\d+\Z")
 
 
 class Tables(Protocol):
@@ -52,7 +52,7 @@ def check_tables(driver: str) -> None:
 def table_of(instance: str, ledger_name: str, catalog: str) -> dict[str, str]:
     """What a copy records about its table. All partitions of a topic are in one."""
     tenant, namespace, _, local = ledger_name.split("/", 3)
-    topic = _PARTITION.sub("", unquote(local))
+    topic = local_without_partition(unquote(local))
     names = _plain(f"{tenant}_{namespace}"), _plain(topic)
     return {"catalog": catalog, "name": ".".join(names), "folder": f"{tables_folder(instance)}/{'/'.join(names)}"}
 

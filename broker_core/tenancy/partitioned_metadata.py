@@ -11,11 +11,10 @@ from broker_core.errors import (
     AlreadyExists,
     FewerPartitions,
     InvalidPartitionCount,
-    ReservedName,
     TopicNotFound,
     WrongTopicKind,
 )
-from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName
+from broker_core.names import NamespaceName, TopicName, check_partitioned_name
 from broker_core.tenancy.changes import Changes
 from broker_core.tenancy.documents import PartitionedTopic, PropertyChange
 from broker_core.tenancy.records import Records
@@ -47,8 +46,7 @@ class PartitionedMetadata:
     async def create(self, topic: TopicName, partitions: int, properties: Mapping[str, str] | None = None) -> None:
         """The broker checks that no non-partitioned topic of that name exists."""
         self.check_count(partitions)
-        if PARTITION_SUFFIX in topic.local:
-            raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
+        check_partitioned_name(topic)
         async with self._changes.alone:
             self._records.check_namespace_of(topic)
             if topic in self._records.partitioned:

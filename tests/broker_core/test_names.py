@@ -52,7 +52,14 @@ def test_a_namespace_named_as_a_cluster_does_not_own_the_topics_of_that_cluster(
 
 @pytest.mark.parametrize(
     ("text", "partition"),
-    [("t-partition-0", 0), ("t-partition-12", 12), ("t-partition-01", -1), ("t-partition-", -1), ("t", -1)],
+    [
+        ("t-partition-0", 0),
+        ("t-partition-12", 12),
+        ("t-partition-01", -1),
+        ("t-partition-", -1),
+        ("t-partition-1\n", -1),
+        ("t", -1),
+    ],
 )
 def test_only_a_plain_number_is_a_partition(text: str, partition: int) -> None:
     assert parse_topic(text).partition == partition

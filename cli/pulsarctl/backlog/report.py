@@ -1,6 +1,5 @@
 """The report of `ops backlog`: a survey and its tallies -> one value for each subscription of each topic. Pure."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,8 +8,7 @@ from pulsarctl.backlog.cursor_facts import CursorFacts
 from pulsarctl.backlog.survey import LiveFacts, PartitionSurvey, Survey
 from pulsarctl.backlog.tally import Tally
 from pulsarctl.backlog.verdict import Condition, Verdict, seconds_to_empty, verdict
-
-_PARTITION = re.compile(r"-partition-\d+$")
+from pulsarctl.values.names import without_partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def subscriptions(
     grouped: dict[tuple[str, str], list[PartitionBacklog]] = {}
     for partition in survey.partitions:
         for name, backlog in _of_partition(partition, found):
-            grouped.setdefault((_PARTITION.sub("", partition.topic), name), []).append(backlog)
+            grouped.setdefault((without_partition(partition.topic), name), []).append(backlog)
     return tuple(
         SubscriptionBacklog(topic, name, tuple(each), _total(each)) for (topic, name), each in sorted(grouped.items())
     )

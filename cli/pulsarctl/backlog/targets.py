@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pulsarctl.errors import NotFound, UsageProblem
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import full_topic, without_partition
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -47,7 +47,7 @@ def _matching(admin: "AdminClient", tenant: str, namespace: str, topic: str) -> 
     for each in _namespaces(admin, tenant, namespace):
         for name in admin.topics.list(each, domain="persistent"):
             local = name.rpartition("/")[2]
-            if not local.startswith("__") and fnmatchcase(_whole(local), topic):
+            if not local.startswith("__") and fnmatchcase(without_partition(local), topic):
                 yield name
 
 
@@ -57,9 +57,3 @@ def _namespaces(admin: "AdminClient", tenant: str, namespace: str) -> list[str]:
     tenants = [each for each in admin.tenants.list() if fnmatchcase(each, tenant)] if _is_pattern(tenant) else [tenant]
     known = [each for name in tenants for each in admin.namespaces.list(name)]
     return [each for each in known if fnmatchcase(each.rpartition("/")[2], namespace)]
-
-
-def _whole(name: str) -> str:
-    """A partition's name without its index, which a pattern does not match."""
-    whole, separator, index = name.rpartition("-partition-")
-    return whole if separator and index.isdecimal() else name

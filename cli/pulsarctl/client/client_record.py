@@ -7,7 +7,7 @@ error. If one property is not UTF-8, all properties are unavailable, and `error`
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pulsarctl.records.record import partition_of
+from pulsarctl.values.names import partition_index
 
 
 class ClientRecord:
@@ -33,7 +33,7 @@ class ClientRecord:
 
     @property
     def partition(self) -> int:
-        return partition_of(self.topic)
+        return partition_index(self.topic)
 
     @property
     def ledger_id(self) -> int:

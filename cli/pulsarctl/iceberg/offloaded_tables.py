@@ -29,7 +29,8 @@ from pulsarctl.iceberg.ledger_source import LedgerSource
 from pulsarctl.iceberg.rewriting import rewritten
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
-from pulsarctl.tables.typed.value_type import ValueType, united_type, whole_topic
+from pulsarctl.tables.typed.value_type import ValueType, united_type
+from pulsarctl.values.names import without_partition
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -61,7 +62,7 @@ class OffloadedTables:
         table = self._own(job)
         if table is not None and str(table.schema().find_type("value")) == "binary":
             return None
-        topic = whole_topic(_topic(job))
+        topic = without_partition(_topic(job))
         shown = [with_version(topic, one) for one in job.schemas]
         return united_type({(topic, int(one["version"])): one["schemaInfo"] for one in shown}, takes_latest=False)
 
@@ -80,7 +81,7 @@ class OffloadedTables:
                 write_hint(table)
 
     def _created(self, job: OffloadJob, store: Store, schema: Any) -> "Table":
-        properties = {**TABLE_PROPERTIES, TOPIC: whole_topic(_topic(job)), KIND: OFFLOAD, OWNER: _owner(job)}
+        properties = {**TABLE_PROPERTIES, TOPIC: without_partition(_topic(job)), KIND: OFFLOAD, OWNER: _owner(job)}
         location = store.describe(job.table["folder"])
         table = create_table(self._open(job), job.table["name"], schema, properties, location)
         _check_own(table, job)  # another program may have created it meanwhile

@@ -26,7 +26,7 @@ from pulsarctl.raw.partition_consumer import PartitionConsumer, PublishedSince, 
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.settings.client_security import OPEN, ClientSecurity
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
-from pulsarctl.values.names import is_partition, partition_index
+from pulsarctl.values.names import is_partition, partition_index, partition_name
 
 __all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Start", "StoredMessage"]
 
@@ -135,7 +135,7 @@ class EntryReader:
     def _partition_names(self) -> list[tuple[str, int]]:
         count = self._lookup.partitions(self.topic)
         if count:
-            return [(f"{self.topic}-partition-{index}", index) for index in range(count)]
+            return [(partition_name(self.topic, index), index) for index in range(count)]
         return [(self.topic, partition_index(self.topic))]
 
     def _subscribe(self, consumer: PartitionConsumer, patient_with: type[CliError] = NotReady) -> None:

@@ -67,9 +67,3 @@ class Record(Protocol):
 def message_id(record: Record) -> str:
     """`ledger:entry:partition:batch`, the form that `message_ids.py` parses."""
     return f"{record.ledger_id}:{record.entry_id}:{record.partition}:{record.batch_index}"
-
-
-def partition_of(topic: str) -> int:
-    """The number after `-partition-`, or -1."""
-    _, separator, number = topic.rpartition("-partition-")
-    return int(number) if separator and number.isdecimal() and (number == "0" or number[0] != "0") else -1

@@ -9,7 +9,7 @@ from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import Snapshot
 from pulsarctl.tables.topic_table import TopicTable
-from pulsarctl.tables.unfolding import partition_of
+from pulsarctl.values.names import partition_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _wanted(parts: Iterable[LedgerRange], conditions: Conditions) -> Iterator[Le
     """Parts keep where a chunked message may begin: outside of what the query asks for."""
     entries = conditions.entry_id
     for part in parts:
-        if conditions.has_partition(partition_of(part.topic)) and conditions.ledger_id.has(part.ledger_id):
+        if conditions.has_partition(partition_index(part.topic)) and conditions.ledger_id.has(part.ledger_id):
             first = part.first if entries.low is None else max(part.first, entries.low)
             last = part.last if entries.high is None else min(part.last, entries.high)
             if first <= last:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pulsarctl.tables.ack_holes import LedgerPosition
 from pulsarctl.values.message_ids import EARLIEST, LATEST
+from pulsarctl.values.names import partition_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,7 @@ class Bounds:
 
     def of(self, topic: str) -> Bound:
         """The bound of a partition, or of a topic without partitions, by its full name."""
-        index = topic.rpartition("-partition-")[2]
-        return self.by_partition.get(topic) or self.by_partition.get(index) or self.anywhere
+        return self.by_partition.get(topic) or self.by_partition.get(str(partition_index(topic))) or self.anywhere
 
 
 FROM_FIRST = Bounds(FIRST)

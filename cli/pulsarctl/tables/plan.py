@@ -13,7 +13,7 @@ from pulsarctl.tables.ledger_files import LedgerFiles
 from pulsarctl.tables.ledger_ranges import LedgerRange, Place, PlaceOf, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
 from pulsarctl.tables.tier_copies import TierCopies
-from pulsarctl.values.names import full_topic, namespace_of
+from pulsarctl.values.names import full_topic, namespace_of, without_partition
 
 ORDER_MS = 60_000  # publish times may be out of order by this: producers have clocks of their own
 LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
@@ -75,7 +75,9 @@ def topic_parts(admin: AdminClient, options: TableOptions) -> list[str]:
     if options.namespace:
         return _listed(admin, options.namespace)
     wanted = re.compile(_full_pattern(options.topics_pattern))
-    return [name for name in _listed(admin, _namespace(options.topics_pattern)) if wanted.fullmatch(_whole_topic(name))]
+    return [
+        name for name in _listed(admin, _namespace(options.topics_pattern)) if wanted.fullmatch(without_partition(name))
+    ]
 
 
 def _listed(admin: AdminClient, namespace: str) -> list[str]:
@@ -99,10 +101,6 @@ def _namespace(pattern: str) -> str:
             hint="start with TENANT/NAMESPACE/, such as shop/eu/orders-.*",
         )
     return namespace_of(full_topic(f"{found[1]}/{found[2]}/t"))
-
-
-def _whole_topic(name: str) -> str:
-    return re.sub(r"-partition-\d+$", "", name)
 
 
 def _ranges(

@@ -3,7 +3,6 @@
 Usual entries become columns at once (`column_rows`); the others are read one by one (`rows`).
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -24,6 +23,7 @@ from pulsarctl.tables.protobuf_columns import Unusual
 from pulsarctl.tables.rows import Message, Rows
 from pulsarctl.tables.typed import typed_values
 from pulsarctl.tables.typed.typed_values import TypedValues
+from pulsarctl.values.names import partition_index
 
 Piece: TypeAlias = list[Any] | pa.Array  # of a column: values, or an array of them
 
@@ -43,7 +43,7 @@ class Unfolding:
         self, part: LedgerRange, schema: pa.Schema, chunks: ChunkJoiner | None, typed: TypedValues | None = None
     ) -> None:
         self._part = part
-        self._partition = partition_of(part.topic)
+        self._partition = partition_index(part.topic)
         self._schema = schema
         self._columns = columns_named(_untyped(schema.names, typed))
         self._typed = typed
@@ -285,9 +285,3 @@ def _untyped(names: Iterable[str], typed: TypedValues | None) -> Iterator[str]:
     for name in names:
         if name not in typed_values.NAMES or (name == "value" and typed is None):
             yield name
-
-
-def partition_of(topic: str) -> int:
-    """The index in the name of a partition, or -1."""
-    found = re.search(r"-partition-(\d+)$", topic)
-    return int(found[1]) if found else -1

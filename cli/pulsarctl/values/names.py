@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from pulsarctl.errors import UsageProblem
 
-_PARTITION = re.compile(r"-partition-(\d+)$")
+PARTITION_SUFFIX = "-partition-"
+_PARTITION = re.compile(rf"(?<=[^/]){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z")  # as in Pulsar, no leading zeros
 
 
 def full_topic(topic: str) -> str:
@@ -36,7 +37,7 @@ def topic_path(topic: str) -> str:
 
 def partition_name(topic: str, index: int) -> str:
     """Partition `index` of a partitioned topic, as Pulsar names it."""
-    return f"{full_topic(topic)}-partition-{index}"
+    return f"{full_topic(topic)}{PARTITION_SUFFIX}{index}"
 
 
 def is_partition(topic: str) -> bool:
@@ -47,7 +48,7 @@ def is_partition(topic: str) -> bool:
 def partition_index(topic: str) -> int:
     """The index in the name of a partition, -1 for other topics."""
     found = _PARTITION.search(topic)
-    return int(found.group(1)) if found else -1
+    return int(found[1]) if found else -1
 
 
 def without_partition(topic: str) -> str:

@@ -16,7 +16,7 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_record import EntryRecord
-from pulsarctl.records.record import partition_of
+from pulsarctl.values.names import partition_index
 
 # The header after `X-Pulsar-`, and the field of the metadata.
 TEXTS = {
@@ -53,7 +53,7 @@ def peeked_records(topic: str, payload: bytes, headers: Message) -> Iterator[Ent
         ledger_id, entry_id = (int(part) for part in (_text(headers, "Message-ID") or "").split(":")[:2])
     except (ValueError, Base64Error, AttributeError) as error:
         raise CliError(f"cannot parse the broker's description of a message of {topic}: {error}") from error
-    entry = Entry(topic, ledger_id, entry_id, build_entry(metadata, payload), partition=partition_of(topic))
+    entry = Entry(topic, ledger_id, entry_id, build_entry(metadata, payload), partition=partition_index(topic))
     compression = _text(headers, "compression") or "NONE"  # the broker has decompressed the payload
     for message in entry.messages():
         yield EntryRecord(message._replace(compression=compression), ())

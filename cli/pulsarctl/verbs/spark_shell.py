@@ -1,7 +1,6 @@
 """`ops shell`: Python with Spark, and topics as tables."""
 
 import code
-import re
 import traceback
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from pulsarctl.output.render import Progress
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.names import without_partition
 from pulsarctl.verbs.on_spark import access, cause, explained, start_spark
 from pulsarctl.verbs.spark_options import Conf, Master, SparkSubmit, show_spark_submit
 
@@ -27,7 +27,6 @@ Targets = Annotated[
     ),
 ]
 STDIN = "<stdin>"
-_PARTITION = re.compile(r"-partition-\d+$")
 
 
 def install_shell(noun: Noun) -> None:
@@ -67,7 +66,7 @@ def _topics(call: Call, targets: list[str]) -> list[str]:
     """Partitioned topics once, as a whole."""
     from pulsarctl.backlog.targets import partitions
 
-    found = (_PARTITION.sub("", part) for target in targets for part in partitions(call.admin, target))
+    found = (without_partition(part) for target in targets for part in partitions(call.admin, target))
     return list(dict.fromkeys(found))
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output
-from pulsarctl.records.record import HIDDEN_FROM_CLIENT, partition_of
+from pulsarctl.records.record import HIDDEN_FROM_CLIENT
 from pulsarctl.records.record_output import record_output
+from pulsarctl.values.names import partition_index
 from tests.cli.records.sample_record import SampleRecord
 
 BOUNDARY = b"----- got message -----\n"
@@ -113,4 +114,4 @@ def test_hidden_content_prints_nothing() -> None:
     [("persistent://a/b/t-partition-12", 12), ("persistent://a/b/t", -1), ("persistent://a/b/t-partition-01", -1)],
 )
 def test_the_partition_is_in_the_name(topic: str, partition: int) -> None:
-    assert partition_of(topic) == partition
+    assert partition_index(topic) == partition

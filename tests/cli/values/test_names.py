@@ -4,7 +4,14 @@ import pytest
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.message_ids import LATEST, MessageId, parse_message_id
-from pulsarctl.values.names import full_topic, namespace_path, topic_path
+from pulsarctl.values.names import (
+    full_topic,
+    is_partition,
+    namespace_path,
+    partition_index,
+    topic_path,
+    without_partition,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +32,17 @@ def test_a_topic_is_one_encoded_segment(topic: str, path: str) -> None:
 def test_an_invalid_topic_is_refused(topic: str) -> None:
     with pytest.raises(UsageProblem):
         full_topic(topic)
+
+
+@pytest.mark.parametrize("topic", ["t", "t-partition-", "t-partition-01", "t-partition-1\n", "a/b/-partition-1"])
+def test_a_topic_whose_name_ends_otherwise_is_no_partition(topic: str) -> None:
+    assert (is_partition(topic), partition_index(topic), without_partition(topic)) == (False, -1, topic)
+
+
+@pytest.mark.parametrize("topic", ["t", "persistent://a/b/t", "x-partition-7"])
+def test_a_partition_has_the_name_of_its_topic_and_its_index(topic: str) -> None:
+    name = f"{topic}-partition-12"
+    assert (is_partition(name), partition_index(name), without_partition(name)) == (True, 12, topic)
 
 
 @pytest.mark.parametrize("namespace", ["public", "a/b/c", "/b", ""])

@@ -16,7 +16,8 @@ from pulsarctl.tables.rows import Message, Rows
 from pulsarctl.tables.typed.evolution import renamed
 from pulsarctl.tables.typed.shape import Decode
 from pulsarctl.tables.typed.shapes import join_pair, shape_of, takes_key
-from pulsarctl.tables.typed.value_type import ValueType, Writer, whole_topic
+from pulsarctl.tables.typed.value_type import ValueType, Writer
+from pulsarctl.values.names import without_partition
 
 NAMES = ("value", "raw_value", "decode_error")
 
@@ -31,7 +32,7 @@ class TypedValues:
 
     def __init__(self, topic: str, kind: ValueType, *, fails: bool) -> None:
         self._topic = topic
-        self._whole_topic = whole_topic(topic)
+        self._whole_topic = without_partition(topic)  # partitions share the schema of their topic
         self._kind = kind
         self._fails = fails
         self._decoders: dict[bytes | None, Decoder | str] = {}

@@ -1,6 +1,5 @@
 """What the column `value` of a table holds: one type for all topics and versions. Made on the driver, used in tasks."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import DoesNotFit, NotFound, UsageProblem
 from pulsarctl.tables.typed.evolution import Renames, unite
 from pulsarctl.tables.typed.shapes import shape_of
+from pulsarctl.values.names import without_partition
 
 Info = dict[str, Any]
 Writer = tuple[str, int]  # topic without partition, schema version
@@ -37,11 +37,6 @@ class ValueType:
     latest: Mapping[str, Writer] = field(default_factory=dict)
 
 
-def whole_topic(topic: str) -> str:
-    """Partitions share the schema of their topic."""
-    return re.sub(r"-partition-\d+$", "", topic)
-
-
 def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueType | None:
     """None: bytes stay bytes. `topics` are full names, of partitions or not.
 
@@ -53,7 +48,7 @@ def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueT
         return ValueType(pa.string(), always=_STRING)
     infos = {
         (topic, version): info
-        for topic in dict.fromkeys(map(whole_topic, topics))
+        for topic in dict.fromkeys(map(without_partition, topics))
         for version, info in _versions(admin, topic)
         if decode == "auto" or info["type"] in _TYPES_OF[decode]
     }
