@@ -240,9 +240,11 @@ def test_spark_writes_the_files_that_the_local_engine_writes(
     assert exported(tmp_path / "spark") == exported(tmp_path / "local")
 
 
-@pytest.mark.parametrize("library", ["pyarrow", "numpy"])
-def test_without_a_library_the_hint_names_all_that_is_needed(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+@pytest.mark.parametrize(("library", "extra"), [("pyarrow", "offload"), ("numpy", "sql")])
+def test_without_a_library_the_hint_names_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch, library: str, extra: str
+) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(CliError, match=f"{library} is not installed") as caught:
         require_arrow()
-    assert caught.value.hint == "run pip install pyarrow numpy, or pip install 'pulsarctl[spark]'"
+    assert caught.value.hint == f"run pip install {library}, or pip install 'pulsarctl[{extra}]'"

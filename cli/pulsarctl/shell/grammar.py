@@ -309,6 +309,7 @@ def _keep_lines(help: str) -> str:
 
 
 def _install_hint(module: str | None) -> str | None:
-    if module in ("pyspark", "pyarrow", "numpy", "pandas"):
-        return "pip install 'pulsarctl[spark]'"
-    return None
+    from pulsarctl.values.extras import extra_with
+
+    extra = extra_with([module or ""])
+    return f"pip install 'pulsarctl[{extra}]'" if extra else None

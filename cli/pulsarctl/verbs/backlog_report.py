@@ -4,14 +4,13 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import Choice, Engine, choose
 from pulsarctl.backlog.targets import partitions
-from pulsarctl.errors import CliError
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.values.extras import require
 from pulsarctl.verbs.bundled_broker import is_bundled
 from pulsarctl.verbs.on_spark import access, explained, start_spark
 
@@ -51,7 +50,7 @@ class BacklogPlan:
 def plan(call: Call, request: BacklogRequest) -> BacklogPlan:
     """Asks the admin API. Raises `NotFound`, and `CliError` if a library for the engine is missing."""
     topics = partitions(call.admin, request.target)
-    _require_arrow()
+    require("count a backlog", "pyarrow", "numpy")
     from pulsarctl.backlog.surveyor import survey
     from pulsarctl.spark.session import require_spark
 
@@ -128,13 +127,3 @@ def _tasks_min(request: BacklogRequest, choice: Choice) -> int:
 def _exact_per(call: Call) -> str:
     """pulsarctl's broker reports each acknowledged message. Others do not report those in a batch."""
     return "message" if is_bundled(call) else "entry"
-
-
-def _require_arrow() -> None:
-    missing = [name for name in ("pyarrow", "numpy") if find_spec(name) is None]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise CliError(
-            f"cannot count a backlog: {' and '.join(missing)} {verb} not installed",
-            hint="run pip install 'pulsarctl[spark]', or pip install pyarrow numpy for --engine local",
-        )

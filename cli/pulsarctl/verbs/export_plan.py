@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.backlog.engine import Choice, Engine, choose
@@ -10,6 +9,7 @@ from pulsarctl.errors import CliError, Conflict, NotFound, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
+from pulsarctl.values.extras import require
 from pulsarctl.verbs.on_spark import access, explained, start_spark
 
 if TYPE_CHECKING:
@@ -87,13 +87,7 @@ def by_named(text: str) -> "By":
 
 
 def require_arrow() -> None:
-    missing = [name for name in ("pyarrow", "numpy") if find_spec(name) is None]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise CliError(
-            f"cannot read and write files: {' and '.join(missing)} {verb} not installed",
-            hint="run pip install pyarrow numpy, or pip install 'pulsarctl[spark]'",
-        )
+    require("read and write files", "pyarrow", "numpy")
 
 
 def plan(call: Call, request: ExportRequest) -> ExportPlan:

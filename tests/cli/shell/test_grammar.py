@@ -133,4 +133,4 @@ def test_a_command_that_needs_numpy_says_what_to_install(tmp_path: Path, monkeyp
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(CliError, match="the Python module numpy is not installed") as caught:
         Modules({"numbers": "needs_numpy"}, ["numbers"], {}).make("numbers")
-    assert caught.value.hint == "pip install 'pulsarctl[spark]'"
+    assert caught.value.hint == "pip install 'pulsarctl[sql]'"

@@ -1,0 +1,36 @@
+"""Which extra a command names when a library is missing."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pulsarctl.errors import CliError
+from pulsarctl.values.extras import EXTRAS, extra_with, require
+
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
+MODULES = {"pyjwt": "jwt"}
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    declared = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    for name, modules in EXTRAS.items():
+        libraries = {one.partition(">")[0].partition("[")[0] for one in declared[name]}
+        assert {MODULES.get(library, library) for library in libraries} == modules, name
+
+
+@pytest.mark.parametrize(
+    ("libraries", "extra"),
+    [(["pyarrow"], "offload"), (["pyarrow", "numpy"], "sql"), (["pandas", "pyarrow"], "spark"), (["unknown"], None)],
+)
+def test_the_smallest_extra_is_named(libraries: list[str], extra: str | None) -> None:
+    assert extra_with(libraries) == extra
+
+
+def test_all_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("pyarrow", "numpy"):
+        monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(CliError, match="cannot count: pyarrow and numpy are not installed") as caught:
+        require("count", "pyarrow", "numpy")
+    assert caught.value.hint == "run pip install pyarrow numpy, or pip install 'pulsarctl[sql]'"
