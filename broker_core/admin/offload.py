@@ -23,7 +23,7 @@ _POLICIES = PolicyPlace("removeOffloadPolicies", "offload", "OFFLOAD")
 
 
 async def start(call: Call) -> None:
-    """The body is a message ID: every ledger before its ledger is offloaded."""
+    """The body is a message ID: every ledger whose entries are all before it is offloaded."""
     body = call.json()
     if body is None:
         raise InvalidRequest("messageId is null")

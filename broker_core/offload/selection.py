@@ -8,11 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from broker_core.policies.offload_policies import OffloadRules
 from broker_core.storage.catalog import LedgerInfo
+from broker_core.storage.position import Position
 
 
-def before(sealed: Sequence[LedgerInfo], ledger_id: int) -> list[int]:
-    """What a request offloads: everything in front of a ledger."""
-    return [info.id for info in sealed if info.id < ledger_id and not is_offloaded(info)]
+def before(sealed: Sequence[LedgerInfo], position: Position) -> list[int]:
+    """What a request offloads: the ledgers whose entries are all in front of a position."""
+    return [info.id for info in sealed if _ends_before(info, position) and not is_offloaded(info)]
+
+
+def _ends_before(info: LedgerInfo, position: Position) -> bool:
+    return info.id < position.ledger_id or (info.id == position.ledger_id and 0 < info.entries <= position.entry_id)
 
 
 def over_thresholds(sealed: Sequence[LedgerInfo], rules: OffloadRules, now_ms: int) -> list[int]:

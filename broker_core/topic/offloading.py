@@ -97,7 +97,7 @@ class Offloading:
         `NotAllowed` if no store is configured, `NeedsPersistentTopic`, and `TopicFenced` if the topic is unloaded.
         """
         self._check_free()
-        ledger_ids = selection.before(self._sealed(), before.ledger_id)
+        ledger_ids = selection.before(self._sealed(), before)
         try:
             self._in_use().check(self.rules)
         except NotConfigured as error:

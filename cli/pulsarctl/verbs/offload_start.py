@@ -2,17 +2,21 @@
 
 from typing import Any
 
+from pulsarctl.values.message_ids import MessageId
 
-def first_within(ledgers: list[dict[str, Any]], open_bytes: int, threshold: int) -> int | None:
-    """The oldest ledger of the newest ones that fit the threshold; None if all of them fit.
 
-    The sizes in internal stats do not count the last ledger, which takes messages: it has `open_bytes`.
+def first_within(ledgers: list[dict[str, Any]], open_bytes: int, threshold: int) -> MessageId | None:
+    """The start of the newest ledgers that fit the threshold; None if all of them fit.
+
+    Internal stats count nothing of a last ledger that takes messages: it has `open_bytes`, and is never before the
+    start. A last ledger that is sealed, as after an unload, has a size of its own.
     """
-    sizes = [int(ledger["size"]) for ledger in ledgers[:-1]] + [open_bytes]
-    first, total = int(ledgers[-1]["ledgerId"]), 0
-    for ledger, size in zip(reversed(ledgers), reversed(sizes), strict=True):
-        total += size
+    newest, total = ledgers[-1], 0
+    is_sealed = int(newest["size"]) > 0
+    first = MessageId(int(newest["ledgerId"]), int(newest["entries"]) if is_sealed else 0)
+    for ledger in reversed(ledgers):
+        total += int(ledger["size"]) or (open_bytes if ledger is newest else 0)
         if total > threshold:
             return first
-        first = int(ledger["ledgerId"])
+        first = MessageId(int(ledger["ledgerId"]), 0)
     return None

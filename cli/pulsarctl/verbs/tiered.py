@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from pulsarctl.errors import CliError
+from pulsarctl.errors import CannotConnect, CliError, TimedOut
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic, pause
@@ -24,6 +24,7 @@ To = Annotated[
     typer.Option("--to", metavar="URI", help="Store: file:///DIRECTORY, s3://BUCKET/PREFIX, gs://..., or az://..."),
 ]
 T = TypeVar("T")
+Policy = dict[str, Any]
 UNAVAILABLE = 503  # also for a request that took too long, which may still be running
 UNLOADED = ("; try again", ": try again")  # what the broker says of a topic that comes back
 INTERRUPTIONS_MAX = 10  # in a row, about 8 seconds
@@ -39,33 +40,70 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
     """Copy all sealed ledgers to tiered storage, and wait until the copies are verified.
 
     With --to, the store becomes the offload policy of the topic or namespace, so thresholds use it from then on, too.
-    Ledgers that another store has stay there. Local files stay until the deletion lag has passed. The ledger that takes
-    messages stays local.
+    If it takes nothing because of an error, the old policy stays. Ledgers that another store has stay there. Local
+    files stay until the deletion lag has passed. The ledger that takes messages stays local.
 
     Example: pulsarctl ops offload shop/orders --to file:///var/lib/offload
     """
-    if to is not None:
-        _set_store(call, target, offload_settings(to))
+    settings = None if to is None else offload_settings(to)
     topics = _parts(call, target)
     before = {topic: _offloaded_ledgers(call, topic) for topic in topics}
+    old = None if settings is None else _set_store(call, target, settings)
+    try:
+        _offload_all(call, topics, timeout)
+    except CliError as error:
+        if old is not None and not _may_have_taken(call, error, before):
+            _put_back(call, target, old)
+        raise
+    found = [_offloaded(call, topic, before[topic]) for topic in topics]
+    if to is not None and not any(one["copied"] for one in found):
+        call.notice(f"nothing was written to {to} yet: {_why_nothing(any(before.values()))}")
+    call.show(found)
+
+
+def _offload_all(call: Call, topics: list[str], timeout: str) -> None:
     for topic in topics:
         call.admin.topics.offload(topic, LATEST)
     deadline = monotonic() + parse_duration(timeout)
     for topic in topics:
         status = wait_for("offload", topic, call.admin.topics.offload_status, deadline, timeout)
         raise_if_failed("offload", topic, status)
-    found = [_offloaded(call, topic, before[topic]) for topic in topics]
-    if to is not None and any(before.values()) and not any(one["copied"] for one in found):
-        call.notice(f"nothing was written to {to} yet: every sealed ledger was offloaded before, and stays where it is")
-    call.show(found)
 
 
-def _set_store(call: Call, target: str, settings: dict[str, str]) -> None:
-    """Thresholds and the lag of the policy stay as they are."""
-    client: Any = call.admin.namespaces if _is_namespace(target) else call.admin.topics
-    known = client.policy(target, "offloadPolicies") or {}
+def _why_nothing(had_copies: bool) -> str:
+    if had_copies:
+        return "every sealed ledger was offloaded before, and stays where it is"
+    return "there is no sealed ledger, so whether the store can be written is not known"
+
+
+def _set_store(call: Call, target: str, settings: dict[str, str]) -> Policy:
+    """Thresholds and the lag of the policy stay as they are. Returns the old policy."""
+    client = _policies(call, target)
+    known: Policy = client.policy(target, "offloadPolicies") or {}
     kept = {key: value for key, value in known.items() if not isinstance(value, str) or "Priority" in key}
     client.set_policy(target, "offloadPolicies", {**kept, **settings})
+    return known
+
+
+def _may_have_taken(call: Call, error: CliError, before: dict[str, set[int]]) -> bool:
+    """Whether the new store has a copy, or may get one from an offload that is still running."""
+    if isinstance(error, TimedOut | CannotConnect):
+        return True
+    return any(_offloaded_ledgers(call, topic) - copies for topic, copies in before.items())
+
+
+def _put_back(call: Call, target: str, old: Policy) -> None:
+    client = _policies(call, target)
+    if old:
+        client.set_policy(target, "offloadPolicies", old)
+    else:
+        client.remove_policy(target, "removeOffloadPolicies" if _is_namespace(target) else "offloadPolicies")
+    call.notice(f"the offload policy of {target} is as before")
+
+
+def _policies(call: Call, target: str) -> Any:
+    """The client of topics or of namespaces; both take policies in the same way."""
+    return call.admin.namespaces if _is_namespace(target) else call.admin.topics
 
 
 def _offloaded(call: Call, topic: str, before: set[int]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from broker_core.offload import selection
 from broker_core.policies.offload_policies import OffloadRules
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.offloaded import OffloadedCopy
+from broker_core.storage.position import Position
 
 NOW = 1_000_000
 
@@ -23,7 +24,11 @@ def rules(threshold_bytes: int = -1, threshold_seconds: int = -1, driver: str = 
 
 def test_a_request_takes_every_sealed_ledger_before_its_position() -> None:
     sealed = [ledger(1), ledger(2, complete_ms=1), ledger(3), ledger(4)]
-    assert selection.before(sealed, 4) == [1, 3]
+    assert selection.before(sealed, Position(4, 0)) == selection.before(sealed, Position(4, 9)) == [1, 3]
+
+
+def test_a_position_after_the_last_entry_of_a_sealed_ledger_takes_that_ledger() -> None:
+    assert selection.before([ledger(1), ledger(2)], Position(2, 10)) == [1, 2]
 
 
 @pytest.mark.parametrize(

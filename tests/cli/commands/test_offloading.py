@@ -6,6 +6,7 @@ from pathlib import Path
 import pulsar
 import pytest
 
+from pulsarctl.values.message_ids import MessageId
 from pulsarctl.verbs.offload_start import first_within
 from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.runner import Cli, Outcome
@@ -56,6 +57,27 @@ def test_ledgers_that_another_store_has_are_not_reported_as_copied(
     second = cli("ops", "offload", topic, "--to", f"file://{tmp_path}/second", "-o", "json")
     assert [json.loads(done.stdout)[0]["copied"] for done in (first, second)] == [2, 0]
     assert f"nothing was written to file://{tmp_path}/second yet" in second.stderr
+
+
+def test_a_store_that_takes_nothing_does_not_become_the_policy(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    published(cli, client, topic)
+    (tmp_path / "file").write_text("no directory")
+    refused = cli("ops", "offload", topic, "--to", f"{tmp_path}/file/tier")
+    assert refused.exit_code == 1
+    assert f"the offload policy of {topic} is as before" in refused.stderr
+    assert "filesystem" not in cli("topics", "get-offload-policies", topic).stdout
+    cli("topics", "set-offload-policies", topic, "-d", "filesystem", "--filesystem-uri", "file:///old", "-oat", "10G")
+    assert cli("ops", "offload", topic, "--to", f"{tmp_path}/file/tier").exit_code == 1
+    policy = json.loads(cli("topics", "get-offload-policies", topic).stdout)
+    assert (policy["fileSystemURI"], policy["managedLedgerOffloadThresholdInBytes"]) == ("file:///old", 10 << 30)
+
+
+def test_a_store_that_nothing_was_written_to_is_reported(cli: Cli, topic: str, tmp_path: Path) -> None:
+    assert cli("topics", "create", topic).exit_code == 0
+    done = cli("ops", "offload", topic, "--to", f"{tmp_path}/tier")
+    assert (done.exit_code, "there is no sealed ledger" in done.stderr) == (0, True)
 
 
 def test_a_store_that_does_not_exist_is_not_verified(cli: Cli, tmp_path: Path) -> None:
@@ -136,9 +158,33 @@ def test_namespaces_have_the_policies_of_tiered_storage(cli: Cli) -> None:
     assert "The bucket must be specified for namespace offload." in refused.stderr
 
 
-LEDGERS = [{"ledgerId": 3, "size": 100}, {"ledgerId": 5, "size": 100}, {"ledgerId": 9, "size": 0}]
+def ledgers_of(newest_size: int) -> list[dict[str, int]]:
+    """Three ledgers. The last one is sealed if it has a size."""
+    sizes = {3: 100, 5: 100, 9: newest_size}
+    return [{"ledgerId": number, "size": size, "entries": size // 10} for number, size in sizes.items()]
 
 
 @pytest.mark.parametrize(("threshold", "before"), [(0, 9), (49, 9), (50, 9), (149, 9), (150, 5), (250, None)])
 def test_the_threshold_keeps_the_newest_ledgers(threshold: int, before: int | None) -> None:
-    assert first_within(LEDGERS, 50, threshold) == before
+    assert first_within(ledgers_of(0), 50, threshold) == (None if before is None else MessageId(before, 0))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "before"), [(0, (9, 5)), (49, (9, 5)), (50, (9, 0)), (149, (9, 0)), (150, (5, 0)), (250, None)]
+)
+def test_a_newest_ledger_that_is_sealed_is_offloaded_unless_it_fits(
+    threshold: int, before: tuple[int, int] | None
+) -> None:
+    assert first_within(ledgers_of(50), 0, threshold) == (None if before is None else MessageId(*before))
+
+
+def test_without_a_size_that_stays_every_sealed_ledger_is_offloaded(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    published(cli, client, topic)
+    store = f"file://{tmp_path / 'store'}"
+    cli("topics", "set-offload-policies", topic, "-d", "filesystem", "--filesystem-uri", store)
+    assert cli("topics", "offload", topic, "-s", "0").exit_code == 0
+    assert cli("topics", "offload-status", topic, "-w").stdout == "Offload was a success\n"
+    stats = json.loads(cli("topics", "stats-internal", topic).stdout)
+    assert [ledger["offloaded"] for ledger in stats["ledgers"]] == [True, True]

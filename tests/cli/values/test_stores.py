@@ -35,7 +35,29 @@ def test_an_s3_uri_names_region_and_endpoint() -> None:
     }
 
 
-@pytest.mark.parametrize("uri", ["tier", "s3://", "ftp://x/y", "s3://key:secret@tier", "s3://tier?frobnicate=1"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("tier", "s3://", "ftp://x/y", "s3://key:secret@tier", "s3://tier?frobnicate=1"),
+        *(
+            "s3:/tier",
+            "gs:tier",
+            "az:/tier/a",
+            "s3:///tier",
+            "s3://tier/a#1",
+            "file:///tier?a=1",
+            "/tier#1",
+            "file:tier",
+        ),
+    ],
+)
 def test_other_uris_are_refused(uri: str) -> None:
     with pytest.raises(UsageProblem):
         offload_settings(uri)
+
+
+def test_the_first_directory_of_a_file_uri_is_not_taken_for_a_host() -> None:
+    assert offload_settings("file://localhost/tier") == offload_settings("/tier")
+    with pytest.raises(UsageProblem, match="it names the host var") as caught:
+        offload_settings("file://var/tier")
+    assert caught.value.hint == "use file:///var/tier"

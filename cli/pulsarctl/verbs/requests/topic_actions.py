@@ -7,7 +7,7 @@ from pulsarctl.output.render import Table
 from pulsarctl.shell.arguments import TIME, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.message_ids import MessageId, parse_message_id
+from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.values.names import full_topic, partition_name
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs import cursors
@@ -79,8 +79,8 @@ def _offload(given: Given) -> Act:
         before = first_within(ledgers, int(stats.get("currentLedgerSize", 0)), threshold)
         if before is None:
             return "Nothing to offload"
-        admin.topics.offload(name, MessageId(before, 0))
-        return f"Offload triggered for {name} for messages before {before}:0:-1"
+        admin.topics.offload(name, before)
+        return f"Offload triggered for {name} for messages before {before.ledger_id}:{before.entry_id}:-1"
 
     return act
 
