@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 from crc32c import crc32c
 
 from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.ledger_blocks import blocks_of_file
 from broker_core.offload.manifest import Manifest, ManifestFile, TableFile, manifest_path
 from broker_core.offload.orders import OffloadJob
 from broker_core.offload.stores import Store, open_store
 from broker_core.offload.tables import Tables, files_folder
-from broker_core.offload.tier_file import Group, TierFileWriter, TierFooter, blocks_of_file, tail_length
+from broker_core.offload.tier_file import Group
+from broker_core.offload.tier_file_writer import TierFileWriter
+from broker_core.offload.tier_footer import TierFooter, tail_length
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 

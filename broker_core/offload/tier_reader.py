@@ -28,7 +28,8 @@ from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
 
 if TYPE_CHECKING:
-    from broker_core.offload.tier_file import Group, TierFooter
+    from broker_core.offload.tier_file import Group
+    from broker_core.offload.tier_footer import TierFooter
 
 _T = TypeVar("_T")
 _ENTRY_COST = 20  # bytes of columns per entry
@@ -122,7 +123,7 @@ class TierReader:
         return opened
 
     def _open_blocking(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
-        from broker_core.offload.tier_file import TierFooter  # most brokers never read a copy
+        from broker_core.offload.tier_footer import TierFooter  # most brokers never read a copy
 
         store = self._store(copy)
         try:

@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from broker_core.offload.manifest import Manifest, manifest_path
 from broker_core.offload.stores import Store
-from broker_core.offload.tier_file import TierFooter
+from broker_core.offload.tier_footer import TierFooter
 from broker_core.storage.block import Block
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import DamagedEntry
