@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from broker_core.console import actions, lists, messages, paths, topic
+from broker_core.console import action_pages, lists, messages, paths, topic
 from broker_core.console.admin_api import AdminApi, Refused
 from broker_core.console.page import Frame, Page, Request, problem
 
@@ -23,9 +23,9 @@ PAGES: Mapping[str, Show] = {
     paths.SUBSCRIPTION: topic.subscription_page,
     paths.SAMPLE: topic.sample_page,
     paths.MESSAGES: messages.messages_page,
-    paths.ACTION: actions.confirm,
+    paths.ACTION: action_pages.confirm,
 }
-FORMS: Mapping[str, Show] = {paths.ACTION: actions.perform}
+FORMS: Mapping[str, Show] = {paths.ACTION: action_pages.perform}
 
 _FILES = {
     paths.STYLE: ("console.css", "text/css; charset=utf-8"),

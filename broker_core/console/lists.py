@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from broker_core.console.actions import offered
+from broker_core.console.action_pages import offered
 from broker_core.console.admin_api import ROOT, AdminApi, Backlogs, Refused, Reply, TopicName, namespace_path, part
 from broker_core.console.charts import backlog_of
 from broker_core.console.health import STUCK, health_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from broker_core.console import charts
-from broker_core.console.actions import done, offered
+from broker_core.console.action_pages import done, offered
 from broker_core.console.admin_api import AdminApi, Refused, TopicName
 from broker_core.console.health import health_of
 from broker_core.console.markup import Child, Html, address, link, tag
