@@ -20,6 +20,7 @@ from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSendError, CommandSendReceipt, ServerError
+from broker_core.wire.wrong_port import WEB_SERVER_ANSWERED, is_web_server
 
 if TYPE_CHECKING:
     from broker_core.replication.cluster_settings import Address, ClusterSettings
@@ -33,7 +34,6 @@ MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED says otherwise
 REQUEST_SECONDS = 30.0  # for connecting, and for the answer to a request
 STALL_SECONDS = 60.0  # without taking any bytes, or without saying anything
 PING_SECONDS = 30.0
-WEB_SERVER = (b"HTTP", b"<")  # how its answers begin
 CLIENT_VERSION = f"pulsarctl-{__version__}"
 
 Reply = TypeVar("Reply")
@@ -218,8 +218,8 @@ class RemoteConnection:
         self._write(commands.ping())
 
     def _take(self, chunk: bytes) -> None:
-        if chunk.startswith(WEB_SERVER) and not self._connected.done():
-            self._end(f"cannot connect to {self.url}: a web server answered; is this the port of the binary protocol?")
+        if is_web_server(chunk) and not self._connected.done():
+            self._end(f"cannot connect to {self.url}: {WEB_SERVER_ANSWERED}")
             return
         touched: dict[int, Attached] = {}
         for item in self._decoder.feed(chunk):

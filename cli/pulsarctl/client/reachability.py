@@ -49,6 +49,7 @@ def _broker(authentication: Authentication, url: str) -> Ask:
         answer = _received(connection, HEAD.size, deadline)
         frame_size, command_size = HEAD.unpack_from(answer)
         if frame_size != command_size + 4 or frame_size > ANSWER_BYTES_MAX:
+            # As `broker_core.wire.wrong_port`, which `produce` and `consume` do not import.
             who = "a web server answered" if answer.startswith((b"HTTP", b"<")) else "not a broker"
             raise OSError(f"{who}; is this the port of the binary protocol?")
         answer += _received(connection, HEAD.size + command_size - len(answer), deadline)

@@ -26,6 +26,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     ProtocolVersion,
     ServerError,
 )
+from broker_core.wire.wrong_port import WEB_SERVER_ANSWERED, is_web_server
 from pulsarctl.auth.authentication import not_accepted
 from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
@@ -175,6 +176,8 @@ class BrokerConnection:
             raise self._ended(error, f"lost the connection to {self.url}: {error}") from error
         except ProtocolError as error:
             self.close()
+            if self._connected is None and is_web_server(chunk):
+                raise CannotConnect(f"cannot connect to {self.url}: {WEB_SERVER_ANSWERED}") from error
             raise CannotConnect(f"{self.url} does not speak Pulsar's binary protocol: {error}") from error
         if not chunk:
             raise self._ended(ConnectionResetError(), f"the broker at {self.url} closed the connection")

@@ -1,5 +1,6 @@
 """The raw entry reader with our broker, and with peers that misbehave."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -17,6 +18,7 @@ from pulsarctl.errors import CannotConnect, NotFound, TimedOut, UsageProblem
 from pulsarctl.raw.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince
 from tests.cli.publishing import publish
 from tests.official_client import connect
+from tests.threaded_listener import ThreadedListener
 
 TIMEOUT_SECONDS = 10.0
 """For what should come; what should not come is waited for only where an end says that it cannot."""
@@ -247,8 +249,25 @@ def test_an_invalid_address_is_refused(url: str) -> None:
 
 def test_a_port_of_another_protocol_is_recognized(pulsar_broker: EmbeddedBroker) -> None:
     url = pulsar_broker.http_url.replace("http://", "pulsar://")
-    with pytest.raises(CannotConnect, match="does not speak Pulsar's binary protocol"):
+    with pytest.raises(CannotConnect, match="a web server answered; is this the port of the binary protocol"):
         EntryReader(url, "t", timeout_seconds=TIMEOUT_SECONDS)
+
+
+class MailServer(ThreadedListener):
+    """Greets before the client says anything."""
+
+    def accepted(self, connection: socket.socket) -> None:
+        self.start(self._greet, connection)
+
+    def _greet(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            connection.sendall(b"220 mail.example.com ESMTP\r\n")
+            connection.recv(65536)
+
+
+def test_a_server_that_is_no_broker_is_recognized() -> None:
+    with MailServer() as server, pytest.raises(CannotConnect, match="does not speak Pulsar's binary protocol"):
+        EntryReader(server.url, "t", timeout_seconds=TIMEOUT_SECONDS)
 
 
 def test_a_peer_that_never_answers_times_out() -> None:
