@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 DEDUPLICATION = DeduplicationConfig(enabled=True)
-TIME = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+TIME = datetime(2026, 1, 31, 12, 0, 0, 123_456, UTC)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 """Arrow batches of messages -> the arguments of sends."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from pulsarctl.tables.writing.payloads import Payloads, payloads
+from pulsarctl.tables.writing.send_times import milliseconds
 from pulsarctl.transfer.column_types import UNDECODED
 
 
@@ -65,10 +67,6 @@ def _properties(column: pa.Array) -> Sequence[dict[str, str] | None]:
     return [None if found is None else {key: value or "" for key, value in found} for found in column.to_pylist()]
 
 
-def _milliseconds(column: pa.Array) -> Sequence[int | None]:
-    return _as_is(column.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()))
-
-
 _ARGUMENTS = {
     "key": "partition_key",
     "properties": "properties",
@@ -79,8 +77,8 @@ _ARGUMENTS = {
 _READERS: dict[str, Callable[[pa.Array], Sequence[Any]]] = {
     "properties": _properties,
     "ordering_key": _texts,
-    "event_time": _milliseconds,
-    "deliver_at": _milliseconds,
+    "event_time": partial(milliseconds, name="event_time"),
+    "deliver_at": partial(milliseconds, name="deliver_at"),
 }
 COLUMNS = ("value", "schema_version", "partition", *_ARGUMENTS)
 """What is read of a batch."""

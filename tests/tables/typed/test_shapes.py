@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import math
 import struct
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -325,3 +326,18 @@ def test_a_pair_has_a_typed_key_and_value() -> None:
     pair = info("KEY_VALUE", {"key": "", "value": ""}, **{"key.schema.type": "STRING", "value.schema.type": "INT32"})
     assert value_of(pair, join_pair(b"k", struct.pack(">i", 7))) == {"key": "k", "value": 7}
     assert value_of(pair, join_pair(None, None)) == {"key": None, "value": None}
+
+
+REAL = {"type": "record", "name": "R", "fields": [{"name": "x", "type": "double"}]}
+
+
+@pytest.mark.parametrize(("text", "value"), [('"NaN"', math.nan), ('"-Infinity"', -math.inf), ("3", 3.0)])
+def test_json_has_words_for_floats_without_a_number(text: str, value: float) -> None:
+    found = value_of(info("JSON", REAL), b'{"x": %s}' % text.encode())["x"]
+    assert found == value or (math.isnan(found) and math.isnan(value))
+
+
+@pytest.mark.parametrize("text", ['"nan"', '"1.5"', "1e999", "true", "1" * 400, "[]"])
+def test_other_words_and_numbers_out_of_range_are_no_floats(text: str) -> None:
+    with pytest.raises(DoesNotFit, match="does not match the schema"):
+        shape_of(info("JSON", REAL)).decode(b'{"x": %s}' % text.encode())

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.schemas.avro_reading import UNREADABLE, safe_reader
-from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, whole
+from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, Real, number
 from pulsarctl.tables.typed.shape import Convert, Shape
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "null": pa.string(),
 }
 _JSON: dict[str, Any] = {"boolean": bool, "int": _INT32, "long": _INT64, "float": float, "double": float}
-_LENIENT = {"int": Int32, "long": Int64}
+_LENIENT = {"int": Int32, "long": Int64, "float": Real, "double": Real}
 _JSON_TEXT = ("string", "bytes", "enum", "fixed")
 _LOGICAL: dict[str, pa.DataType] = {
     "date": pa.date32(),
@@ -91,14 +91,14 @@ def json_by_avro(definition: Any) -> Shape:
     _, (arrow, convert, accepted) = _typed(definition, {}, as_json=True)
     decoder = msgspec.json.Decoder(accepted | None)
     lenient = msgspec.json.Decoder(
-        _typed(definition, {}, as_json=True, numbers=_LENIENT)[1].json | None, dec_hook=whole, float_hook=Digits
+        _typed(definition, {}, as_json=True, numbers=_LENIENT)[1].json | None, dec_hook=number, float_hook=Digits
     )
 
     def decode(data: bytes) -> Any:
         try:
             try:
                 value = decoder.decode(data)
-            except msgspec.ValidationError:  # perhaps only because of 1.0 in a field of integers
+            except msgspec.ValidationError:  # perhaps only because of 1.0 in a field of integers, or of NaN
                 value = lenient.decode(data)
             return value if convert is None or value is None else convert(value)
         except (msgspec.DecodeError, *UNREADABLE) as error:

@@ -1,9 +1,11 @@
-"""Whole numbers of JSON that are written with a point or an exponent, as some clients do: 7.0 or 1e2.
+"""Numbers of JSON that msgspec refuses: 7.0 or 1e2 in a field of integers, and "NaN" or "Infinity" in one of floats.
 
-msgspec refuses them in a field of integers. The types here accept them, with all their digits. They cost a call for
-each number, so they are only for messages that were refused.
+Some clients write whole numbers with a point or an exponent. JSON has no number for NaN, so Java's clients write text.
+The types here accept both, and keep all digits. They cost a call for each number, so they are only for messages that
+were refused.
 """
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -25,11 +27,26 @@ class Int64(int):
     limit = 1 << 63
 
 
-def whole(kind: type[Int32 | Int64], found: Any) -> int:
+class Real(float):
+    words = ("NaN", "Infinity", "-Infinity")
+
+
+def number(kind: type[Int32 | Int64 | Real], found: Any) -> int | float:
     """A `dec_hook` of msgspec for the types above."""
-    number = Decimal(found.text) if isinstance(found, Digits) else found
-    if isinstance(found, bool) or not isinstance(number, int | Decimal):
+    return _real(found) if issubclass(kind, Real) else _whole(kind, found)
+
+
+def _real(found: Any) -> Real:
+    fits = found in Real.words if isinstance(found, str) else isinstance(found, int | float) and math.isfinite(found)
+    if isinstance(found, bool) or not fits:  # 1e999 is not finite as a float
+        raise ValueError(f"Expected `float`, got `{found if isinstance(found, float) else type(found).__name__}`")
+    return Real(found)
+
+
+def _whole(kind: type[Int32 | Int64], found: Any) -> int:
+    exact = Decimal(found.text) if isinstance(found, Digits) else found
+    if isinstance(found, bool) or not isinstance(exact, int | Decimal):
         raise ValueError(f"Expected `int`, got `{type(found).__name__}`")
-    if not -kind.limit <= number < kind.limit or int(number) != number:  # in this order: 1e999999999 has many digits
-        raise ValueError(f"Expected `int` of {kind.limit.bit_length()} bits, got {number}")
-    return kind(number)
+    if not -kind.limit <= exact < kind.limit or int(exact) != exact:  # in this order: 1e999999999 has many digits
+        raise ValueError(f"Expected `int` of {kind.limit.bit_length()} bits, got {exact}")
+    return kind(exact)

@@ -20,6 +20,7 @@ from pulsar import schema as pulsar_schema
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads, payloads
+from pulsarctl.tables.writing.send_times import milliseconds
 from pulsarctl.tables.writing.write_options import WriteOptions
 
 PENDING_MESSAGES_MAX = 5000
@@ -141,17 +142,13 @@ def _fields(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         "partition_key": map(_key, columns["key"].to_pylist()) if "key" in columns else None,
         "ordering_key": map(_key, columns["ordering_key"].to_pylist()) if "ordering_key" in columns else None,
         "properties": map(_pairs, columns["properties"].to_pylist()) if "properties" in columns else None,
-        "event_timestamp": _milliseconds(columns["event_time"]) if "event_time" in columns else None,
-        "deliver_at": _milliseconds(columns["deliver_at"]) if "deliver_at" in columns else None,
+        "event_timestamp": milliseconds(columns["event_time"], "event_time") if "event_time" in columns else None,
+        "deliver_at": milliseconds(columns["deliver_at"], "deliver_at") if "deliver_at" in columns else None,
     }
     present = {name: iter(values) for name, values in made.items() if values is not None}
     for _ in range(batch.num_rows):
         row = {name: next(values) for name, values in present.items()}
         yield {name: value for name, value in row.items() if value is not None}
-
-
-def _milliseconds(column: pa.Array) -> Sequence[int | None]:
-    return column.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]  # pyarrow ships no types
 
 
 def _key(key: str | bytes | None) -> str | None:
