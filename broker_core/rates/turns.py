@@ -13,7 +13,10 @@ from weakref import WeakKeyDictionary
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-TURN_SECONDS = 0.000_25  # how long a message may have to wait for a report
+TURN_SECONDS = 0.000_25  # without a pause, while no message comes
+SHORT_TURN_SECONDS = 0.000_1  # how long a message may have to wait for a report
+BREAK_SECONDS = 0.000_02  # after a short turn; with the kernel's timer slack, about four times as long
+MESSAGES_SECONDS = 0.05  # without a message, after which turns become long again
 REST_SECONDS = 0.001  # the shortest time for which the event loop can sleep (uvloop counts in milliseconds)
 RESTS = 2  # while messages stay under way; then a report goes on, as it must beside a load that never ends
 AT_A_TIME = 100
@@ -25,6 +28,11 @@ class Turnstile:
     Between two turns the loop handles what has arrived. If messages are under way to the disk, it also sleeps: a
     thread that waits for the interpreter gets it only then. A loop that just looks around and goes on has taken the
     interpreter back before the thread wakes up, and the switch interval of 5 ms begins again each time.
+
+    A client on the same processors has the same trouble with the kernel: one that the broker has just woken may get no
+    processor until the broker sleeps or the next tick of the scheduler comes, every 4 ms. So while messages come, turns
+    are short, and the broker sleeps after each of them. It gives up its processor by a sleep and not by a yield: on a
+    busy machine, a thread that yields waits for a whole time slice of the others.
     """
 
     def __init__(self) -> None:
@@ -32,6 +40,12 @@ class Turnstile:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._rests = 0  # before the next turn
         self._opens = 0.0  # when the next turn may begin without a wait
+        self._messages_until = 0.0  # that come now and then, as far as is known
+
+    @property
+    def turn_seconds(self) -> float:
+        """How long a turn that begins now may be."""
+        return SHORT_TURN_SECONDS if time.perf_counter() < self._messages_until else TURN_SECONDS
 
     def gives_way_to(self, urgent: Callable[[], bool]) -> Callable[[], None]:
         """`urgent` says whether messages are under way. Returns a function that ends this."""
@@ -62,14 +76,27 @@ class Turnstile:
             self._waiting.popleft()
         if not self._waiting:
             return
-        if self._rests < RESTS and any(urgent() for urgent in self._urgent):
+        if self._gives_way():
             self._rests += 1
             loop.call_later(REST_SECONDS, self._open)
             return
         self._rests = 0
+        self._take_a_break()
         self._waiting.popleft().set_result(None)
         if self._waiting:  # not before the loop has looked around, after that turn
             loop.call_soon(loop.call_soon, self._open)
+
+    def _gives_way(self) -> bool:
+        """Whether to rest, because messages are under way."""
+        is_urgent = any(urgent() for urgent in self._urgent)
+        if is_urgent:
+            self._messages_until = time.perf_counter() + MESSAGES_SECONDS
+        return is_urgent and self._rests < RESTS
+
+    def _take_a_break(self) -> None:
+        """The thread itself sleeps, because timers of the loop count in milliseconds."""
+        if time.perf_counter() < self._messages_until:
+            time.sleep(BREAK_SECONDS)
 
 
 _turnstiles: WeakKeyDictionary[asyncio.AbstractEventLoop, Turnstile] = WeakKeyDictionary()
@@ -90,7 +117,7 @@ class Turns:
     __slots__ = ("_ends",)
 
     def __init__(self) -> None:
-        self._ends = time.perf_counter() + TURN_SECONDS
+        self._ends = time.perf_counter() + turnstile().turn_seconds
 
     @property
     def over(self) -> bool:
@@ -101,7 +128,7 @@ class Turns:
         """If it is time for others."""
         if self.over:
             await turnstile().wait()
-            self._ends = time.perf_counter() + TURN_SECONDS
+            self._ends = time.perf_counter() + turnstile().turn_seconds
 
 
 async def entered() -> Turns:

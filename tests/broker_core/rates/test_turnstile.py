@@ -9,7 +9,18 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import pytest
 
-from broker_core.rates.turns import REST_SECONDS, RESTS, TURN_SECONDS, Turnstile, entered, in_turns, turnstile
+from broker_core.rates.turns import (
+    BREAK_SECONDS,
+    MESSAGES_SECONDS,
+    REST_SECONDS,
+    RESTS,
+    SHORT_TURN_SECONDS,
+    TURN_SECONDS,
+    Turnstile,
+    entered,
+    in_turns,
+    turnstile,
+)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -69,6 +80,51 @@ def test_work_goes_on_beside_a_load_that_never_ends() -> None:
         return loop.slept
 
     assert run(scenario) == [REST_SECONDS] * RESTS * 3
+
+
+@pytest.fixture
+def breaks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The sleeps of the thread itself, which end at once."""
+    found: list[float] = []
+    monkeypatch.setattr(time, "sleep", found.append)
+    return found
+
+
+def test_the_broker_gives_up_its_processor_before_each_turn_beside_messages(breaks: list[float]) -> None:
+    async def scenario(loop: SleeplessLoop) -> None:
+        turnstile().gives_way_to(lambda: True)
+        for _ in range(3):
+            await turnstile().wait()
+
+    run(scenario)
+    assert breaks == [BREAK_SECONDS] * 3
+
+
+def test_work_alone_keeps_its_processor(breaks: list[float]) -> None:
+    async def scenario(loop: SleeplessLoop) -> None:
+        turnstile().gives_way_to(lambda: False)
+        for _ in range(3):
+            await turnstile().wait()
+
+    run(scenario)
+    assert breaks == []
+
+
+def test_turns_are_short_until_no_message_has_come_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+
+    async def scenario(_: SleeplessLoop) -> list[float]:
+        nonlocal now
+        answers = iter([True, False])
+        turnstile().gives_way_to(lambda: next(answers))
+        found = [turnstile().turn_seconds]
+        await turnstile().wait()
+        found.append(turnstile().turn_seconds)
+        now += MESSAGES_SECONDS
+        return [*found, turnstile().turn_seconds]
+
+    assert run(scenario) == [TURN_SECONDS, SHORT_TURN_SECONDS, TURN_SECONDS]
 
 
 def test_a_broker_that_has_stopped_holds_up_nothing() -> None:
