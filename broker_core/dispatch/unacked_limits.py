@@ -1,7 +1,7 @@
 """How many messages may be unacknowledged: at a consumer, on a subscription, in the broker.
 
 After a limit is reached, dispatch stops until half of the limit is free, so that it does not start and stop at the
-edge. The limits are checked before each step. Nothing is counted per message except what `Pending` counts anyway, and
+edge. After a limit of 1 that is when everything is acknowledged. The limits are checked before each step. Nothing is counted per message except what `Pending` counts anyway, and
 what the limit of the broker needs if there is one.
 """
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.dispatch.consumer import Consumer
     from broker_core.policies.in_force import PoliciesInForce
+
+
+def resumes_below(limit: int) -> int:
+    """Dispatch that has reached the limit goes on when fewer messages than that are unacknowledged."""
+    return max(1, limit // 2)
 
 
 class BrokerUnacked:
@@ -35,7 +40,7 @@ class BrokerUnacked:
     def changed(self, messages: int) -> None:
         """The number of unacknowledged messages changed by `messages`."""
         self.messages += messages
-        if self.blocked and self.messages < self.limit // 2:
+        if self.blocked and self.messages < resumes_below(self.limit):
             self.blocked = False
             waiting, self._waiting = self._waiting, set()
             for wake in waiting:
@@ -89,7 +94,7 @@ class UnackedLimits:
             self.blocked = False
             return False
         unacked = sum([consumer.pending.messages for consumer in consumers])
-        full = limit > 0 and unacked >= (limit // 2 if self.blocked else limit)
+        full = limit > 0 and unacked >= (resumes_below(limit) if self.blocked else limit)
         if broker is not None:
             self._report(broker, unacked)
             full = full or broker.holds(unacked, self.blocked, wake)

@@ -152,6 +152,25 @@ def test_a_blocked_subscription_continues_when_less_than_half_is_left(shared: Sh
     assert [message.message_id.entryId for message in shared.got(2)] == [4, 5]
 
 
+@pytest.mark.parametrize(
+    "shared",
+    [
+        DispatchConfig(max_unacked_per_consumer=1),
+        DispatchConfig(max_unacked_per_subscription=1),
+        DispatchConfig(max_unacked_per_broker=1),
+    ],
+    indirect=True,
+)
+def test_a_limit_of_one_message_lets_the_next_one_go_after_each(shared: Shared) -> None:
+    shared.join(1, permits=1)
+    shared.publish(3)
+    for entry_id in range(3):
+        got = shared.got(1)
+        assert got[0].message_id.entryId == entry_id
+        shared.client.send(client_commands.flow(1, 1))
+        shared.acknowledge(got)
+
+
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_broker=10, blocked_share=0.2)], indirect=True)
 def test_a_full_broker_blocks_subscriptions_with_many_unacknowledged_messages(shared: Shared) -> None:
     shared.join(1, permits=9)
