@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY_OBJECT, PROPERTIES
-from broker_core.errors import InvalidRequest, NotAllowed
+from broker_core.errors import InvalidRequest, NotAllowed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
 from broker_core.security.operations import TENANT_ADMIN, namespace_policy, on_namespace, on_tenant
 from broker_core.tenancy.system_topics import users_topics
@@ -48,20 +49,20 @@ async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with its system topics. Raises `NotEmpty` if it has others."""
 
     def is_empty() -> bool:
-        return not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
+        creating = users_topics(name, broker.topics.being_created(name))
+        return not creating and not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
 
     await broker.tenancy.delete_namespace(name, is_empty, partial(_remove_rest, broker, name))
 
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with all its topics, even if clients use them."""
-    for domain in (PERSISTENT, NON_PERSISTENT):
-        for partitioned in broker.tenancy.partitioned.in_namespace(name, domain):
-            await broker.partitioned.delete(partitioned, force=True)
-    await _delete_topics(broker, name)
-    await broker.tenancy.delete_namespace(
-        name, lambda: not broker.topics.of_namespace(name), partial(_remove_rest, broker, name)
-    )
+    with broker.topics.auto_creation.closed(name):
+        for domain in (PERSISTENT, NON_PERSISTENT):
+            for partitioned in broker.tenancy.partitioned.in_namespace(name, domain):
+                await broker.partitioned.delete(partitioned, force=True)
+        await _delete_topics(broker, name)
+        await delete_without_topics(broker, name)
 
 
 async def _remove_rest(broker: Broker, name: NamespaceName) -> None:
@@ -70,9 +71,14 @@ async def _remove_rest(broker: Broker, name: NamespaceName) -> None:
 
 
 async def _delete_topics(broker: Broker, name: NamespaceName) -> None:
-    for domain in (PERSISTENT, NON_PERSISTENT):
-        for topic in await broker.topics.listed(name, domain, system=True):
-            await broker.topics.delete(parse_topic(topic), force=True)
+    while created := [
+        *broker.topics.being_created(name),
+        *await broker.topics.listed(name, PERSISTENT, system=True),
+        *await broker.topics.listed(name, NON_PERSISTENT, system=True),
+    ]:
+        for topic in created:
+            with contextlib.suppress(TopicNotFound):  # its creation failed, or another request deleted it
+                await broker.topics.delete(parse_topic(topic), force=True)
 
 
 def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:

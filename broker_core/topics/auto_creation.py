@@ -7,6 +7,8 @@ count of its topic, or the bare name of a partitioned topic, is never created: t
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
@@ -14,7 +16,7 @@ from broker_core.policies.values import PARTITIONED
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
-    from broker_core.names import TopicName
+    from broker_core.names import NamespaceName, TopicName
     from broker_core.tenancy.tenancy import Tenancy
 
 
@@ -22,6 +24,16 @@ class AutoCreation:
     def __init__(self, tenancy: Tenancy) -> None:
         self._tenancy = tenancy
         self.leaving: set[TopicName] = set()  # partitioned topics that are being deleted
+        self._closed: set[NamespaceName] = set()
+
+    @contextlib.contextmanager
+    def closed(self, namespace: NamespaceName) -> Iterator[None]:
+        """Clients create no topic in the namespace: those of deleted topics come back within a fraction of a second."""
+        self._closed.add(namespace)
+        try:
+            yield
+        finally:
+            self._closed.discard(namespace)
 
     def check_topic(self, name: TopicName, *, wanted: bool) -> None:
         """Raises `TopicNotFound` or `NotAllowed` unless a client may create the missing topic by using it."""
@@ -38,7 +50,9 @@ class AutoCreation:
             raise TopicNotFound(f"Topic {name} does not exist")
 
     def check_partition(self, name: TopicName) -> None:
-        """Raises `TopicNotFound` for a partition beyond the count, or of a topic that is being deleted."""
+        """Raises `TopicNotFound` for a partition beyond the count, or of what is being deleted."""
+        if self._closed and name.namespace in self._closed:
+            raise TopicNotFound(f"Namespace {name.namespace} is being deleted")
         if name.base in self.leaving:
             raise TopicNotFound(f"Topic {name} is being deleted")
         partitions = self._tenancy.partitioned.count(name.base) if name.is_partition else 0

@@ -24,7 +24,7 @@ from broker_core.errors import (
     TopicMoved,
     TopicNotFound,
 )
-from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic, within
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import publish_latency
@@ -154,6 +154,11 @@ class TopicRegistry:
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
         """Sorted full names of the existing topics, including partitions."""
         return self._documents.of_namespace(namespace, domain)
+
+    def being_created(self, namespace: NamespaceName) -> list[str]:
+        """The full names of topics that a request is creating, of both domains."""
+        creating = self._creating
+        return [*within(namespace, PERSISTENT, creating), *within(namespace, NON_PERSISTENT, creating)]
 
     async def listed(self, namespace: NamespaceName, domain: str = PERSISTENT, *, system: bool = False) -> list[str]:
         """As `of_namespace`, in turns of the loop; without system topics unless `system`."""

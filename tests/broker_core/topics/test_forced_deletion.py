@@ -1,0 +1,55 @@
+"""A namespace is deleted with its topics while clients use them, and come back as soon as the broker closes them."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from broker_core.admin.namespaces import delete_with_topics, delete_without_topics
+from broker_core.errors import NotEmpty
+from broker_core.names import NamespaceName, parse_topic
+from broker_core.testing import EmbeddedBroker
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.condition import wait_until
+from tests.held_disk import HeldDisk
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer
+
+NAMESPACE = NamespaceName("public", "default")
+TOPICS = [f"persistent://{NAMESPACE}/{name}" for name in ("a", "b", "c", "parts-partition-0")]
+
+
+def test_clients_that_come_back_create_no_topic_in_a_namespace_that_is_deleted() -> None:
+    with EmbeddedBroker() as broker, RawClient(broker.service_url) as client, ThreadPoolExecutor(1) as elsewhere:
+        broker.create_partitioned_topic(f"persistent://{NAMESPACE}/parts", 3)
+        for number, topic in enumerate(TOPICS):
+            client.ask(producer(topic, number), BaseCommand.PRODUCER_SUCCESS)
+        refused = elsewhere.submit(return_until_refused, client)
+        broker.call(delete_with_topics(broker.broker, NAMESPACE))
+        assert {error.error for error in refused.result()} == {pb.ServerError.TopicNotFound}
+        assert NAMESPACE not in broker.broker.tenancy.all_namespaces()
+
+
+def return_until_refused(client: RawClient) -> list[pb.CommandError]:
+    """Connects each producer again as soon as it is closed, until none may come back; returns the refusals."""
+    refusals: list[pb.CommandError] = []
+    while len(refusals) < len(TOPICS):
+        answer = client.expect_any()
+        if isinstance(answer, pb.CommandCloseProducer):
+            client.send(frame(producer(TOPICS[answer.producer_id], answer.producer_id)))
+        elif isinstance(answer, pb.CommandError):
+            refusals.append(answer)
+    return refusals
+
+
+def test_a_namespace_in_which_a_topic_is_being_created_is_not_empty() -> None:
+    disk = HeldDisk()
+    with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as client:
+        disk.go.clear()
+        client.send(frame(producer(TOPICS[0])))
+        wait_until(lambda: broker.broker.topics.is_taken(parse_topic(TOPICS[0])), 10)
+        with pytest.raises(NotEmpty):
+            broker.call(delete_without_topics(broker.broker, NAMESPACE))
+        disk.go.set()
+        client.expect(BaseCommand.PRODUCER_SUCCESS)
