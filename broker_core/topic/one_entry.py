@@ -49,4 +49,5 @@ def publish_one(topic: Topic, run: OneEntry) -> asyncio.Future[Position]:
             written.set_result(first)
 
     topic.publish(run, done)
+    topic.last_published = topic.clock.monotonic()
     return written

@@ -55,6 +55,7 @@ class Subscription(Backlogged):
         self.closed = False  # the topic was unloaded or the subscription deleted: consumers must retry
         self._storing = asyncio.Lock()  # of properties, which are in force once they are durable
         self._moves = 0
+        self.last_used = 0.0  # monotonic: when a consumer left
         self.last_acked_ms = 0
         self.last_advanced_ms = 0  # when the mark-delete position last moved
         self._mark_delete = cursor.mark_delete
@@ -120,6 +121,7 @@ class Subscription(Backlogged):
         if consumer not in self.consumers:
             return False
         self.delivery.remove(consumer)
+        self.last_used = self.clock.monotonic()
         return True
 
     async def settle(self) -> None:

@@ -41,6 +41,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         self._changing: dict[str, asyncio.Future[None]] = {}
         self.by_name = by_name
         self.delivered = Rate(context.topic.clock)  # to deleted subscriptions; the others have their own
+        self._last_used = 0.0  # the same of deleted ones
 
     def __getitem__(self, name: str) -> Subscription:
         return self.by_name[name]
@@ -57,6 +58,11 @@ class Subscriptions(Mapping[str, "Subscription"]):
         except KeyError:
             self._lifecycle.check_open()
             raise SubscriptionNotFound(f"Subscription {name} not found for topic {self._name}") from None
+
+    @property
+    def last_used(self) -> float:
+        """When (monotonic) a consumer left, or a subscription was deleted; 0 if neither has happened."""
+        return max([self._last_used, *(one.last_used for one in self.by_name.values())])
 
     def consumers(self) -> Iterator[Consumer]:
         return (consumer for one in self.by_name.values() for consumer in one.consumers)
@@ -141,7 +147,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         finally:
             if self.by_name.get(name) is subscription:  # a non-durable one may be forgotten by now
                 del self.by_name[name]
-                self._remember_deliveries(subscription)
+                self._remember(subscription)
             cursor = self._log.cursors.get(name)
             if cursor is not None and not self._lifecycle.is_closed:
                 cursor.rewind()
@@ -154,7 +160,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         """A non-durable subscription lost its last consumer."""
         if self.by_name.get(subscription.name) is subscription:
             del self.by_name[subscription.name]
-            self._remember_deliveries(subscription)
+            self._remember(subscription)
             subscription.closed = True
             subscription.delivery.dispatcher.close()
             await self._log.delete_cursor(subscription.name)
@@ -168,6 +174,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
     def _new(self, name: str, cursor: ManagedCursor) -> Subscription:
         return self._kind(self, self._context, name, cursor)
 
-    def _remember_deliveries(self, gone: Subscription) -> None:
-        """Keeps the counters, which must only grow."""
+    def _remember(self, gone: Subscription) -> None:
+        """Keeps the counters, which must only grow, and the time."""
+        self._last_used = gone.clock.monotonic()
         self.delivered.absorb(gone.delivery.former_rate)

@@ -71,6 +71,7 @@ class Topic:
         self.ledger = ledger
         self.clock = services.clock
         self.created_ms = services.clock.wall_ms()
+        self.last_published = 0.0  # monotonic: when a producer left, or a message came without one
         self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
         self.writes = Writes(services.clock, services.publish_latency)
         self.lifecycle = Lifecycle(name, ledger)
@@ -264,8 +265,14 @@ class Topic:
 
     def remove_producer(self, producer: Producer) -> None:
         if self.admission.remove(producer):
+            self.last_published = self.clock.monotonic()
             self.published.absorb(producer.rate)
             self.deduplication.producer_left(producer.name)
+
+    @property
+    def last_used(self) -> float:
+        """When (monotonic) a client left it; 0 if none has."""
+        return max(self.last_published, self.subscriptions.last_used)
 
     @property
     def schema_subject(self) -> SchemaSubject:

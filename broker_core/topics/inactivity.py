@@ -2,7 +2,8 @@
 
 The rules: `brokerDeleteInactiveTopics...`, the policy `inactive_topic_policies`, and
 `subscriptionExpirationTimeMinutes` (Pulsar docs, "Inactive topics"). As in Pulsar, only loaded topics are checked, and
-the time counts from the first check that finds them unused. Unlike in Pulsar, the deletion of persistent topics is off
+the time counts from the first check that finds them unused, or from when a client left after it: a client that comes
+and goes between two checks uses them, too. Unlike in Pulsar, the deletion of persistent topics is off
 by default: messages published before the first subscription should still be there an hour later. Non-persistent
 topics, which lose nothing, are always deleted.
 """
@@ -62,7 +63,7 @@ class Inactivity:
 
     def _is_due(self, topic: Topic) -> bool:
         now = self._clock.monotonic()
-        unused = now - self._unused_topics.setdefault(topic, now)
+        unused = now - max(self._unused_topics.setdefault(topic, now), topic.last_used)
         retention_ms = topic.policies.retention.limits.time_ms
         if not topic.policies.inactive_topics.delete or retention_ms < 0 or is_system_topic(topic.name):
             return False
@@ -94,7 +95,7 @@ class Inactivity:
         now = self._clock.monotonic()
         if subscription.consumers or not subscription.durable or subscription.is_replicated:
             self._unused_subscriptions.pop(subscription, None)
-        elif now - self._unused_subscriptions.setdefault(subscription, now) >= seconds:
+        elif now - max(self._unused_subscriptions.setdefault(subscription, now), subscription.last_used) >= seconds:
             try:
                 await topic.subscriptions.delete(subscription.name)
                 log.info("subscription %s of %s: deleted, because it was inactive", subscription.name, topic.name)

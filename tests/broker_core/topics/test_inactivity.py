@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import json
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +20,8 @@ from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.clocks import ShiftedClock
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.raw_consuming import close_consumer, subscribe
+from tests.raw_publishing import close_producer, producer, send
 
 NAME = parse_topic("persistent://public/default/t")
 NAMESPACE = NamespaceName("public", "default")
@@ -40,14 +43,23 @@ class Looking:
 
     def look_twice(self, seconds: float = MAX_SECONDS) -> None:
         """Checks once, and again after that time."""
-        self.broker.call(self.broker.broker.inactivity.look_at_topics())
-        self._clock.ran_seconds += seconds
+        self.look_after(0)
+        self.look_after(seconds)
+
+    def look_after(self, seconds: float) -> None:
+        self.pass_time(seconds)
         self.broker.call(self.broker.broker.inactivity.look_at_topics())
 
     def look_at_subscriptions_twice(self, seconds: float) -> None:
+        self.look_at_subscriptions_after(0)
+        self.look_at_subscriptions_after(seconds)
+
+    def look_at_subscriptions_after(self, seconds: float) -> None:
+        self.pass_time(seconds)
         self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
+
+    def pass_time(self, seconds: float) -> None:
         self._clock.ran_seconds += seconds
-        self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
 
     def set_policies(self, **policies: object) -> None:
         self.broker.call(self.broker.broker.tenancy.set_namespace_policies(NAMESPACE, **policies))
@@ -110,6 +122,20 @@ def test_a_producer_keeps_a_topic_and_use_restarts_the_time(broker: Looking) -> 
     broker.load()
     broker.look_twice(MAX_SECONDS - 1)
     assert broker.exists()
+
+
+def test_the_time_counts_from_the_last_producer_between_two_checks(broker: Looking) -> None:
+    broker.load()
+    broker.look_after(0)
+    broker.pass_time(MAX_SECONDS - 1)
+    with RawClient(broker.broker.service_url) as raw:
+        publish(raw)
+        raw.send(close_producer())
+        raw.expect(BaseCommand.SUCCESS)
+    broker.look_after(1)
+    assert broker.exists()
+    broker.look_after(MAX_SECONDS)
+    assert not broker.exists()
 
 
 def test_a_subscription_keeps_a_topic(broker: Looking) -> None:
@@ -193,6 +219,39 @@ def test_a_subscription_with_a_consumer_does_not_expire() -> None:
         raw.expect(BaseCommand.SUCCESS)
         broker.look_at_subscriptions_twice(1_000)
         assert "s" in broker.broker.broker.topics.loaded[str(NAME)].subscriptions
+
+
+def test_the_time_of_a_subscription_counts_from_the_last_consumer_between_two_checks() -> None:
+    topics = TopicConfig(subscription_expiration_minutes=2)
+    with looking(InactiveConfig(), topics) as broker, RawClient(broker.broker.service_url) as raw:
+        broker.subscribe()
+        found = broker.broker.broker.topics.loaded[str(NAME)].subscriptions
+        broker.look_at_subscriptions_after(0)
+        broker.pass_time(119)
+        subscribe(raw, str(NAME))
+        raw.send(close_consumer())
+        raw.expect(BaseCommand.SUCCESS)
+        broker.look_at_subscriptions_after(1)
+        assert "s" in found
+        broker.look_at_subscriptions_after(120)
+        assert "s" not in found
+
+
+def test_a_message_that_comes_over_http_restarts_the_time(broker: Looking) -> None:
+    broker.load()
+    broker.look_after(0)
+    broker.pass_time(MAX_SECONDS - 1)
+    publish_by_http(broker.broker, NAME)
+    broker.look_after(1)
+    assert broker.exists()
+
+
+def publish_by_http(broker: EmbeddedBroker, name: TopicName) -> None:
+    body = json.dumps({"messages": [{"payload": "x"}]}).encode()
+    path = f"{broker.http_url}/topics/persistent/{name.namespace}/{name.local}"
+    request = urllib.request.Request(path, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert answer.status == 200
 
 
 async def test_a_failed_check_is_repeated() -> None:
