@@ -1,8 +1,8 @@
 """How many messages may be unacknowledged: at a consumer, on a subscription, in the broker.
 
 After a limit is reached, dispatch stops until half of the limit is free, so that it does not start and stop at the
-edge. After a limit of 1 that is when everything is acknowledged. The limits are checked before each step. Nothing is counted per message except what `Pending` counts anyway, and
-what the limit of the broker needs if there is one.
+edge. With a limit of 1, it stops until everything is acknowledged. The limits are checked before each step. Nothing is
+counted per message except what `Pending` counts anyway, and what the limit of the broker needs if there is one.
 """
 
 from __future__ import annotations

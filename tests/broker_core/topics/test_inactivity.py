@@ -43,18 +43,18 @@ class Looking:
 
     def look_twice(self, seconds: float = MAX_SECONDS) -> None:
         """Checks once, and again after that time."""
-        self.look_after(0)
-        self.look_after(seconds)
+        self.check_in(0)
+        self.check_in(seconds)
 
-    def look_after(self, seconds: float) -> None:
+    def check_in(self, seconds: float) -> None:
         self.pass_time(seconds)
         self.broker.call(self.broker.broker.inactivity.look_at_topics())
 
     def look_at_subscriptions_twice(self, seconds: float) -> None:
-        self.look_at_subscriptions_after(0)
-        self.look_at_subscriptions_after(seconds)
+        self.check_subscriptions_in(0)
+        self.check_subscriptions_in(seconds)
 
-    def look_at_subscriptions_after(self, seconds: float) -> None:
+    def check_subscriptions_in(self, seconds: float) -> None:
         self.pass_time(seconds)
         self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
 
@@ -126,15 +126,15 @@ def test_a_producer_keeps_a_topic_and_use_restarts_the_time(broker: Looking) -> 
 
 def test_the_time_counts_from_the_last_producer_between_two_checks(broker: Looking) -> None:
     broker.load()
-    broker.look_after(0)
+    broker.check_in(0)
     broker.pass_time(MAX_SECONDS - 1)
     with RawClient(broker.broker.service_url) as raw:
         publish(raw)
         raw.send(close_producer())
         raw.expect(BaseCommand.SUCCESS)
-    broker.look_after(1)
+    broker.check_in(1)
     assert broker.exists()
-    broker.look_after(MAX_SECONDS)
+    broker.check_in(MAX_SECONDS)
     assert not broker.exists()
 
 
@@ -226,23 +226,23 @@ def test_the_time_of_a_subscription_counts_from_the_last_consumer_between_two_ch
     with looking(InactiveConfig(), topics) as broker, RawClient(broker.broker.service_url) as raw:
         broker.subscribe()
         found = broker.broker.broker.topics.loaded[str(NAME)].subscriptions
-        broker.look_at_subscriptions_after(0)
+        broker.check_subscriptions_in(0)
         broker.pass_time(119)
         subscribe(raw, str(NAME))
         raw.send(close_consumer())
         raw.expect(BaseCommand.SUCCESS)
-        broker.look_at_subscriptions_after(1)
+        broker.check_subscriptions_in(1)
         assert "s" in found
-        broker.look_at_subscriptions_after(120)
+        broker.check_subscriptions_in(120)
         assert "s" not in found
 
 
 def test_a_message_that_comes_over_http_restarts_the_time(broker: Looking) -> None:
     broker.load()
-    broker.look_after(0)
+    broker.check_in(0)
     broker.pass_time(MAX_SECONDS - 1)
     publish_by_http(broker.broker, NAME)
-    broker.look_after(1)
+    broker.check_in(1)
     assert broker.exists()
 
 
