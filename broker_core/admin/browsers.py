@@ -15,7 +15,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SETTING = "webServiceAllowedHosts"
 ANY_HOST = "*"
@@ -26,8 +26,7 @@ _OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-For
 _TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: the user typed the address
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserRules:
+class BrowserRules(NamedTuple):
     """`own`: the names of this server; `allowed`: names that the operator added. In lower case.
 
     `command` runs the server, for advice.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 from broker_core.errors import InvalidName, InvalidRequest
@@ -39,8 +39,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names.
 
     `pairs`: the whole query, where a name can be repeated. `headers` compares names without case. `memory`: to be asked

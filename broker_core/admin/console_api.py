@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import JSON_TYPE, Answer, Call
@@ -41,7 +41,7 @@ class OwnAdminApi:
         if isinstance(found, frozenset):
             raise Refused(404, f"this broker has no resource at {path}")
         data = b"" if body is None else json.dumps(body).encode()
-        call = replace(self._call, parts=found.parts, query=query, body=data, pairs=list(query.items()))
+        call = self._call._replace(parts=found.parts, query=query, body=data, pairs=list(query.items()))
         answer = await result_of(self._guarded(found.route, call), f"{method} {path}")
         if method != "GET":
             audit = self._call.broker.security.audit

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyPlace:
+class PolicyPlace(NamedTuple):
     """`name`: last part of the path. `field`: of `TopicPolicies`. `kind`: Pulsar's `PolicyName`, "" for none.
 
     `unset`: the answer if nothing is set, None for 204; `falls_back`: answers with the policy in force instead.

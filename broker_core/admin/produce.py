@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker_core.admin.call import Call
 from broker_core.admin.produced_values import encode
@@ -39,8 +38,7 @@ TEXT = SchemaData(SchemaType.STRING, b"", {"__charset": "UTF-8"})
 PRODUCER_NAME = "rest"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A message of a request, with its value not yet encoded. `deliver_at`: wall time in ms, 0 for at once."""
 
     value: Any

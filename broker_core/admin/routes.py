@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from broker_core.admin.call import Handler
 from broker_core.admin.shapes import Shape
@@ -18,8 +19,7 @@ from broker_core.security.operations import Operation
 DOMAINS = frozenset({PERSISTENT, NON_PERSISTENT})
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """`path` is a template: `/admin/v2/tenants/{tenant}`. `operation`: what a caller must be allowed to do.
 
     `query`: the names of the parameters that the handler reads. `body`: what it reads from the body, if anything.
@@ -36,8 +36,7 @@ class Route:
     has_large_body: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     route: Route
     parts: dict[str, str]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from broker_core.config.sections import Sections
 from broker_core.config.setting import Setting
@@ -26,8 +26,7 @@ _PROPERTY = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:]?\s*(?P<value>.*?)\s*$", re.
 Config = TypeVar("Config", bound=Sections)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """One value as given: text or a YAML scalar, and a description of where it stands."""
 
     key: str

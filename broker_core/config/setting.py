@@ -1,13 +1,12 @@
 """How a configuration field is declared: its Pulsar key, its default, its bounds, and one sentence about it."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Any, NamedTuple
 
 MB = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """The values that a key of a configuration file can hold. `scale`: how much of the field one unit of the key is.
 
     `dynamic`: it can change while the broker runs (`config.dynamic`). `empty`: the value of a key without a value; None

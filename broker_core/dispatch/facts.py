@@ -10,16 +10,14 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
 
 
-@dataclass(frozen=True, slots=True)
-class DrainingHash:
+class DrainingHash(NamedTuple):
     """A key hash that moves to another consumer once this one has acknowledged its entries."""
 
     sticky_hash: int
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedHashes:
+class OwnedHashes(NamedTuple):
     """The hash ranges of one Key_Shared consumer, both ends included, and the hashes that it still drains."""
 
     ranges: Sequence[tuple[int, int]]

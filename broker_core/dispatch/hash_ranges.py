@@ -9,9 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker_core.errors import ConsumerAssignFailed
 from broker_core.wire.sticky_key import key_hash
@@ -21,8 +20,7 @@ RANGE_SIZE = 65_536
 Range = tuple[int, int]  # first and last hash, both included
 
 
-@dataclass(frozen=True, slots=True)
-class KeySharedMode:
+class KeySharedMode(NamedTuple):
     """How a consumer wants keys to be divided; all consumers of a subscription must agree on all but `wanted`."""
 
     sticky: bool = False

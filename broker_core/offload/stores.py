@@ -9,9 +9,8 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from broker_core.offload.errors import NotConfigured
@@ -26,8 +25,7 @@ STORES_KEPT = 32
 Settings = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class StoreLimits:
+class StoreLimits(NamedTuple):
     """Deadlines of one request, in seconds."""
 
     connect_seconds: float = 10.0
@@ -35,8 +33,7 @@ class StoreLimits:
     attempts: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """`root`: the directory or bucket, as `pyarrow.fs` spells it; `uri`: the same for humans."""
 
     filesystem: Any

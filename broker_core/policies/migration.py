@@ -7,12 +7,10 @@ Each namespace has a flag of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(NamedTuple):
     """Service URLs of another cluster; one of them may be empty."""
 
     service_url: str

@@ -6,7 +6,7 @@ their own, which count where the object does not set them (Pulsar docs, "Tiered 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from broker_core.config.offload import LOCAL_FIRST, TIERED_FIRST, OffloadConfig
 from broker_core.errors import InvalidRequest, InvalidValue
@@ -116,8 +116,7 @@ def configured_store(offload: OffloadConfig) -> OffloadPolicies:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OffloadRules:
+class OffloadRules(NamedTuple):
     """What holds for a topic. Thresholds and lag below 0: never."""
 
     driver: str

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
@@ -55,8 +55,7 @@ STRATEGY_OF_AUTO_UPDATE = {
 CLUSTER = "{cluster}"  # placeholder in a path: Pulsar stores rates under the name of their cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """`path` in the document, outermost name first; `field` of `TopicPolicies` and key of a `PolicySet`."""
 
     path: tuple[str, ...]
@@ -241,6 +240,5 @@ class TopicPolicies:
 
 
 POLICIES: Mapping[str, Policy] = {
-    field.name: dataclasses.replace(field.metadata["policy"], field=field.name)
-    for field in dataclasses.fields(TopicPolicies)
+    field.name: field.metadata["policy"]._replace(field=field.name) for field in dataclasses.fields(TopicPolicies)
 }

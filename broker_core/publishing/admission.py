@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker_core.errors import ProducerBusy, ProducerFenced
 from broker_core.publishing.access import AccessMode, GrantedAccess, ProducerAccess
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRequest:
+class AccessRequest(NamedTuple):
     """What a client asks for. `queued` is called if it has to wait; `check_wanted` raises when it no longer wants to.
 
     `epoch`: the topic epoch at which the client had the topic before, or None.

@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from uuid import uuid4
 
 from broker_core.errors import BrokerError
@@ -57,8 +56,7 @@ class FollowedSubscriptions(Protocol):
         """The subscription of that name, created at the earliest message if missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerCalls:
+class MarkerCalls(NamedTuple):
     """What this part needs of its topic. `messages`: how many were published; it only grows, and is 0 in an empty one.
 
     `publish` appends a run, or raises a `BrokerError`. `expect_markers`: dispatchers look for markers from now on.

@@ -7,8 +7,7 @@ topic's schemas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.errors import IncompatibleSchema
 from broker_core.schema.compatibility import Strategy
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from broker_core.policies.topic_policies import TopicPolicies
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaSubject:
+class SchemaSubject(NamedTuple):
     """A topic, as schema checks see it.
 
     `is_unused`: no producers, no data, and only consumers that take any schema. `check_open` raises `TopicFenced` once

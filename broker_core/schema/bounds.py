@@ -8,8 +8,7 @@ is parsed, and a comparison stops after a number of steps.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker_core.errors import InvalidSchema
 from broker_core.schema.key_value import decode_key_value
@@ -17,8 +16,7 @@ from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, SchemaType
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionBounds:
+class DefinitionBounds(NamedTuple):
     """`max_values`: JSON values in a definition. `max_depth`: their maximum nesting."""
 
     max_bytes: int

@@ -15,8 +15,7 @@ import asyncio
 import base64
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_plus
 
 from broker_core.schema.bounds import DefinitionBounds, check_definition
@@ -50,8 +49,7 @@ class Documents(Protocol):
         """Documents by key."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaVersion:
+class SchemaVersion(NamedTuple):
     """One version; `deleted`: the schema ends here."""
 
     version: int

@@ -8,7 +8,6 @@ topics that belong to the broker need more than a permission (docs/security.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.config.security import names
@@ -78,8 +77,7 @@ _SUPER_USER_KINDS = frozenset({Kind.SUPER_USER, Kind.BROKER, Kind.CLUSTER, Kind.
 _TENANT_ADMIN_KINDS = frozenset({Kind.TENANT_ADMIN, Kind.NAMESPACE_POLICY, Kind.TOPIC_POLICY})
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What an operation acts on; empty for the broker itself."""
 
     tenant: str = ""

@@ -6,8 +6,8 @@ belongs to a subscription is asked for with the subscription's name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Kind(Enum):
@@ -26,8 +26,7 @@ class Kind(Enum):
     TOPIC_POLICY = "topicPolicy"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """`name` is empty for the kinds that have no operations."""
 
     kind: Kind

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from broker_core.rates.traffic import Traffic
@@ -58,12 +57,11 @@ def _by_name(stats: Iterable[Named]) -> dict[str, list[Named]]:
 
 
 def _merged_publisher(same: Sequence[PublisherStats]) -> PublisherStats:
-    return replace(same[0], traffic=sum((one.traffic for one in same), Traffic()))
+    return same[0]._replace(traffic=sum((one.traffic for one in same), Traffic()))
 
 
 def _merged_consumer(same: Sequence[ConsumerStats]) -> ConsumerStats:
-    return replace(
-        same[0],
+    return same[0]._replace(
         traffic=sum((one.traffic for one in same), Traffic()),
         ack_rate=sum((one.ack_rate for one in same), 0.0),
         redelivery_rate=sum((one.redelivery_rate for one in same), 0.0),
@@ -80,8 +78,7 @@ def _merged_consumer(same: Sequence[ConsumerStats]) -> ConsumerStats:
 
 def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats:
     consumers = _by_name(consumer for one in same for consumer in one.consumers)
-    return replace(
-        same[0],
+    return same[0]._replace(
         type=next((one.type for one in same if one.type), ""),
         active_consumer="",
         traffic=sum((one.traffic for one in same), Traffic()),

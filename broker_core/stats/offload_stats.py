@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from broker_core.topic.offloading import Offloading
 
 
-@dataclass(frozen=True, slots=True)
-class OffloadStats:
+class OffloadStats(NamedTuple):
     """`bytes` of entries that have a complete copy; times in wall milliseconds, 0 for never since the topic's load."""
 
     bytes: int = 0

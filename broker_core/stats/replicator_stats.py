@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.publishing.replication import source_cluster
 from broker_core.rates.traffic import NOTHING, Traffic
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicatorStats:
+class ReplicatorStats(NamedTuple):
     """`incoming` is from the other cluster, `outgoing` to it. Connections are "" while there are none.
 
     `delay_seconds`: the age of the oldest entry that is not confirmed. `last_error`: why it does not replicate, "" if

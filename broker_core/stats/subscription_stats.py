@@ -7,8 +7,8 @@ A backlog counts entries, as Pulsar's `msgBacklog` does; a batch is one entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker_core.rates.traffic import NOTHING, Traffic
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic.subscription import Subscription
 
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class ConsumerStats:
+
+class ConsumerStats(NamedTuple):
     """`hash_ranges` (both ends included) and `draining` are for Key_Shared, None and empty for other types."""
 
     name: str
@@ -64,8 +65,7 @@ class ConsumerStats:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionStats:
+class SubscriptionStats(NamedTuple):
     """`type` is Pulsar's name, "" before the first consumer; `active_consumer` if only one gets messages.
 
     `key_shared_mode`: Pulsar's name, "" for other types. `throttled`: how often a dispatch rate left nothing to send,
@@ -96,10 +96,10 @@ class SubscriptionStats:
     delayed_index_bytes: int = 0
     key_shared_mode: str = ""
     out_of_order: bool = False
-    throttled: Mapping[str, int] = field(default_factory=dict)
+    throttled: Mapping[str, int] = EMPTY
     read_failure: str = ""
     replicated: bool = False
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = EMPTY
     consumers: tuple[ConsumerStats, ...] = ()
 
     @property

@@ -7,16 +7,15 @@ Subscriptions and consumers are in `subscription_stats`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.publishing.access import AccessMode
 from broker_core.rates.traffic import Traffic
 from broker_core.rates.turns import Turns, in_turns
 from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
 from broker_core.stats.replicator_stats import ReplicatorStats, replication_stats
-from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
+from broker_core.stats.subscription_stats import EMPTY, SubscriptionStats, compaction_subscription
 from broker_core.stats.write_stats import WriteStats
 from broker_core.tenancy.system_topics import is_system_topic
 
@@ -31,8 +30,7 @@ NO_BACKLOG = -1  # publish time of the oldest message of an empty backlog
 NO_QUOTA = -1
 
 
-@dataclass(frozen=True, slots=True)
-class PublisherStats:
+class PublisherStats(NamedTuple):
     name: str
     producer_id: int
     traffic: Traffic
@@ -56,8 +54,7 @@ class PublisherStats:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionStats:
+class CompactionStats(NamedTuple):
     removed_events: int = 0
     last_success_ms: int = 0
     last_failure_ms: int = 0
@@ -78,16 +75,14 @@ class CompactionStats:
 NEVER_COMPACTED = CompactionStats()
 
 
-@dataclass(frozen=True, slots=True)
-class OldestMessage:
+class OldestMessage(NamedTuple):
     """The oldest message that some durable subscription has not acknowledged."""
 
     subscription: str
     published_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicStats:
+class TopicStats(NamedTuple):
     """`quota_bytes` and `quota_seconds`: of the backlog, -1 for none. `oldest`: None without a backlog.
 
     `lost_entries`: the number of entries that cannot be read.
@@ -114,7 +109,7 @@ class TopicStats:
     lost_entries: int = 0
     is_system: bool = False
     writes: WriteStats | None = None
-    replication: Mapping[str, ReplicatorStats] = field(default_factory=dict)
+    replication: Mapping[str, ReplicatorStats] = EMPTY
 
     @property
     def earliest_backlog_ms(self) -> int:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from broker_core.rates.writes import Writes
 
 
-@dataclass(frozen=True, slots=True)
-class WriteStats:
+class WriteStats(NamedTuple):
     """Of the last 30 to 60 seconds: the counts between the bounds of `rates.writes`, and the totals."""
 
     entry_rate: float  # per second

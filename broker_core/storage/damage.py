@@ -8,9 +8,8 @@ is found; the broker says that it is degraded as long as a place is not accepted
 import json
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
@@ -25,8 +24,7 @@ MOST_PLACES = 1000  # recorded one by one
 _MORE = "there is more damage than is recorded place by place: run `pulsarctl storage check`"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A report with the times (wall, ms) at which it was found and accepted; `accepted_ms` is 0 until then."""
 
     report: DamageReport
@@ -83,7 +81,7 @@ class DamageRecord:
         known = self._places.get(key)
         if known is not None:
             if known.report.lost is None and found.lost is not None:  # more is known of it by now
-                self._put(replace(known, report=found))
+                self._put(known._replace(report=found))
                 self.dirty = True
             return
         if len(self._places) >= MOST_PLACES:
@@ -106,7 +104,7 @@ class DamageRecord:
         now, accepted = self._wall_ms(), self.open
         for report in accepted:
             key = report.path, report.offset
-            self._places[key] = replace(self._places[key], accepted_ms=now)
+            self._places[key] = self._places[key]._replace(accepted_ms=now)
             log.warning("the loss is accepted: %s", report)
         self.dirty = self.dirty or bool(accepted)
         return accepted
@@ -115,7 +113,7 @@ class DamageRecord:
         """It could not be recorded that they were accepted, so they are not."""
         for report in accepted:
             key = report.path, report.offset
-            self._places[key] = replace(self._places[key], accepted_ms=0)
+            self._places[key] = self._places[key]._replace(accepted_ms=0)
 
     # ---- on disk
 

@@ -17,7 +17,6 @@
 The layer above (`topic`) translates these into errors for clients.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,8 +107,7 @@ class Lost(NamedTuple):
         return f"{self.ledger_id}:{self.first} to {self.ledger_id}:{self.last}"
 
 
-@dataclass(frozen=True, slots=True)
-class DamageReport:
+class DamageReport(NamedTuple):
     """Bytes that are not trusted; the rest of the directory is served.
 
     `topic` is the managed ledger that lacks something by it, "" when it is not known; `lost` the entries that are gone,

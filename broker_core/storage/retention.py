@@ -7,13 +7,12 @@ so trimming never waits for a roll-over by size. Without a retention policy it h
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from broker_core.storage.position import Position
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(NamedTuple):
     """-1: without limit; 0 and 0: nothing that is acknowledged is kept.
 
     `open_grace_ms`: the open ledger stays that long behind its last entry, whatever the limits say.
@@ -24,8 +23,7 @@ class Retention:
     open_grace_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerView:
+class LedgerView(NamedTuple):
     ledger_id: int
     entries: int
     size: int
@@ -33,8 +31,7 @@ class LedgerView:
     is_open: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LogView:
+class LogView(NamedTuple):
     """`consumed` is the slowest durable mark-delete; LATEST when there is no durable cursor."""
 
     ledgers: Sequence[LedgerView]

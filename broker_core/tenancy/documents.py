@@ -8,7 +8,7 @@ as not set. It is reported, blocks nothing, and disappears with the next change 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from broker_core.config.policies import MOST_BUNDLES
 from broker_core.config.topic import MOST_PARTITIONS
@@ -30,8 +30,7 @@ PARTITIONED_TOPIC = "partitioned-topic"
 GROWING_TO = "growing_to"  # ours: Pulsar's metadata has no such field
 
 
-@dataclass(frozen=True, slots=True)
-class BadValue:
+class BadValue(NamedTuple):
     """`field` is empty if the whole document is invalid."""
 
     kind: str
@@ -51,8 +50,7 @@ PropertyChange = Callable[[Mapping[str, str]], dict[str, str]]
 """From the properties that are there to those that follow. Called once no other change can come between."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
+class Tenant(NamedTuple):
     admin_roles: tuple[str, ...] = ()
     allowed_clusters: tuple[str, ...] = ()
 
@@ -95,8 +93,7 @@ def read_topic(document: Mapping[str, Any], on_bad: OnBad = refuse) -> tuple[int
     return fields.read("created_ms", whole_number), fields.read("properties", properties, {})
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentReader:
+class DocumentReader(NamedTuple):
     """Reads documents with the configuration of this instance."""
 
     cluster: str

@@ -4,7 +4,6 @@ They are read once at the start. A change is read as a restart would read it, th
 """
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -97,7 +96,7 @@ class Records:
 
     def new_namespace(self, name: NamespaceName, document: Mapping[str, Any]) -> Namespace:
         """A namespace with the settings of a REST `Policies` object; absent ones get Pulsar's defaults."""
-        reader = dataclasses.replace(self._reader, default_bundles=self._policies.default_bundles)
+        reader = self._reader._replace(default_bundles=self._policies.default_bundles)
         return reader.namespace(str(name), document)[1]
 
     async def put_namespace(self, namespace: Namespace) -> None:

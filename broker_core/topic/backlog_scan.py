@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.storage.position import Position
 
@@ -38,8 +38,7 @@ class BacklogScan:
         self.last = Position(block.ledger_id, block.first_entry_id + last - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class ScanBounds:
+class ScanBounds(NamedTuple):
     """Maximum number of entries, and of seconds."""
 
     entries: int

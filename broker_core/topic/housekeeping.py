@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compaction import CompactionState
@@ -121,7 +120,7 @@ class Housekeeping:
     async def trim(self, *, by_request: bool = False) -> None:
         retention = self._retention()
         if by_request:
-            retention = replace(retention, open_grace_ms=0)
+            retention = retention._replace(open_grace_ms=0)
         if self._log is not None:
             await self._log.trim(retention, self._context.expiry.now_ms())
 

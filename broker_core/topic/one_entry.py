@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.wire.message import build_entry
 from broker_core.wire.unnumbered import mark_unnumbered
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
 
-@dataclass(frozen=True, slots=True)
-class OneEntry:
+class OneEntry(NamedTuple):
     """A run of a single entry, as a topic takes it."""
 
     data: bytes
