@@ -25,7 +25,7 @@ from broker_core.storage.journal import Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.metadata import Metadata
 from broker_core.storage.open_files import OpenFiles
-from broker_core.storage.recovery import rewrite_ledger
+from broker_core.storage.rewritten_ledger import rewrite_ledger
 from broker_core.storage.tables import RowChange
 from broker_core.storage.writer import Writer
 

@@ -18,7 +18,7 @@ from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER,
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import DamageReport, Lost
-from broker_core.storage.journal_file import Window, header_problem, records
+from broker_core.storage.journal_file import Window, header_problem
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.synced_mark import Mark
 
@@ -312,22 +312,3 @@ class Recovery:
     def written(self) -> dict[int, Path]:
         """Ledger files that replay wrote to, and their ledgers; the next checkpoint syncs them."""
         return {replayed.info.id: replayed.path for replayed in self._ledgers.values() if replayed is not None}
-
-
-def rewrite_ledger(
-    disk: Disk, fd: int, directory: Path, first_number: int, ledger_id: int, entries: int, end: int
-) -> None:
-    """Writes again what the journal files from `first_number` on hold of a ledger, behind the checkpoint's end.
-
-    Blocks. The journal may be growing: what is not whole yet is not needed yet.
-    """
-    found = (filenames.journal_number(name) for name in disk.list_directory(directory))
-    at = end or ledger_file.DATA_START
-    expected = entries
-    for number in sorted(number for number in found if number is not None and number >= first_number):
-        for record in records(disk, filenames.journal_file(directory, number), number):
-            _, length, kind, _, _, n, owner, first, _, _ = HEADER.unpack_from(record)
-            if kind == ENTRIES and owner == ledger_id and first >= expected:  # what damage has taken leaves a gap
-                disk.pwrite(fd, record, at)
-                at += length
-                expected = first + n
