@@ -215,7 +215,7 @@ class TieredStorage:
         """Runs until the broker stops: removes objects of deleted ledgers, and tries again at intervals."""
         while True:
             await self._wait_for_unwanted()
-            copies = [copy for copy in self._storage.unwanted_copies() if copy.uuid not in self._uploading]
+            copies = [copy for copy in self._storage.copies.unwanted() if copy.uuid not in self._uploading]
             if copies:
                 await self._remove_all(copies)
 
@@ -240,10 +240,10 @@ class TieredStorage:
                     removed.append(copy.uuid)
                     self._unremoved.pop(copy.uuid, None)
         if removed:
-            await self._storage.copies_removed(removed)
+            await self._storage.copies.removed(removed)
 
     async def _wanted(self) -> list[OffloadedCopy]:
-        known = await self._storage.known_copies()
+        known = await self._storage.copies.known()
         return [copy for copy in known.values() if copy.uuid not in self._storage.catalog.unwanted_copies]
 
     def _removal(self, copy: OffloadedCopy, *, replaced: bool) -> Removal:
@@ -270,7 +270,7 @@ class TieredStorage:
         store = await self._in_thread(partial(open_store, driver, settings, self._limits))
         instance = await self.instance()
         listed = await self._in_thread(partial(objects_of, store, instance))
-        known = await self._storage.known_copies()  # after the list: an object is on record before it exists
+        known = await self._storage.copies.known()  # after the list: an object is on record before it exists
         unwanted = self._storage.catalog.unwanted_copies.keys()
         wanted = [copy for copy in known.values() if copy.uuid not in unwanted]
         here = await self._in_thread(partial(self._stored_in, store, wanted))

@@ -18,7 +18,7 @@ from typing import TypeVar
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.storage import StorageConfig
 from broker_core.rates.turns import turnstile
-from broker_core.storage import changes, directory, filenames
+from broker_core.storage import directory, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
@@ -42,6 +42,7 @@ from broker_core.storage.ledger_services import GroupTimes, LedgerServices
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.metadata import Metadata
 from broker_core.storage.offloaded import OffloadedCopy
+from broker_core.storage.offloaded_copies import OffloadedCopies
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.open_ledgers import OpenLedgers, missing_bytes
 from broker_core.storage.pressure import Pressure
@@ -139,6 +140,7 @@ class StorageEngine:
         self._checkpoints = Checkpoints(
             self.disk, self._files, self.journal, self.writer, self.catalog, self.metadata, self.config
         )
+        self.copies = OffloadedCopies(self.catalog, self.journal, self._load_copies)
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
         self._groups = SyncedGroups(services, answers, self._spawn, self._metadata_thread.submit)
@@ -172,6 +174,9 @@ class StorageEngine:
 
     async def _load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         return await self._run(lambda: self.metadata.load_info(managed_ledger_id))
+
+    async def _load_copies(self) -> dict[str, OffloadedCopy]:
+        return await self._run(self.metadata.load_copies)
 
     def _watch_directory(self) -> None:
         """Also while nothing is written: an idle broker has to report that it cannot work."""
@@ -280,27 +285,6 @@ class StorageEngine:
     async def delete_ledger(self, name: str) -> None:
         """With its entries and cursors; durable on return."""
         await self._ledgers.delete(name)
-
-    # ---- copies in tiered storage
-
-    def unwanted_copies(self) -> list[OffloadedCopy]:
-        """Copies whose ledger is deleted or has another copy: their objects are to be removed."""
-        return list(self.catalog.unwanted_copies.values())
-
-    async def copies_removed(self, uuids: list[str]) -> None:
-        """The objects of unwanted copies are gone; durable on return."""
-        await self.journal.synced(changes.change("forget-copies", 0, uuids=uuids))
-        self.catalog.forget_copies(uuids)
-
-    async def known_copies(self) -> dict[str, OffloadedCopy]:
-        """All copies on record, wanted or not, by uuid."""
-        known = await self._run(self.metadata.load_copies)
-        for uuid, change in self.catalog.changed_copies.items():
-            if change is None:
-                known.pop(uuid, None)
-            else:
-                known[uuid] = change[1]
-        return known
 
     # ---- threads and tasks
 

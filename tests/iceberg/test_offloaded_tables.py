@@ -131,7 +131,7 @@ def test_rows_are_there_once_after_a_restore_and_another_offload(one: OffloadedT
 
 
 async def unwanted(one: OffloadedTopic) -> list[Any]:
-    return list(one.broker.broker.storage.unwanted_copies())
+    return list(one.broker.broker.storage.copies.unwanted())
 
 
 def test_a_catalog_that_does_not_answer_fails_the_offload_and_leaves_no_object(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ async def test_copies_in_tiered_storage_are_read_from_a_directory_of_their_first
     assert first.copy == dataclasses.replace(COPY, ledger_id=first.id, uuid="first", local_gone=True)
     assert second.copy == dataclasses.replace(COPY, ledger_id=second.id, uuid="third", complete_ms=0)
     assert third.copy is None
-    assert [copy.uuid for copy in engine.unwanted_copies()] == ["second"]
-    assert (await engine.known_copies()).keys() == {"first", "second", "third"}
+    assert [copy.uuid for copy in engine.copies.unwanted()] == ["second"]
+    assert (await engine.copies.known()).keys() == {"first", "second", "third"}
     with pytest.raises(Unreachable, match=f"cannot read ledger {first.id}"):
         await ledger.read(EARLIEST, 10, 1000)
     assert entries_of(await ledger.read(Position(second.id, 0), 10, 1000)) == [b"q"]
