@@ -43,6 +43,7 @@ class CursorList:
         """Opens the durable cursors that the catalog has. Call it once, before anything else."""
         async for info in in_short_turns(list(self._info.cursors.values())):
             cursor = self.by_name[info.name] = ManagedCursor(self, info, durable=True)
+            self.ledgers.trimmed_to = max(self.ledgers.trimmed_to, info.mark_delete)  # matters only without ledgers
             cursor.prepare_backlog()  # what cannot be known at once is measured in the background
 
     @property

@@ -15,6 +15,7 @@ class LedgerList:
     def __init__(self, infos: dict[int, LedgerInfo]) -> None:
         self.infos = infos
         self.ids = sorted(infos)
+        self.trimmed_to = EARLIEST  # the last entry that is known to be trimmed; a compacted ledger may still have it
 
     def add(self, info: LedgerInfo) -> None:
         self.infos[info.id] = info
@@ -96,10 +97,14 @@ class LedgerList:
 
         A position before the first ledger stays as it is: a compacted ledger may have what was trimmed.
         """
-        if position == EARLIEST or not self.ids:
+        if position == EARLIEST:
             return EARLIEST
-        if 0 <= position.ledger_id < self.ids[0]:
+        if not self.ids and position > self.trimmed_to:
+            return self.trimmed_to
+        if position.ledger_id >= 0 and (not self.ids or position.ledger_id < self.ids[0]):
             return Position(position.ledger_id, max(0, position.entry_id) - 1)
+        if not self.ids:
+            return EARLIEST
         target = self.next_valid(position)
         return Position(target.ledger_id, target.entry_id - 1)
 

@@ -146,6 +146,8 @@ class ManagedLedger:
         for ledger_id in ledger_ids:
             ledger = self._ledgers.pop(ledger_id, None)
             if ledger is not None:
+                last = Position(ledger_id, ledger.info.entries - 1)
+                self.ledgers.trimmed_to = max(self.ledgers.trimmed_to, last)
                 self._services.ledger_removed(ledger)
 
     async def terminate(self) -> Position:
@@ -258,7 +260,7 @@ class ManagedLedger:
     @property
     def next_position(self) -> Position:
         """The position behind the last entry."""
-        return self.ledgers.next_valid(LATEST)
+        return self.ledgers.next_valid(LATEST) if self.ledgers.ids else self.ledgers.trimmed_to.next
 
     # ---- cursors
 
