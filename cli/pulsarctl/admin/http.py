@@ -24,6 +24,7 @@ from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings.addresses import admin_address, admin_urls
 from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
 from pulsarctl.values.clock import monotonic
+from pulsarctl.values.json_text import parse_json
 
 WITH_EFFECT = ("/admin/v2/brokers/backlog-quota-check",)  # Pulsar changes something in answer to a GET
 REDIRECTS_MAX = 5  # a broker that does not own a topic names the one that does (307)
@@ -262,7 +263,7 @@ def _value(text: str) -> Any:
     if not text:
         return None
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text  # health and bundle ranges are plain text, despite their content type
 

@@ -6,11 +6,11 @@ show which broker refused.
 
 import html
 import http.client
-import json
 import re
 from urllib.parse import urlsplit
 
 from pulsarctl.errors import CliError, Conflict, NotAuthorized, NotFound, TimedOut
+from pulsarctl.values.json_text import parse_json
 
 ERROR_OF_STATUS = {
     401: NotAuthorized,
@@ -39,7 +39,7 @@ def _reason(text: str) -> str:
     of a page, or the first line.
     """
     try:
-        found = json.loads(text)
+        found = parse_json(text)
         reason = str(found["reason"] if "reason" in found else found["message"])
     except (ValueError, KeyError, TypeError):
         title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)

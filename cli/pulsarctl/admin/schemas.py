@@ -1,10 +1,10 @@
 """The schemas of the admin REST API. Their paths have no domain, and partitions share the schema of their topic."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from pulsarctl.admin.http import AdminHttp
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.names import topic_path
 
 Document = dict[str, Any]
@@ -88,6 +88,6 @@ def _definition(kind: str, text: str) -> Any:
     if kind not in DEFINED_IN_JSON:
         return text
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text

@@ -6,7 +6,6 @@ The token travels to the broker as method `token`. It is fetched again after 90 
 
 import base64
 import binascii
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from urllib.parse import unquote, urlencode
 from pulsarctl.auth.plugins import file_path, read_secret
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, UsageProblem
 from pulsarctl.values.clock import monotonic
+from pulsarctl.values.json_text import parse_json
 
 if TYPE_CHECKING:
     import ssl
@@ -94,7 +94,7 @@ class AccessToken:
         opener = urllib.request.build_opener(_no_redirects(), *filter(None, (https,)))
         try:
             with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                found = json.loads(response.read(ANSWER_BYTES_MAX))
+                found = parse_json(response.read(ANSWER_BYTES_MAX))
         except urllib.error.HTTPError as error:
             raise _refused(url, error.code, error.read(ANSWER_BYTES_MAX)) from None
         except (OSError, ValueError) as error:
@@ -119,7 +119,7 @@ def _no_redirects() -> Any:
 def _refused(url: str, status: int, body: bytes) -> CliError:
     """The error and its description are for people (RFC 6749, section 5.2)."""
     try:
-        found = json.loads(body)
+        found = parse_json(body)
         reason = ": ".join(str(found[name]) for name in ("error", "error_description") if found.get(name))
     except (ValueError, TypeError, AttributeError):
         reason = ""
@@ -142,7 +142,7 @@ def _key_file(key: str) -> dict[str, str]:
     else:
         text, name = read_secret(file_path(key), "key"), file_path(key)
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except ValueError:
         found = None
     if not isinstance(found, dict):

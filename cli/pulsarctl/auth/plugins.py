@@ -4,13 +4,13 @@ The official clients differ in the spellings that they take; all of them work he
 contains the parameters, which are secrets.
 """
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.json_text import parse_json
 
 PLUGINS = {
     "token": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
@@ -41,7 +41,7 @@ def parameters(text: str, plugin: str) -> dict[str, str]:
         pairs = (part.partition(":") for part in text.split(",") if part.strip())
         return {name.strip(): value.strip() for name, _, value in pairs}
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except ValueError:
         raise _unusable(plugin, "they are not valid JSON") from None
     return {name: str(value) for name, value in found.items() if value is not None}

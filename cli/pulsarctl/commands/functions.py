@@ -1,10 +1,9 @@
 """`pulsarctl functions`: Pulsar Functions of a cluster that runs them."""
 
-import json
-
 from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_functions import (
     COMMON,
@@ -74,7 +73,7 @@ def _deploy(verb: str, method: str, summary: str) -> Request:
 def _state_key(given: Given) -> None:
     check_identity(given)
     try:
-        given["key"] = json.loads(given["state"])["key"]
+        given["key"] = parse_json(given["state"])["key"]
     except (ValueError, KeyError, TypeError) as error:
         raise UsageProblem(
             "the state is not a JSON object with a key", hint='use \'{"key":"k","stringValue":"v"}\''
@@ -132,7 +131,7 @@ install_requests(
             """--name copy -s '{"key":"count","numberValue":1}'""",
             (*NAMED, Field("state", "The state, as JSON.", ("-s", "--state"), "JSON", Place.NOWHERE)),
             check=_state_key,
-            payload=lambda given: Form().document("state", json.loads(given["state"])),
+            payload=lambda given: Form().document("state", parse_json(given["state"])),
         ),
         Request(
             "trigger",

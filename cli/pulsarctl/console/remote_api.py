@@ -2,7 +2,6 @@
 
 import asyncio
 import heapq
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from broker_core.console.admin_api import NOTHING, ROOT, Backlogs, Refused, Repl
 from pulsarctl.admin.http import AdminHttp
 from pulsarctl.errors import CliError
 from pulsarctl.settings.settings import Settings
+from pulsarctl.values.json_text import parse_json
 
 THREADS = 6
 UNREACHABLE = 502  # the status of a page whose request got no answer
@@ -75,7 +75,7 @@ class RemoteAdminApi:
 
 def _value(content: bytes) -> Any:
     try:
-        return json.loads(content) if content else None
+        return parse_json(content) if content else None
     except ValueError:
         return content.decode(errors="replace")
 

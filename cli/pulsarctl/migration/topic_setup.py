@@ -12,6 +12,7 @@ from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.holds import HOLD
 from pulsarctl.migration.switch import has_moved
 from pulsarctl.migration.topic_copy import PartitionCopy
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.names import partition_name
 
 
@@ -120,7 +121,7 @@ def _copy_schemas(there: AdminClient, source: str, here: AdminClient, target: st
 def _identity(schema: SchemaInfo) -> tuple[str, str]:
     """Brokers may format JSON in their own way."""
     try:
-        return schema.type, json.dumps(json.loads(schema.definition), sort_keys=True)
+        return schema.type, json.dumps(parse_json(schema.definition), sort_keys=True)
     except ValueError:
         return schema.type, schema.definition
 

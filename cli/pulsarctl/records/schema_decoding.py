@@ -5,7 +5,6 @@ bytes.
 """
 
 import base64
-import json
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from pulsarctl.errors import DoesNotFit
 from pulsarctl.records.decoded_record import DecodedRecord
 from pulsarctl.records.record import Record
 from pulsarctl.schemas.avro_json import AvroCodec
+from pulsarctl.values.json_text import parse_json
 
 Decode = Callable[[bytes], Any]
 Lookup = Callable[[str, int], dict[str, Any]]
@@ -73,7 +73,7 @@ def _number(form: str) -> Decode:
 
 def _from_json(data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return parse_json(data)
     except ValueError as error:
         raise DoesNotFit(f"it is not JSON: {error}") from error
 

@@ -16,6 +16,7 @@ from pulsarctl.errors import DoesNotFit
 from pulsarctl.schemas.avro_reading import UNREADABLE, safe_reader
 
 BYTES = ("bytes", "fixed")
+_NO_SCHEMA = (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError, RecursionError)
 
 
 class AvroCodec:
@@ -29,17 +30,17 @@ class AvroCodec:
         self._named: dict[str, Any] = {}
         try:
             self._schema = fastavro.parse_schema(definition, self._named)
-        except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
+        except _NO_SCHEMA as error:
             raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
 
     def checked(self, text: bytes) -> bytes:
         """The JSON unchanged. Raises `DoesNotFit` if it does not match the schema."""
-        self._datum(self._schema, _parsed(text), "value")
+        self._fitted(text)
         return text
 
     def encode(self, text: bytes) -> bytes:
         """Raises `DoesNotFit`."""
-        datum = self._datum(self._schema, _parsed(text), "value")
+        datum = self._fitted(text)
         out = io.BytesIO()
         try:
             fastavro.schemaless_writer(out, self._schema, datum)
@@ -57,6 +58,14 @@ class AvroCodec:
     @cached_property
     def _read(self) -> Callable[..., Any]:
         return safe_reader(self._schema, self._named)
+
+    def _fitted(self, text: bytes) -> Any:
+        try:
+            return self._datum(self._schema, json.loads(text, parse_constant=_no_number), "value")
+        except RecursionError as error:  # in the parser, or in a record that contains itself
+            raise DoesNotFit("it is nested too deeply") from error
+        except ValueError as error:
+            raise DoesNotFit(f"it is not JSON: {error}") from error
 
     def _datum(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -151,13 +160,6 @@ def _name(branch: Any) -> str:
     if isinstance(branch, dict):
         return str(branch.get("name") or branch["type"])
     return str(branch)
-
-
-def _parsed(text: bytes) -> Any:
-    try:
-        return json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise DoesNotFit(f"it is not JSON: {error}") from error
 
 
 def _no_number(word: str) -> None:

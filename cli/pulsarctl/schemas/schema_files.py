@@ -8,6 +8,7 @@ from typing import Any
 
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.json_text import parse_json
 
 TYPES = (
     *("NONE", "STRING", "JSON", "PROTOBUF", "AVRO", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE"),
@@ -56,7 +57,7 @@ def from_class(name: str, kind: str) -> SchemaInfo:
 def _load(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return _load_yaml(path, text)
 
@@ -66,7 +67,7 @@ def _load_yaml(path: Path, text: str) -> Any:
 
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageProblem(f"cannot read {path}: it is neither JSON nor YAML", hint=f"use {EXAMPLE}") from error
 
 

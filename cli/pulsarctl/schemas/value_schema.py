@@ -12,6 +12,7 @@ from typing import Any
 
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import CliError, DoesNotFit, NotFound, UsageProblem
+from pulsarctl.values.json_text import parse_json
 
 Encode = Callable[[bytes], bytes]
 
@@ -45,7 +46,7 @@ def parse_value_schema(text: str, of_topic: Callable[[], dict[str, Any]]) -> Val
 def _definition(text: str) -> Any:
     written = text.lstrip().startswith(("{", "[", '"'))
     try:
-        return json.loads(text if written else Path(text).read_text(encoding="utf-8"))
+        return parse_json(text if written else Path(text).read_text(encoding="utf-8"))
     except OSError as error:
         raise CliError(f"cannot read {text}: {error.strerror}") from error
     except ValueError as error:

@@ -64,7 +64,7 @@ def _yaml(path: Path, text: str) -> Iterator[tuple[str, Any]]:
 
     try:
         document = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageProblem(f"cannot read {path}: it is not YAML: {error}") from error
     if not isinstance(document, dict):
         raise UsageProblem(f"cannot read {path}: it is not a mapping of keys")

@@ -152,7 +152,7 @@ def _load(path: Path) -> dict[str, Any]:
 
     try:
         document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageProblem(f"cannot read the context file {path}: it is not YAML: {error}") from error
     if document is not None and not isinstance(document, dict):
         raise UsageProblem(f"cannot read the context file {path}: it is not a mapping of keys")

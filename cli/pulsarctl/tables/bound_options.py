@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables.bounds import FIRST, LAST, Bound, Bounds
 from pulsarctl.values.clock import now_ms
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
@@ -46,7 +47,7 @@ def _bounds(name: str, text: str, anywhere: Bound) -> Bounds:
 
 def _by_partition(name: str, text: str) -> dict[str, str]:
     try:
-        return {key: str(each) for key, each in json.loads(text).items()}
+        return {key: str(each) for key, each in parse_json(text).items()}
     except ValueError as error:
         raise UsageProblem(
             f"option {name}: the JSON cannot be read: {error}", hint='use {"0": "7:3", "1": "@TIME"}'

@@ -13,6 +13,7 @@ from typing import Any
 from pulsarctl.errors import CliError, Conflict
 from pulsarctl.transfer.part_files import FileFacts
 from pulsarctl.transfer.places import Place, reason_of
+from pulsarctl.values.json_text import parse_json
 
 NAME = "_export.json"
 VERSION = 1
@@ -55,7 +56,7 @@ def load(place: Place) -> Manifest | None:
         data = place.read(NAME)
         if data is None:
             return None
-        found = json.loads(data)
+        found = parse_json(data)
         if found.pop("version") != VERSION:
             raise CliError(f"cannot read {name}: it is of a newer version", hint="update pulsarctl")
         found["files"] = [FileFacts(**each) for each in found["files"]]

@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsarctl.values.json_text import parse_json
+
 COLUMNS = (
     "topic",
     "partition",
@@ -118,7 +120,7 @@ def _is_number(found: Any) -> bool:
 def properties_of(found: Any) -> dict[str, str]:
     """An object or its JSON text. Raises `ValueError`."""
     if isinstance(found, str):
-        found = json.loads(found or "{}")
+        found = parse_json(found or "{}")
     if found is not None and not isinstance(found, dict):
         raise ValueError("properties are not a JSON object")
     return {str(name): str(value) for name, value in (found or {}).items()}

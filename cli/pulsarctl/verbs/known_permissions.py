@@ -3,7 +3,6 @@
 The rules are those of the bundled broker. What may not be read leaves the answer open, unless another rule allows.
 """
 
-import json
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from pulsarctl.auth.authentication import (
 )
 from pulsarctl.errors import NotAuthorized, NotFound, UsageProblem
 from pulsarctl.settings.settings import Settings
+from pulsarctl.values.json_text import parse_json
 
 Read = TypeVar("Read")
 BY_PREFIX = "Prefix"
@@ -154,7 +154,7 @@ def _role_in(authentication: Authentication, claim: str) -> str | None:
 def _claim(token: str, claim: str) -> str | None:
     try:
         part = token.split(".")[1]
-        found = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))[claim]
+        found = parse_json(urlsafe_b64decode(part + "=" * (-len(part) % 4)))[claim]
     except (IndexError, KeyError, TypeError, ValueError):
         return None
     return found if isinstance(found, str) else None

@@ -4,7 +4,6 @@ The response is an entry's payload, with the fields of its metadata in `X-Pulsar
 then split like any other.
 """
 
-import json
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_record import EntryRecord
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.names import partition_index
 
 # The header after `X-Pulsar-`, and the field of the metadata.
@@ -65,7 +65,7 @@ def _metadata(headers: Message) -> MessageMetadata:
         for name, field in names.items():
             if (text := _text(headers, name)) is not None:
                 setattr(metadata, field, value_of(text))
-    properties = json.loads(_text(headers, PROPERTIES) or "{}")
+    properties = parse_json(_text(headers, PROPERTIES) or "{}")
     for name, value in properties.items():
         metadata.properties.add(key=name, value=value)
     if _text(headers, "Is-Encrypted") == "true":

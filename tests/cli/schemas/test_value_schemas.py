@@ -287,7 +287,7 @@ PRICED = {
         ("{}", "value.amount is missing"),
         ('{"amount":1,"note":{"string":"a"}}', "value.note is {'string': 'a'}, not one of null, string"),
         ('{"amount":NaN}', "it is not JSON: NaN is not a number in JSON"),
-        ("[" * 100_000, "it is not JSON: "),
+        ("[" * 100_000, "it is nested too deeply"),
         ("[]", "value is [], not an object"),
     ],
 )
@@ -343,6 +343,28 @@ def test_an_avro_value_that_is_nested_too_deeply_does_not_fit(depth: int) -> Non
     chain = {"type": "record", "name": "Chain", "fields": [{"name": "next", "type": ["null", "Chain"]}]}
     with pytest.raises(DoesNotFit):
         AvroCodec(chain).decode(b"\x02" * depth + b"\x00")
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_value_of_json_that_is_nested_too_deeply_does_not_fit(depth: int, as_json: bool) -> None:
+    chain = {"type": "record", "name": "Chain", "fields": [{"name": "next", "type": ["null", "Chain"]}]}
+    codec = AvroCodec(chain, as_json=as_json)
+    with pytest.raises(DoesNotFit, match="it is nested too deeply"):
+        (codec.checked if as_json else codec.encode)(b'{"next":' * depth + b"null" + b"}" * depth)
+
+
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_a_definition_that_is_nested_too_deeply_exits_with_2(cli: Cli, tmp_path: Path, depth: int) -> None:
+    text = '{"type":' * depth + '"int"' + "}" * depth
+    outcome = cli("produce", "t", "--schema", f"json:{text}", "-m", "1")
+    assert (outcome.exit_code, outcome.stderr.partition(" levels")[0]) == (
+        2,
+        "error: the schema definition is not JSON (it is nested more than 200",
+    )
+    (tmp_path / "deep.json").write_text("[" * depth)
+    outcome = cli("schemas", "upload", "t", "-f", str(tmp_path / "deep.json"))
+    assert (outcome.exit_code, "it is neither JSON nor YAML" in outcome.stderr) == (2, True)
 
 
 def test_an_avro_array_of_what_takes_no_bytes_is_not_read() -> None:

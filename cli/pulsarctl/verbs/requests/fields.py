@@ -1,11 +1,11 @@
 """Fields that several tables of requests share."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import csv
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.verbs.policies.flags import one_of
 from pulsarctl.verbs.requests.request import REQUIRED, Field, Place
 
@@ -67,10 +67,10 @@ def document(path: str) -> dict[str, Any]:
 
 def _parsed(path: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         import yaml
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageProblem(f"cannot read {path}: it is neither JSON nor YAML: {error}") from error

@@ -1,12 +1,12 @@
 """What functions, sources, and sinks share: how one is named, its configuration, and the verbs of its life."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import csv
+from pulsarctl.values.json_text import parse_json
 from pulsarctl.verbs.requests.fields import document
 from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
@@ -205,6 +205,6 @@ def _converted(key: str, value: Any, kind: Any) -> Any:
     if kind is not dict:
         return value
     try:
-        return json.loads(value)
+        return parse_json(value)
     except ValueError as error:
         raise UsageProblem(f"{key} is not JSON: {error}") from error

@@ -1,0 +1,45 @@
+"""JSON that comes from outside: files, options, answers, and messages.
+
+Python's parser and most code that walks through a value are recursive, so a few kilobytes of brackets would end a
+command with a traceback. Every other reason why text is not JSON is a `ValueError`, and so is this one.
+"""
+
+import json
+from typing import Any
+
+DEPTH_MAX = 200  # of objects and arrays; code that walks through a value may use several frames for each
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Raises `ValueError` for text that is not JSON, or that is nested too deeply."""
+    try:
+        found = json.loads(text)
+    except RecursionError as error:
+        raise _too_deep() from error
+    if _brackets(text) > DEPTH_MAX and _is_too_deep(found):
+        raise _too_deep()
+    return found
+
+
+def _brackets(text: str | bytes) -> int:
+    """At least the depth. It is cheap, and mostly small enough."""
+    if isinstance(text, str):
+        return text.count("{") + text.count("[")
+    return text.count(b"{") + text.count(b"[")
+
+
+def _is_too_deep(found: Any) -> bool:
+    level = [found]
+    for _ in range(DEPTH_MAX + 1):
+        level = [part for each in level for part in _parts(each)]
+    return bool(level)
+
+
+def _parts(found: Any) -> Any:
+    if isinstance(found, dict):
+        return found.values()
+    return found if isinstance(found, list) else ()
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"it is nested more than {DEPTH_MAX} levels deep")
