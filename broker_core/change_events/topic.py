@@ -8,7 +8,6 @@ from broker_core.change_events.event_reader import EventReader
 from broker_core.change_events.follower import Follower
 from broker_core.names import POLICY_CURSOR
 from broker_core.storage.position import EARLIEST
-from broker_core.tenancy.system_topics import CHANGE_EVENTS
 from broker_core.topic.topic import Topic
 from broker_core.wire.schema_commands import version_number
 
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
     from broker_core.tenancy.topic_level import TopicLevelPolicies
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import TopicLog
-
-
-def is_change_events(name: TopicName) -> bool:
-    return name.is_persistent and name.local == CHANGE_EVENTS
 
 
 class ChangeEventsTopic(Topic):

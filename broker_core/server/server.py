@@ -23,7 +23,6 @@ from broker_core.config.listeners import advertised_listeners
 from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
-from broker_core.server.local_certificates import authority_file, check_local_authority, local_certificates
 from broker_core.server.ports import BACKLOG, LOOPBACK, bind, listen, port_of
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ class Server:
         self.broker = Broker(config, clock=clock)
         self._certificates: Certificates | None = None  # those of a local authority need the directory
         if config.tls.local_authority:
+            from broker_core.server.local_certificates import check_local_authority
+
             check_local_authority(config.tls)
         elif config.tls.enabled:
             self._certificates = Certificates(config.tls)
@@ -116,13 +117,18 @@ class Server:
     @property
     def authority_file(self) -> str:
         """What clients must trust; empty without a local authority."""
-        tls = self.config.tls
-        return str(authority_file(self.directory)) if tls.enabled and tls.local_authority else ""
+        if not self.config.tls.enabled or not self.config.tls.local_authority:
+            return ""
+        from broker_core.server.local_certificates import authority_file
+
+        return str(authority_file(self.directory))
 
     async def _make_certificates(self) -> None:
         """Only while this process owns the directory, where the local authority has its files."""
         if not self.config.tls.enabled or not self.config.tls.local_authority:
             return
+        from broker_core.server.local_certificates import local_certificates
+
         try:
             self._certificates = local_certificates(self.config, self.directory, self.broker.clock)
         except BaseException:

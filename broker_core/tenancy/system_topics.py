@@ -34,6 +34,10 @@ def is_system_topic(name: TopicName) -> bool:
     return _MARK in name.local and _is_system_name(name.base.local)
 
 
+def is_change_events(name: TopicName) -> bool:
+    return name.is_persistent and name.local == CHANGE_EVENTS
+
+
 def stays_in_its_cluster(name: TopicName) -> bool:
     """Whether a topic is never replicated: a system topic other than the one that carries policies between clusters."""
     return is_system_topic(name) and name.local != CHANGE_EVENTS

@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from broker_core.change_events.topic import ChangeEventsTopic, is_change_events
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.limits.topic_throttles import BrokerRates
@@ -15,7 +14,7 @@ from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.policies.migration import Destination, destination
 from broker_core.policies.system import without_limits
 from broker_core.tenancy.documents import CLUSTER
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import is_change_events, is_system_topic
 from broker_core.topic.services import TopicServices
 from broker_core.topic.topic import Topic
 
@@ -84,6 +83,8 @@ class TopicOpener:
             return NonPersistentTopic(name, self._services)
         ledger = await self._storage.open_ledger(ledger_name(name))
         if is_change_events(name):
+            from broker_core.change_events.topic import ChangeEventsTopic
+
             return ChangeEventsTopic(name, ledger, self._services, self._tenancy.topic_policies)
         return Topic(name, ledger, self._services)
 

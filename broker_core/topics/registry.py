@@ -13,7 +13,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.change_events.topic import is_change_events
 from broker_core.errors import (
     AlreadyExists,
     InUse,
@@ -33,6 +32,7 @@ from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.documents import CLUSTER
+from broker_core.tenancy.system_topics import is_change_events
 from broker_core.topics.aging import AgingTopics
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.deleted import DeletedTopics

@@ -9,6 +9,7 @@ from tests.broker_process import BrokerProcess
 # Features that are off, or that clients have not used yet.
 UNUSED = (
     "bcrypt",
+    "broker_core.change_events.follower",
     "broker_core.console.page",
     "broker_core.offload.orders",
     "broker_core.offload.tier_file",
@@ -17,6 +18,7 @@ UNUSED = (
     "broker_core.replication.connection",
     "broker_core.replication.replicator",
     "broker_core.security.authentication",
+    "broker_core.security.local_authority",
     "cramjam",
     "cryptography",
     "jwt",
