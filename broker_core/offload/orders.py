@@ -28,7 +28,7 @@ class Removal:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Removal:
-        return cls(**{**document, "limits": StoreLimits(**document["limits"])})
+        return cls(**{**document, "limits": StoreLimits(*document["limits"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +66,4 @@ class OffloadJob:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> OffloadJob:
-        return cls(**{**document, "limits": StoreLimits(**document["limits"])})
+        return cls(**{**document, "limits": StoreLimits(*document["limits"])})
