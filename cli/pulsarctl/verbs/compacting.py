@@ -53,7 +53,7 @@ def compact(
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
-    require_arrow()
+    require_arrow("compact a topic in a job")
     if not is_bundled(call):
         raise UsageProblem(
             "cannot compact: only pulsarctl's broker adopts the result of a job",

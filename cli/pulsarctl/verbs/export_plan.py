@@ -60,7 +60,7 @@ class ExportPlan:
 
 
 def format_named(text: str) -> "FileFormat":
-    require_arrow()
+    require_arrow("export")
     from pulsarctl.transfer.file_formats import FileFormat
 
     if text.lower() not in list(FileFormat):
@@ -69,7 +69,7 @@ def format_named(text: str) -> "FileFormat":
 
 
 def place_named(text: str) -> "Place":
-    require_arrow()
+    require_arrow("export")
     from pulsarctl.transfer.places import Directory, place_at
 
     found = place_at(text)
@@ -86,8 +86,9 @@ def by_named(text: str) -> "By":
     return By(text.lower())
 
 
-def require_arrow() -> None:
-    require("read and write files", "pyarrow", "numpy")
+def require_arrow(action: str) -> None:
+    """`action` is for the error: "profile a topic"."""
+    require(action, "pyarrow", "numpy")
 
 
 def plan(call: Call, request: ExportRequest) -> ExportPlan:

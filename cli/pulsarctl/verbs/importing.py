@@ -82,14 +82,15 @@ def import_(
 
     Example: pulsarctl ops import ./orders shop/orders-copy
     """
-    from pulsarctl.transfer.imported_rows import import_source
-    from pulsarctl.verbs import import_plan
     from pulsarctl.verbs.export_plan import format_named, require_arrow
 
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
-    require_arrow()
+    require_arrow("import")
+    from pulsarctl.transfer.imported_rows import import_source
+    from pulsarctl.verbs import import_plan
+
     found = import_source(source)
     request = import_plan.ImportRequest(
         source=replace(found, schemas={}) if no_schema else found,

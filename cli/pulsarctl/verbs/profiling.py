@@ -62,7 +62,7 @@ def profile(
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
-    require_arrow()
+    require_arrow("profile a topic")
     from pulsarctl.profiling.profile import Profiling, merged, report
 
     table = _table(call, full_topic(topic), columns, start, end, full_scan=full_scan)

@@ -79,7 +79,7 @@ def replay(
     from pulsarctl.transfer.replay_state import ReplayFiles
     from pulsarctl.verbs.export_plan import require_arrow
 
-    require_arrow()
+    require_arrow("replay")
     source, name = full_topic(topic), full_topic(target)
     if source == name:
         raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")

@@ -98,7 +98,7 @@ def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
 def _verify_export(call: Call, where: str) -> None:
     from pulsarctl.verbs.export_plan import require_arrow
 
-    require_arrow()
+    require_arrow("verify an export")
     from pulsarctl.integrity.export_check import check_export
     from pulsarctl.transfer.places import place_at
 
@@ -109,7 +109,7 @@ def _verify_export(call: Call, where: str) -> None:
 def _verify_topic(call: Call, topic: str, places: dict[str, str], where: Where, *, dry_run: bool) -> None:
     from pulsarctl.verbs.export_plan import require_arrow
 
-    require_arrow()
+    require_arrow("verify messages")
     from pulsarctl.integrity.findings import merged
     from pulsarctl.integrity.part_check import PartCheck
 

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
+SHELLS = ("", "bash", "console", "sh")
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 QUOTED = re.compile(r"(?:^|['`])(pulsarctl [^'`\n]+)(?=['`]|$)", re.MULTILINE)
 PROMPT = re.compile(r"^\$ |^pulsarctl \(\w+\)> |^(?:[\d*/]+ +){5}")
@@ -13,13 +14,15 @@ KEYWORDS = ("until", "while", "if", "then", "do", "else", "!", "exec")
 
 
 def in_blocks(page: str) -> Iterator[str]:
-    """The lines of the fenced and indented blocks of a page in Markdown."""
-    fenced = False
+    """The lines of the indented blocks of a page in Markdown, and of the fenced ones with commands."""
+    language = None
     for line in page.replace("\\\n", " ").splitlines():
         if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif fenced or line.startswith("    "):
-            yield line.strip()
+            language = line.strip()[3:] if language is None else None
+        elif language in SHELLS:
+            yield line
+        elif language is None and line.startswith("    "):
+            yield line[4:]
 
 
 def in_sentences(page: str) -> list[str]:
@@ -41,7 +44,7 @@ def in_messages(module: str) -> Iterator[str]:
 def commands(lines: Iterable[str], *programs: str) -> Iterator[list[str]]:
     """The words after one of `programs` in each simple command of the lines, which may be those of a crontab."""
     for line in lines:
-        for words in _simple_commands(PROMPT.sub("", line)):
+        for words in _simple_commands(PROMPT.sub("", line.strip())):
             if words and words[0] in programs:
                 yield words[1:]
 

@@ -8,6 +8,7 @@ import pytest
 
 from pulsarctl.errors import CliError
 from pulsarctl.values.extras import EXTRAS, extra_with, require
+from tests.cli.runner import Cli
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 MODULES = {"pyjwt": "jwt"}
@@ -34,3 +35,26 @@ def test_all_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(CliError, match="cannot count: pyarrow and numpy are not installed") as caught:
         require("count", "pyarrow", "numpy")
     assert caught.value.hint == "run pip install pyarrow numpy, or pip install 'pulsarctl[sql]'"
+
+
+@pytest.mark.parametrize(
+    ("words", "action"),
+    [
+        (["ops", "profile", "orders"], "profile a topic"),
+        (["ops", "compact", "orders"], "compact a topic in a job"),
+        (["ops", "export", "orders", "out"], "export"),
+        (["ops", "import", "in", "orders"], "import"),
+        (["ops", "replay", "orders", "copy"], "replay"),
+        (["ops", "verify", "orders"], "verify messages"),
+        (["ops", "verify", "--export", "in"], "verify an export"),
+    ],
+)
+def test_a_command_without_its_libraries_names_what_it_cannot_do(
+    words: list[str], action: str, cli_alone: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("pyarrow", "numpy"):
+        monkeypatch.setitem(sys.modules, library, None)
+    outcome = cli_alone(*words)
+    assert outcome.stderr.startswith(
+        f"error: cannot {action}: pyarrow and numpy are not installed\nhint: run pip install"
+    )

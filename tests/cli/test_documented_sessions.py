@@ -1,0 +1,136 @@
+"""The sessions that the pages in docs/ show: their lines, pasted into a shell, with other ports and directories."""
+
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+from pyarrow import fs
+
+from tests.cli.shell.written_commands import PROMPT, in_blocks
+
+DOCS = Path(__file__).parents[2] / "docs"
+PORT = re.compile(r"\b(?:6650|6750|8080|8180|9000|16650|18080)\b")
+SECONDS = 120.0
+
+
+@pytest.fixture
+def ports() -> dict[str, str]:
+    """A free port for each one in the pages."""
+    with ExitStack() as stack:
+        documented = ("6650", "6750", "8080", "8180", "9000", "16650", "18080")
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in documented]
+        return {port: str(one.getsockname()[1]) for port, one in zip(documented, taken, strict=True)}
+
+
+@pytest.fixture
+def bucket(ports: dict[str, str]) -> Iterator[None]:
+    """`archive`, at the address of the page."""
+    server = ThreadedMotoServer("127.0.0.1", int(ports["9000"]), verbose=False)
+    server.start()
+    endpoint = f"localhost:{ports['9000']}"
+    where = {
+        "endpoint_override": endpoint,
+        "scheme": "http",
+        "region": "us-east-1",
+        "access_key": "a",
+        "secret_key": "b",
+    }
+    fs.S3FileSystem(**where, allow_bucket_creation=True).create_dir("archive")
+    yield
+    server.stop()
+
+
+def pasted(page: str, *sections: str) -> str:
+    """The lines of these sections, without prompts and what they print, and with ports for brokers that have none."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = [re.search(rf"^#+ {re.escape(one)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL) for one in sections]
+    shown = [line for section in found if section for line in in_blocks(section[1])]
+    lines = [PROMPT.sub("", line) for line in shown if PROMPT.match(line)] or shown
+    assert len(lines) > len(sections)
+    broker = re.compile(r"^(pulsarctl standalone (?!.*--port).*)&$", re.MULTILINE)
+    return broker.sub(r"\1 --port 6650 --http-port 8080 &", "\n".join(lines))
+
+
+def output(lines: str, ports: dict[str, str], folder: Path) -> str:
+    """What the lines print, of which each must succeed. Ends the processes that they leave."""
+    program = "set -e; trap 'kill $(jobs -p) 2> /dev/null; wait' EXIT\n" + lines.replace("/tmp/", f"{folder}/")
+    environ = {
+        "HOME": str(folder),
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "AWS_EC2_METADATA_DISABLED": "1",
+    }
+    environ |= {"PULSARCTL_ADMIN_URL": f"http://localhost:{ports['8080']}"}
+    environ |= {"PULSARCTL_SERVICE_URL": f"pulsar://localhost:{ports['6650']}"}
+    ended = subprocess.run(
+        ["bash", "-m", "-c", PORT.sub(lambda found: ports[found[0]], program)],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def in_order(text: str, *expected: str) -> bool:
+    at = 0
+    for one in expected:
+        at = text.find(one, at) + 1
+        if not at:
+            return False
+    return True
+
+
+def test_two_clusters_replicate_to_each_other(tmp_path: Path, ports: dict[str, str]) -> None:
+    sections = (
+        "Two clusters in a session",
+        "Replicated subscriptions",
+        "Policies for all clusters",
+        "When replication stops",
+    )
+    shown = output(pasted("geo-replication.md", *sections), ports, tmp_path)
+    assert in_order(shown, "content:from the west", '"replication"', "content:for billing", "true", "3600\n3600")
+
+
+def test_a_proxy_is_used_as_if_it_were_the_broker(tmp_path: Path, ports: dict[str, str]) -> None:
+    shown = output(pasted("proxy.md", "A session"), ports, tmp_path)
+    assert in_order(shown, "content:hello", "msgInCounter", "pulsar_proxy_new_connections_total")
+
+
+def test_a_state_is_applied_once(tmp_path: Path, ports: dict[str, str]) -> None:
+    shown = output(pasted("declarative.md", "A session to paste"), ports, tmp_path)
+    assert in_order(shown, "Plan: 4 to create, 0 to change, 0 to delete.", "nothing to do", "scope:")
+
+
+def test_an_offloaded_topic_is_read_as_before(tmp_path: Path, ports: dict[str, str]) -> None:
+    shown = output(pasted("tiered-storage.md", "A session"), ports, tmp_path)
+    assert in_order(
+        shown, '"copied" : 1', "Offload was a success", '"offloaded" : true', '"missing" : [ ]', "messages:"
+    )
+    assert shown.count("content:hello\n") == 1000
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_topic_is_offloaded_to_a_store_with_its_own_address(tmp_path: Path, ports: dict[str, str]) -> None:
+    lines = pasted("tiered-storage.md", "MinIO and other stores with their own address")
+    assert in_order(output(lines, ports, tmp_path), '"copied" : 1', '"messages" : 1000', '"isComplete" : true')
+
+
+def test_a_load_is_measured(tmp_path: Path, ports: dict[str, str]) -> None:
+    lines = pasted("perf.md", "A session").replace("-m 5000", "-m 500").replace("-time 10", "-time 1")
+    assert in_order(output(lines, ports, tmp_path), "produce", "consume", '"role": "read"', "produce", "consume")
+
+
+def test_a_message_is_encrypted_and_decrypted(tmp_path: Path, ports: dict[str, str]) -> None:
+    broker = "pulsarctl standalone --port 6650 --http-port 8080 &\nuntil pulsarctl brokers healthcheck; do :; done\n"
+    shown = output(broker + pasted("encryption.md", "End-to-end encryption", "Required encryption"), ports, tmp_path)
+    assert shown.count("content:hello\n") == 2
