@@ -76,10 +76,11 @@ def replay(
 
     Example: pulsarctl ops replay shop/orders-billing-DLQ shop/orders --start @-1d --rate 100
     """
-    from pulsarctl.transfer.replay_state import ReplayFiles
     from pulsarctl.verbs.export_plan import require_arrow
 
     require_arrow("replay")
+    from pulsarctl.transfer.replay_state import ReplayFiles
+
     source, name = full_topic(topic), full_topic(target)
     if source == name:
         raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")
