@@ -55,12 +55,15 @@ class WholeFile:
         self._place.drop(self._draft)
 
 
-def read_rows(path: Path, kind: FileFormat, shown: str = "") -> Iterator[pa.RecordBatch]:
-    """`shown` is its name in errors if it is a copy. Raises `CliError` for a file that cannot be read."""
+def read_rows(path: Path, kind: FileFormat, shown: str = "", *, purpose: str = "read") -> Iterator[pa.RecordBatch]:
+    """`shown` is its name in errors if it is a copy, and `purpose` is what cannot be done with a file that has errors.
+
+    Raises `CliError`, with the number of the line or row that cannot be read.
+    """
     try:
         yield from _READERS[kind](path)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, EOFError, RecursionError) as error:
-        raise CliError(f"cannot read {shown or path}: {error or type(error).__name__}") from error
+        raise CliError(f"cannot {purpose} {shown or path}: {error or type(error).__name__}") from error
 
 
 def format_of(path: Path) -> FileFormat:
@@ -183,21 +186,24 @@ def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _read_json(path: Path) -> Iterator[pa.RecordBatch]:
-    with open(path, encoding="utf-8", newline="\n") as lines:
+    with open(path, "rb") as lines:
         for block in blocks(enumerate(lines, 1), lambda numbered: len(numbered[1])):
-            rows = [_object(number, line) for number, line in block]
-            yield _text_rows(rows, f"lines {block[0][0]} to {block[-1][0]}")
+            yield _text_rows([_object(number, line) for number, line in block], "line", block[0][0])
 
 
 _AS_WRITTEN = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """A float of Python has fewer digits than a number of JSON may have."""
 
 
-def _object(number: int, line: str) -> dict[str, Any]:
+def _object(number: int, line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode())
     except json.JSONDecodeError as error:
         raise ValueError(f"line {number}, column {error.colno}: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"line {number}: byte {error.start + 1} is not UTF-8") from error
+    except RecursionError as error:
+        raise ValueError(f"line {number}: it is nested too deeply") from error
     if not isinstance(found, dict):
         raise ValueError(f"line {number}: it is not a JSON object")
     if not has_value(found):
@@ -208,11 +214,24 @@ def _object(number: int, line: str) -> dict[str, Any]:
     return found
 
 
-def _text_rows(rows: Sequence[dict[str, Any]], where: str) -> pa.RecordBatch:
+_UNFIT = (ValueError, TypeError, OverflowError, pa.ArrowException, RecursionError)
+
+
+def _text_rows(rows: Sequence[dict[str, Any]], what: str, first: int) -> pa.RecordBatch:
+    """`what` is a line or a row, and `first` the number of the first one. Raises `ValueError`, which names one."""
     try:
         return from_text(rows)
-    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
-        raise ValueError(f"{where}: {error}") from error
+    except _UNFIT as error:
+        for number, row in enumerate(rows, first):
+            _check_row(row, f"{what} {number}")
+        raise ValueError(f"{what}s {first} to {first + len(rows) - 1}: {error}") from error
+
+
+def _check_row(row: dict[str, Any], where: str) -> None:
+    try:
+        from_text([row])
+    except _UNFIT as error:
+        raise ValueError(f"{where}: {str(error).partition(chr(10))[0]}") from error
 
 
 def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
@@ -241,7 +260,7 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             rows = batch.slice(start, ROWS_AT_ONCE).to_pylist()
             present = [{name: value for name, value in row.items() if value is not None} for row in rows]
-            yield _text_rows(present, f"rows {before + 1} to {before + len(rows)}")
+            yield _text_rows(present, "row", before + 1)
             before += len(rows)
 
 

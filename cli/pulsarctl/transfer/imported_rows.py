@@ -48,7 +48,7 @@ class ImportSource:
             with self.place.fetch(name) as path:
                 if (wanted_sum := self.sums.get(name)) is not None:
                     check_sum(path, wanted_sum, shown)
-                for batch in read_rows(path, wanted or format_of(path), shown):
+                for batch in read_rows(path, wanted or format_of(path), shown, purpose="import"):
                     yield fitted(batch, COLUMNS)
         except OSError as error:
             raise CliError(f"cannot read {shown}: {reason_of(error)}") from error

@@ -77,13 +77,16 @@ def has_value(names: Container[str]) -> bool:
 
 
 def from_text(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-    """Rows of JSON lines or CSV, ours or others', as messages. Raises `ValueError` for what cannot be read."""
+    """Rows of JSON lines or CSV, ours or others', as messages. Raises `ValueError`, which names the column."""
     columns = {}
     for name, kind in TYPES.items():
-        if name == "value":
-            columns[name] = pa.array(list(map(_value, rows)), kind)
-        elif any(name in row for row in rows):
-            columns[name] = _column(name, kind, [row.get(name) for row in rows])
+        try:
+            if name == "value":
+                columns[name] = pa.array(list(map(_value, rows)), kind)
+            elif any(name in row for row in rows):
+                columns[name] = _column(name, kind, [row.get(name) for row in rows])
+        except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+            raise ValueError(f"{name}: {error}") from error
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -93,16 +96,32 @@ def properties_text(found: Sequence[tuple[str, str]] | None) -> str | None:
 
 def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
     if name == "ordering_key":
-        return pa.array([None if each is None else base64.b64decode(each) for each in values], kind)
+        return pa.array([None if each is None else base64.b64decode(each, validate=True) for each in values], kind)
     if name == "properties":
         return pa.array([list(properties_of(each).items()) for each in values], kind)
     if name == "key":
-        return pa.array([None if each is None else str(each) for each in values], kind)
+        return pa.array(list(map(_key, values)), kind)
     if pa.types.is_timestamp(kind):
         return _times(kind, values)
-    if any(isinstance(each, str) for each in values):
-        return pa.array(values, pa.string()).cast(kind)
-    return pa.array(values, kind)
+    if pa.types.is_string(kind) or all(each is None or type(each) is _PYTHON_TYPES[kind] for each in values):
+        return pa.array(values, kind)
+    return pa.array(list(map(_as_text, values)), pa.string()).cast(kind)
+
+
+_PYTHON_TYPES = {pa.bool_(): bool, pa.int32(): int, pa.int64(): int}  # Arrow would make 1.5 a whole number
+
+
+def _key(found: Any) -> str | None:
+    """Text or a whole number. Others have several forms, each of which would be another key."""
+    if found is None or isinstance(found, str):
+        return found
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    raise ValueError(f"{json.dumps(found)} is neither text nor a whole number")
+
+
+def _as_text(found: Any) -> str | None:
+    return found if found is None or isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
 def _times(kind: pa.DataType, values: list[Any]) -> pa.Array:
@@ -118,12 +137,12 @@ def _is_number(found: Any) -> bool:
 
 
 def properties_of(found: Any) -> dict[str, str]:
-    """An object or its JSON text. Raises `ValueError`."""
+    """An object or its JSON text. Null is no property, and other values are text as in JSON. Raises `ValueError`."""
     if isinstance(found, str):
         found = parse_json(found or "{}")
     if found is not None and not isinstance(found, dict):
         raise ValueError("properties are not a JSON object")
-    return {str(name): str(value) for name, value in (found or {}).items()}
+    return {name: text for name, value in (found or {}).items() if (text := _as_text(value)) is not None}
 
 
 def _value(row: dict[str, Any]) -> bytes | None:
