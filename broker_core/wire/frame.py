@@ -103,6 +103,11 @@ class FrameDecoder:
         """From now on, a client gets runs of entries (`MessageRun`) where it can."""
         self._foreseen = ForeseenMessages()
 
+    def keep(self, chunk: bytes) -> None:
+        """Leaves bytes for the next `feed`, for a client that wants the items of many chunks at once."""
+        self._parts.append(chunk)
+        self.buffered += len(chunk)
+
     def feed(self, chunk: bytes) -> list[Item]:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
         if self._error is not None:

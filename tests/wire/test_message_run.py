@@ -31,12 +31,16 @@ def frame(consumer: int, ledger: int, entry: int, data: bytes, *, is_partition: 
     return SIZE.pack(4 + len(command) + len(data)) + SIZE.pack(len(command)) + command + data
 
 
-def deliveries(chunks: list[bytes], *, gathers: bool) -> list[Delivery]:
+def deliveries(chunks: list[bytes], *, gathers: bool, at_once: int = 1) -> list[Delivery]:
+    """`at_once`: how many chunks are taken apart together."""
     decoder = FrameDecoder(1 << 20)
     if gathers:
         decoder.gather_messages()
     found: list[Delivery] = []
-    for chunk in chunks:
+    for number, chunk in enumerate(chunks, 1):
+        if number % at_once and number < len(chunks):
+            decoder.keep(chunk)
+            continue
         for item in decoder.feed(chunk):
             if isinstance(item, MessageRun):
                 assert item.ends
@@ -52,8 +56,8 @@ def deliveries(chunks: list[bytes], *, gathers: bool) -> list[Delivery]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(RUNS, st.integers(1, 200))
-def test_runs_hold_what_was_sent(runs: list[tuple[int, int, int, list[bytes], bool]], chunk: int) -> None:
+@given(RUNS, st.integers(1, 200), st.integers(2, 5))
+def test_runs_hold_what_was_sent(runs: list[tuple[int, int, int, list[bytes], bool]], chunk: int, at_once: int) -> None:
     sent = [
         (consumer, ledger, entry, data, is_partition)
         for consumer, ledger, start, entries, is_partition in runs
@@ -63,6 +67,7 @@ def test_runs_hold_what_was_sent(runs: list[tuple[int, int, int, list[bytes], bo
     chunks = [stream[at : at + chunk] for at in range(0, len(stream), chunk)]
     wanted = [each[:4] for each in sent]
     assert deliveries(chunks, gathers=True) == wanted
+    assert deliveries(chunks, gathers=True, at_once=at_once) == wanted
     assert deliveries(chunks, gathers=False) == wanted
 
 

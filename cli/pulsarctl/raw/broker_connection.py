@@ -2,8 +2,8 @@
 
 Replies match requests by request ID. What the broker sends without a request, such as MESSAGE and SEND_RECEIPT, stays
 in `arrived` until it is taken. PING is answered whenever it arrives. The socket is read only during a wait, so a slow
-reader pushes back through TCP, and at most one chunk of frames is in memory. Every wait has a deadline. When
-credentials expire, the broker sends AUTH_CHALLENGE, and the answer has those of that moment.
+reader pushes back through TCP, and at most one chunk of frames is in memory, or `GATHERED_BYTES` of entries. Every wait
+has a deadline. When credentials expire, the broker sends AUTH_CHALLENGE, and the answer has those of that moment.
 docs/protocol.md "Connections" states the rules.
 """
 
@@ -34,6 +34,7 @@ from pulsarctl.settings.addresses import Address
 
 CHUNK_BYTES = 256 * 1024
 GATHERED_BYTES = 1024 * 1024  # of entries that are taken apart together
+GATHER_SECONDS = 0.002  # after which they are taken apart although they are fewer
 FRAME_PADDING_BYTES = 10 * 1024
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
 NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
@@ -106,7 +107,7 @@ class BrokerConnection:
         self.timeout_seconds = timeout_seconds
         self.arrived: deque[Arrived] = deque()
         self.is_lost = False
-        self._chunk_bytes = CHUNK_BYTES
+        self._gathers = False
         self._ids = itertools.count(1)
         self._replies: dict[int, Any] = {}
         self._connected: Any = None
@@ -168,8 +169,8 @@ class BrokerConnection:
             return False
         try:
             self._socket.settimeout(remaining)
-            chunk = self._socket.recv(self._chunk_bytes)
-            items = self._decoder.feed(chunk)
+            chunk = self._socket.recv(CHUNK_BYTES)
+            items = self._decoder.feed(self._gathered(chunk) if self._gathers else chunk)
         except TimeoutError:
             return False
         except OSError as error:
@@ -191,7 +192,23 @@ class BrokerConnection:
     def gather_messages(self) -> None:
         """From now on, entries may arrive in runs (`MessageRun`)."""
         self._decoder.gather_messages()
-        self._chunk_bytes = GATHERED_BYTES
+        self._gathers = True
+
+    def _gathered(self, chunk: bytes) -> bytes:
+        """Leaves `chunk` and what follows it soon to the decoder, except the last piece, which it returns.
+
+        To take entries apart costs much less for each if they are many.
+        """
+        size, until = len(chunk), time.monotonic() + GATHER_SECONDS
+        while chunk and size < GATHERED_BYTES and (remaining := until - time.monotonic()) > 0:
+            self._decoder.keep(chunk)
+            self._socket.settimeout(remaining)
+            try:
+                chunk = self._socket.recv(CHUNK_BYTES)
+            except TimeoutError:
+                return b""
+            size += len(chunk)
+        return chunk
 
     def fileno(self) -> int:
         return self._socket.fileno()
