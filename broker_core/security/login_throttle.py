@@ -12,8 +12,8 @@ import ipaddress
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from broker_core.errors import AuthenticationFailed
 from broker_core.security.attempts import Attempts
@@ -28,7 +28,8 @@ ACCEPTED_MAX = 10_000  # credentials to remember
 _NETWORK_BITS = 64  # of an IPv6 address: each client can have all addresses of such a network
 
 
-class Attempt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Attempt:
     """`method`: for the log and the metrics. `is_proxied`: the address is that of a proxy, and not its client's."""
 
     address: str
