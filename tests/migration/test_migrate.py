@@ -128,6 +128,12 @@ def test_clients_are_let_into_their_topics_also_if_another_topic_fails(clusters:
     assert "7" not in target.run(f"topics get-max-producers {NAMESPACE}/plain -o json")
 
 
+def test_the_notice_counts_topics_and_entries(clusters: tuple[Cluster, Cluster]) -> None:
+    source, _ = clusters
+    notice = source.cli("--dry-run", "migrate", "old", "new", "--topic", f"{NAMESPACE}/plain").stderr
+    assert "\n1 topic with 3,000 entries, " in notice
+
+
 def test_a_cluster_is_not_migrated_to_itself(clusters: tuple[Cluster, Cluster]) -> None:
     refused = clusters[0].cli("migrate", "old", "old")
     assert refused.exit_code == 2

@@ -47,7 +47,7 @@ def export(
         found = session.export(crew, scope, step)
     for name, keys in found.uncovered.items():
         for key in keys:
-            call.notice(f"notice: namespace {name} has {key}, which the file does not")
+            call.notice(f"notice: the file leaves out {key} of namespace {name}")
     document = exporting.document(found, scope)
     if call.output in (Output.JSON, Output.JSONL):
         call.show(document)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pulsarctl.diagnosis.words import plural
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
 from pulsarctl.shell.call import Call
@@ -92,11 +93,12 @@ def migrate(
         plan = copy.plan()
     showing.show_plan(call, plan)
     entries, size = copy.size()
-    call.notice(f"{len(copy.topics):,} topics with {entries:,} entries, {human_size(size)}")
+    topics_found = plural(len(copy.topics), "topic")
+    call.notice(f"{topics_found} with {plural(entries, 'entry', 'entries')}, {human_size(size)}")
     if call.settings.dry_run:
         return
     what = f"Send the clients of {source} to {target}" if switch else f"Copy from {source}"
-    call.confirm(f"{what} ({len(copy.topics):,} topics with messages)?", yes=yes, several=switch)
+    call.confirm(f"{what} ({topics_found} with messages)?", yes=yes, several=switch)
     with orderly_end(), progress(call):
         copy.make_namespaces()
         parts = list(copy.parts())

@@ -179,7 +179,8 @@ def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]
     decided = sorted({origins[name] for name in _CONNECTION if origins.get(name, "").startswith("PULSAR")})
     if not hidden or not decided:
         return ()
-    return (f"notice: {', '.join(decided)} is set and overrides the {hidden[0]}",)
+    verbs = ("is", "overrides") if len(decided) == 1 else ("are", "override")
+    return (f"notice: {' and '.join(decided)} {verbs[0]} set and {verbs[1]} the {hidden[0]}",)
 
 
 def without_secrets(arguments: Sequence[str]) -> list[str]:

@@ -46,7 +46,7 @@ def compact(
     the job names and at a sample of the others, and copies the messages that remain. The result is the same as that of
     topics compact. Only pulsarctl's broker can do this. Large topics are read on Spark.
 
-    Example: pulsarctl ops compact shop/prices --master spark://spark.example:7077
+    Example: pulsarctl ops compact shop/eu/prices --master spark://spark.example:7077
     """
     from pulsarctl.verbs.export_plan import require_arrow
 

@@ -69,7 +69,7 @@ def export(
     message that existed when it started. Large topics are read on Spark, whose executors write to an object store in
     parallel.
 
-    Example: pulsarctl ops export shop/orders ./orders --format parquet --by day --incremental
+    Example: pulsarctl ops export shop/eu/orders ./orders --format parquet --by day --incremental
     """
     from pulsarctl.verbs import export_plan
 

@@ -80,7 +80,7 @@ def import_(
     deduplicates, it then sends no message twice. Elsewhere, it may repeat up to 5,000 messages times the number of
     partitions, or on Spark the files that were not complete.
 
-    Example: pulsarctl ops import ./orders shop/orders-copy
+    Example: pulsarctl ops import ./orders shop/eu/orders-copy
     """
     from pulsarctl.verbs.export_plan import format_named, require_arrow
 

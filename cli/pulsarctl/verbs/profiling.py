@@ -55,7 +55,7 @@ def profile(
     frequent values. The numbers are exact for small topics and close estimates for large ones; JSON output says which.
     The command acknowledges nothing. Large topics are read on Spark.
 
-    Example: pulsarctl ops profile shop/orders --columns key,value -o json
+    Example: pulsarctl ops profile shop/eu/orders --columns key,value -o json
     """
     from pulsarctl.verbs.export_plan import require_arrow
 

@@ -43,7 +43,7 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
     If it takes nothing because of an error, the old policy stays. Ledgers that another store has stay there. Local
     files stay until the deletion lag has passed. The ledger that takes messages stays local.
 
-    Example: pulsarctl ops offload shop/orders --to file:///var/lib/offload
+    Example: pulsarctl ops offload shop/eu/orders --to file:///var/lib/offload
     """
     settings = None if to is None else offload_settings(to)
     topics = _parts(call, target)
@@ -120,7 +120,7 @@ def restore(call: Call, target: Target) -> None:
     A threshold that is still set offloads them again; remove the offload policy first. The command continues after an
     unload of the topic.
 
-    Example: pulsarctl ops restore shop/orders
+    Example: pulsarctl ops restore shop/eu/orders
     """
     call.show([{"topic": name, "ledgers": _restored(call, name)} for name in _parts(call, target)])
 

@@ -69,7 +69,7 @@ def verify(
     which would break the order of a key. An export is checked against its manifest in the same way. With --orphans,
     it finds objects without a ledger, and ledgers without an object. Exits with 1 if something is wrong.
 
-    Example: pulsarctl ops verify shop/orders
+    Example: pulsarctl ops verify shop/eu/orders
     """
     if sum((topic is not None, export is not None, orphans)) != 1:
         raise UsageProblem("specify what to verify", hint="use one of TOPIC, --export DIRECTORY, and --orphans")

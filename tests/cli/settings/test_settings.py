@@ -79,6 +79,10 @@ def test_an_environment_variable_that_overrides_the_context_is_reported(tmp_path
     assert resolve({}, environ, tmp_path).notices == (
         "notice: PULSARCTL_ADMIN_URL is set and overrides the current context 'prod'",
     )
+    environ["PULSARCTL_SERVICE_URL"] = "pulsar://other:6650"
+    assert resolve({}, environ, tmp_path).notices == (
+        "notice: PULSARCTL_ADMIN_URL and PULSARCTL_SERVICE_URL are set and override the current context 'prod'",
+    )
 
 
 def test_no_context_does_not_read_the_context_file(tmp_path: Path) -> None:

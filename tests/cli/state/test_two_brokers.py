@@ -64,3 +64,10 @@ def test_a_non_persistent_topic_in_use_is_no_part_of_the_state(
     client.subscribe("non-persistent://shop/sales/fleeting", "s")
     assert run("export") == Outcome(0, before, "")
     client.close()
+
+
+def test_an_export_names_what_the_file_leaves_out(run: Cli, write: Write) -> None:
+    run("apply", "-f", write(STATE))
+    run("clusters", "update-cluster-migration", "standalone", "--broker-url", "pulsar://elsewhere:6650")
+    assert run("namespaces", "update-migration-state", "shop/empty", "--migrated").exit_code == 0
+    assert run("export", "-n", "shop/empty").stderr == "notice: the file leaves out migrated of namespace shop/empty\n"

@@ -49,7 +49,7 @@ def copy(
 
     Until then, a subscription named pulsarctl-copy keeps both topics from losing entries.
 
-    Example: pulsarctl topics copy shop/orders --to production
+    Example: pulsarctl topics copy shop/eu/orders --to production
     """
     from pulsarctl.migration.crew import copy_all
     from pulsarctl.migration.session import meter, show_results
@@ -69,7 +69,7 @@ def mirror(call: Call, topic: Topic, target: Target = None, to: To = None) -> No
 
     Subscriptions are not copied: `topics copy` with the same arguments adds them and ends the mirror.
 
-    Example: pulsarctl topics mirror shop/orders --to production
+    Example: pulsarctl topics mirror shop/eu/orders --to production
     """
     from pulsarctl.migration.session import meter
 
