@@ -58,7 +58,7 @@ class TierFooter:
         return self._checked(self.index.groups[group], table)
 
     def _checked(self, expected: Group, table: Any) -> Block:
-        columns = [table.column(i).combine_chunks() for i in range(4)]
+        columns = [_whole(table.column(i)) for i in range(4)]
         counts, times, delivery = (_values(kind, column) for kind, column in zip("IQQ", columns[:3], strict=True))
         offsets = _values("i", columns[3], extra=1)
         entries = columns[3].buffers()[2]
@@ -76,6 +76,11 @@ class TierFooter:
             times,
             () if delivery.tobytes() == bytes(len(delivery) * delivery.itemsize) else delivery,
         )
+
+
+def _whole(column: Any) -> Any:
+    """A column as one array. Arrow would copy one that is whole."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _values(kind: str, column: Any, *, extra: int = 0) -> array[int]:
