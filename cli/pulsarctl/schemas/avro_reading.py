@@ -1,16 +1,17 @@
-"""The reader of fastavro that is safe for messages of a schema, because every client that may publish writes both.
+"""The reader of fastavro that is safe for messages and files, whose writer chooses both the schema and the bytes.
 
 The fast one is in C. It follows a record that contains itself as deeply as the message says, and ends the process; the
 one in Python raises `RecursionError`. Both make as many items of an array as its count says, so each must take a byte.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
 import fastavro
 from fastavro import _read_py  # the public name is that of the reader in C
 
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.values.json_text import parse_json
 
 UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What a reader and the conversion of its values raise about bytes that do not match their schema."""
@@ -21,6 +22,21 @@ def safe_reader(schema: Any, named: dict[str, Any]) -> Callable[..., Any]:
     types = _Types(named)
     types.take_bytes(schema)
     return _read_py.schemaless_reader if types.are_recursive else fastavro.schemaless_reader
+
+
+def safe_records(file: BinaryIO) -> Iterator[Any]:
+    """The records of an Avro file, which says itself what its schema is. Raises what is in `UNREADABLE`."""
+    named: dict[str, Any] = {}
+    types = _Types(named)
+    try:
+        header = fastavro.reader(file)  # reads no record yet
+        types.take_bytes(fastavro.parse_schema(parse_json(header.metadata["avro.schema"]), named))
+    except DoesNotFit as error:
+        raise ValueError(error.message) from error
+    except fastavro.schema.SchemaParseException as error:
+        raise ValueError(f"not an Avro schema: {error}") from error
+    file.seek(0)
+    return iter(_read_py.reader(file) if types.are_recursive else fastavro.reader(file))
 
 
 class _Types:

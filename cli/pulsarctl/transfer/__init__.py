@@ -2,6 +2,8 @@
 
 portable       the columns of an exported message, and how text formats write them
 file_formats   one file in Parquet, JSON lines, CSV, or Avro, written whole
+avro_files     what is special about Avro files
+json_values    decoded values as valid JSON
 object_stores  stores by their URI, with credentials from the environment
 places         a directory, or a prefix of an object store
 part_files     the files of one part of a plan: one, or one for each day or group of keys

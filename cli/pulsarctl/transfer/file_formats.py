@@ -2,9 +2,8 @@
 
 import contextlib
 import json
+import zlib
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,9 +12,11 @@ import msgspec
 import pyarrow as pa
 
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.transfer.avro_files import AvroFile, read_avro
+from pulsarctl.transfer.json_values import json_text, json_values
 from pulsarctl.transfer.places import Place, Sum
-from pulsarctl.transfer.portable import NO_VALUE, TYPES, as_text, from_text, has_value, properties_text
-from pulsarctl.transfer.row_blocks import PARQUET_ROWS, ROWS_AT_ONCE, blocks, csv_block, joined, text_size
+from pulsarctl.transfer.portable import NO_VALUE, as_text, from_text, has_value, properties_text
+from pulsarctl.transfer.row_blocks import PARQUET_ROWS, ROWS_AT_ONCE, blocks, csv_block, joined
 
 
 class FileFormat(StrEnum):
@@ -62,8 +63,14 @@ def read_rows(path: Path, kind: FileFormat, shown: str = "", *, purpose: str = "
     """
     try:
         yield from _READERS[kind](path)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, EOFError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise CliError(f"cannot {purpose} {shown or path}: {error or type(error).__name__}") from error
+
+
+_UNREADABLE = (
+    *(OSError, ValueError, pa.ArrowException),
+    *(EOFError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error),  # of Avro files
+)
 
 
 def format_of(path: Path) -> FileFormat:
@@ -92,12 +99,14 @@ class _JsonFile:
         self._file = open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed by `close`
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for row in as_text(batch).to_pylist():
-            row["properties"] = dict(row["properties"] or ()) or None
-            present = {name: value for name, value in row.items() if value is not None}
+        text = as_text(batch)
+        values = json_values(text.column("value"))
+        for row, value in zip(text.drop_columns("value").to_pylist(), values, strict=True):
+            row |= {"properties": dict(row["properties"] or ()) or None, "value": value}
+            present = {name: each for name, each in row.items() if each is not None}
             if not has_value(present):
                 present["value"] = None  # a tombstone; a row that says nothing about its value is refused
-            self._file.write(json.dumps(present, ensure_ascii=False, default=_plain, separators=(",", ":")) + "\n")
+            self._file.write(json_text(present) + "\n")
 
     def close(self) -> None:
         self._file.close()
@@ -123,58 +132,6 @@ class _CsvFile:
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
-
-
-class _AvroFile:
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        from fastavro.write import Writer
-
-        self._file = open(path, "wb")  # noqa: SIM115  # closed by `close`
-        self._writer = Writer(self._file, _AVRO, codec="deflate")
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist():
-            row["properties"] = dict(row["properties"] or ())
-            self._writer.write(row)
-
-    def close(self) -> None:
-        if not self._file.closed:
-            self._writer.flush()
-            self._file.close()
-
-
-def _avro_type(kind: pa.DataType) -> Any:
-    if pa.types.is_map(kind):
-        return {"type": "map", "values": "string"}
-    if pa.types.is_timestamp(kind):
-        return {"type": "long", "logicalType": "timestamp-micros"}
-    return {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.bool_(): "boolean", pa.binary(): "bytes"}[
-        kind
-    ]
-
-
-_AVRO = {
-    "type": "record",
-    "name": "Message",
-    "namespace": "pulsarctl",
-    "fields": [
-        {"name": name, "type": ["null", _avro_type(kind)], "default": None}
-        if not pa.types.is_map(kind)
-        else {"name": name, "type": _avro_type(kind)}
-        for name, kind in TYPES.items()
-    ],
-}
-
-
-def _plain(value: Any) -> Any:
-    """Values of typed columns in JSON."""
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("latin-1")
-    if isinstance(value, Decimal):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
@@ -270,43 +227,15 @@ def _csv_names(head: bytes) -> Iterator[list[str]]:
     yield from csv.reader([head.decode().rstrip("\r\n")])
 
 
-def _read_avro(path: Path) -> Iterator[pa.RecordBatch]:
-    import fastavro
-
-    with open(path, "rb") as file:
-        records: Iterator[Any] = iter(fastavro.reader(file))
-        for rows in blocks(map(_with_bytes, records), text_size):
-            yield _from_avro(rows)
-
-
-def _with_bytes(row: dict[str, Any]) -> dict[str, Any]:
-    """The value of ours is bytes; that of others may be text or a record."""
-    value = row.get("value")
-    if value is not None and not isinstance(value, bytes):
-        row["value"] = (value if isinstance(value, str) else json.dumps(value, default=_plain)).encode()
-    return row
-
-
-def _from_avro(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    columns = {}
-    for name, kind in TYPES.items():
-        if any(name in row for row in rows):
-            values = [row.get(name) for row in rows]
-            if pa.types.is_map(kind):
-                values = [list((each or {}).items()) for each in values]
-            columns[name] = pa.array(values, kind)
-    return pa.RecordBatch.from_pydict(columns)
-
-
 _WRITERS: dict[FileFormat, Any] = {
     FileFormat.PARQUET: _ParquetFile,
     FileFormat.JSONL: _JsonFile,
     FileFormat.CSV: _CsvFile,
-    FileFormat.AVRO: _AvroFile,
+    FileFormat.AVRO: AvroFile,
 }
 _READERS: dict[FileFormat, Any] = {
     FileFormat.PARQUET: _read_parquet,
     FileFormat.JSONL: _read_json,
     FileFormat.CSV: _read_csv,
-    FileFormat.AVRO: _read_avro,
+    FileFormat.AVRO: read_avro,
 }

@@ -1,0 +1,69 @@
+"""Values in JSON lines: valid JSON, whatever Python and Arrow make of them.
+
+Maps are objects, times are ISO-8601, bytes are text of the same code points, and decimals are text. JSON has no number
+for NaN and the infinities, which are text as in messages of JSON schemas.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+
+def json_text(value: Any) -> str:
+    """One line."""
+    try:
+        return _dumped(value)
+    except ValueError:  # a float that JSON has no number for: looking for it first would cost time in each row
+        return _dumped(_finite(value))
+
+
+def json_values(column: pa.Array) -> Sequence[Any]:
+    """What `json_text` takes. Arrow shows a map as a list of pairs, which only the type tells from a list."""
+    return [_with_objects(value, column.type) for value in column.to_pylist()]
+
+
+def _with_objects(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {part.name: _with_objects(value[part.name], part.type) for part in kind}
+    if pa.types.is_list(kind):
+        return [_with_objects(each, kind.value_type) for each in value]
+    if pa.types.is_map(kind):
+        return {_name(key): _with_objects(each, kind.item_type) for key, each in value}
+    return value
+
+
+def _name(key: Any) -> str:
+    """A key of Protobuf may be a number or a truth value."""
+    return key if isinstance(key, str) else json.dumps(key)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return _WORDS[str(value)] if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
