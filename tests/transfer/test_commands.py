@@ -206,6 +206,23 @@ def kill_import_at(broker: EmbeddedBroker, admin: AdminClient, source: Path, top
             running.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.parametrize("count", [1, 50])
+@pytest.mark.parametrize("time_ms", [253_402_300_800_000, (1 << 64) - 1])
+def test_a_message_of_a_time_after_the_year_9999_is_refused_and_named(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path, time_ms: int, count: int
+) -> None:
+    producer = client.create_producer(topic, batching_enabled=False)
+    producer.send(b"last", event_timestamp=253_402_300_799_999)
+    for _ in range(count):
+        place = producer.send(b"later", event_timestamp=time_ms)
+    assert place is not None
+    code, text = failed(pulsar_broker, "export", topic, tmp_path / "out")
+    assert (code, "its event_time is after the year 9999" in text) == (1, True)
+    assert ops(pulsar_broker, "export", topic, tmp_path / "out", "--end", f"{place.ledger_id()}:0")["messages"] == 1
+    ops(pulsar_broker, "import", tmp_path / "out", f"{topic}-copy")
+    assert by_key(client, f"{topic}-copy")[""][0][2] == 253_402_300_799_999
+
+
 @pytest.mark.slow
 def test_a_killed_import_continues_without_duplicates(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path

@@ -9,6 +9,7 @@ from broker_core.wire.pulsar_api_pb2 import KeyValue
 
 TIME_MAX_MS = 253_402_300_799_999  # the end of year 9999
 TIMESTAMP = pa.timestamp("us", tz="UTC")
+LATER_US = TIME_MAX_MS * 1000 + 999  # no time in milliseconds: any later one, which Python and Spark do not have
 MAP = pa.map_(pa.string(), pa.string())
 
 
@@ -21,15 +22,20 @@ def texts(values: Sequence[str | None]) -> pa.Array:
 
 
 def times(ms: Sequence[int | None]) -> pa.Array:
-    """Milliseconds since the epoch, any 64 bits of them, as timestamps between 1970 and year 9999."""
+    """Milliseconds since the epoch, any 64 bits of them, as timestamps from 1970 on. After year 9999: `LATER_US`."""
     try:
         known = pa.array(ms, pa.int64())
     except (OverflowError, pa.ArrowInvalid):
-        known = pa.array([None if each is None else min(each, TIME_MAX_MS) for each in ms], pa.int64())
+        known = pa.array([None if each is None else min(each, TIME_MAX_MS + 1) for each in ms], pa.int64())
     span = pc.min_max(known)
     if span["min"].is_valid and (span["min"].as_py() < 0 or span["max"].as_py() > TIME_MAX_MS):
-        known = pc.max_element_wise(pc.min_element_wise(known, TIME_MAX_MS, skip_nulls=False), 0, skip_nulls=False)
+        return _limited(known)
     return known.view(pa.timestamp("ms", tz="UTC")).cast(TIMESTAMP)
+
+
+def _limited(ms: pa.Array) -> pa.Array:
+    known = pc.max_element_wise(pc.min_element_wise(ms, TIME_MAX_MS, skip_nulls=False), 0, skip_nulls=False)
+    return pc.if_else(pc.greater(ms, TIME_MAX_MS), LATER_US, pc.multiply(known, 1000)).cast(TIMESTAMP)
 
 
 def signed(ids: Sequence[int]) -> pa.Array:

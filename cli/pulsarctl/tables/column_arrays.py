@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from broker_core.wire.pulsar_api_pb2 import CompressionType
-from pulsarctl.tables.arrays import MAP, TIME_MAX_MS, TIMESTAMP
+from pulsarctl.tables.arrays import LATER_US, MAP, TIME_MAX_MS, TIMESTAMP
 from pulsarctl.tables.column_rows import ColumnRows
 from pulsarctl.tables.protobuf_columns import Array, Field, Found, Parsed, Unusual, parse
 
@@ -46,8 +46,9 @@ def _of_entry(rows: ColumnRows, found: pa.Array) -> pa.Array:
 
 
 def _times(ms: Array, missing: Array | None = None) -> pa.Array:
-    """Milliseconds since the epoch as timestamps up to year 9999."""
+    """As `arrays.times`."""
     us = np.minimum(ms, np.uint64(TIME_MAX_MS)).astype(np.int64) * 1000
+    us[ms > TIME_MAX_MS] = LATER_US
     return pa.array(us, pa.int64(), mask=missing).view(TIMESTAMP)
 
 

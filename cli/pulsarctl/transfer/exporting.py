@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsarctl.errors import CliError
+from pulsarctl.tables.arrays import LATER_US
 from pulsarctl.tables.chunks import Skip, Skipped, unnoticed
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.typed_values import NAMES as TYPED
 from pulsarctl.transfer.part_files import FileFacts, Layout, PartFiles
 from pulsarctl.transfer.places import reason_of
-from pulsarctl.transfer.portable import COLUMNS, portable
+from pulsarctl.transfer.portable import COLUMNS, TIMES, portable
 
 Part = tuple[int, LedgerRange]
 Tell = Callable[[int, int], None]
@@ -62,7 +63,10 @@ class Export:
 
 
 def messages(table: TopicTable, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
-    """The rows of one part, as exported. Raises `CliError` for an encrypted message, and what reading raises."""
+    """The rows of one part, as exported.
+
+    Raises `CliError` for a message that is encrypted or has a time after the year 9999, and what reading raises.
+    """
     return map(_checked, table.read(part, skip))
 
 
@@ -99,10 +103,20 @@ def _undecoded(rows: pa.RecordBatch) -> int:
 
 
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    encrypted = batch.column("encrypted")
-    if pc.any(encrypted).as_py():
-        place = batch.column("message_id")[pc.index(encrypted, True).as_py()].as_py()
-        raise CliError(
-            f"cannot copy message {place}: it is encrypted", hint="consume it with its key, and copy the result"
+    _check(batch, batch.column("encrypted"), "it is encrypted", "consume it with its key, and copy the result")
+    for name in TIMES:
+        is_later = pc.equal(batch.column(name).cast(pa.int64()), LATER_US)
+        _check(
+            batch,
+            is_later,
+            f"its {name} is after the year 9999",
+            "leave it out: end before it with --end, and continue after it with --start",
         )
     return portable(batch)
+
+
+def _check(batch: pa.RecordBatch, refused: pa.Array, reason: str, hint: str) -> None:
+    """Raises `CliError` for the first message that is refused."""
+    if pc.any(refused).as_py():
+        place = batch.column("message_id")[pc.index(refused, True).as_py()].as_py()
+        raise CliError(f"cannot copy message {place}: {reason}", hint=hint)
