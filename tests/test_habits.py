@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.bench.__main__ import STANDING
+from tests.bench.rows import BY_NAME
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")})
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 RELEASE = runpy.run_path(str(ROOT / ".ci" / "release.py"))
 LOWER_BOUNDS = runpy.run_path(str(ROOT / ".ci" / "lower_bounds.py"))
@@ -92,6 +96,13 @@ def test_dependabot_looks_at_folders_with_something_to_update() -> None:
     for update in read(".github/dependabot.yml")["updates"]:
         for folder in update.get("directories", [update.get("directory")]):
             assert (ROOT / folder.lstrip("/") / manifests[update["package-ecosystem"]]).exists(), update
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_names_only_targets_and_rows_of_the_benchmark_that_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", text, re.MULTILINE)) - TARGETS == set()
+    assert set(re.findall(r"--row ([a-z-]+)", text)) - {*BY_NAME, *STANDING} == set()
 
 
 @pytest.mark.parametrize("form", ["bug.yml", "feature.yml"])
