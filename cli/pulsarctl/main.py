@@ -4,6 +4,7 @@
 of the time of a short command.
 """
 
+import gc
 import sys
 
 from pulsarctl import __version__
@@ -15,6 +16,7 @@ from pulsarctl.shell.exit_codes import exit_code, flushed
 
 def main() -> None:
     """The console script."""
+    gc.disable()  # until a command runs (`Call`): what imports make is no garbage
     streams.open_missing()
     if sys.argv[1:] in (["--version"], ["-v"], ["-V"]):
         sys.exit(_shown_version())

@@ -1,5 +1,8 @@
 """What a command imports. Start-up is most of the time of a short command, and one careless import doubles it."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.cli.imported import imported_by, roots
@@ -47,9 +50,22 @@ def test_an_admin_command_imports_only_its_own_noun_and_light_modules(arguments:
     modules = imported_by([*arguments, *NOWHERE])
     assert "http.client" in modules, "the command did not get as far as its request"
     assert not roots(modules) & set(HEAVY)
+    assert "pulsarctl.auth.oauth2" not in modules
     assert {name.removeprefix(COMMANDS) for name in modules if name.startswith(COMMANDS)} == own
 
 
 def test_help_of_the_program_does_not_import_commands() -> None:
     modules = imported_by(["--help"])
     assert not [name for name in modules if name.startswith(COMMANDS)]
+
+
+def test_garbage_is_collected_while_a_command_runs() -> None:
+    program = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.isenabled()))\n"
+        f"sys.argv[1:] = {['tenants', 'list', *NOWHERE]!r}\n"
+        "from pulsarctl.main import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr

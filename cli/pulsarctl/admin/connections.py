@@ -6,24 +6,23 @@ Only an idle connection is kept: one whose last answer was read to its end.
 import http.client
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 KEPT_MAX = 8  # of different brokers
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """`base`: the address that it is connected to, of those that the URL lists."""
 
     base: str
     connection: http.client.HTTPConnection
 
 
-@dataclass
 class Connections:
     """By what they were opened with."""
 
-    idle: dict[Hashable, Kept] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.idle: dict[Hashable, Kept] = {}
 
     def take(self, key: Hashable) -> Kept | None:
         return self.idle.pop(key, None)

@@ -6,16 +6,16 @@ are asked for each connection or request, so a new token in a file is used witho
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pulsarctl.auth import plugins
-from pulsarctl.auth.oauth2 import AccessToken, ClientCredentials
 from pulsarctl.errors import NotAuthorized, UsageProblem
 from pulsarctl.settings.client_security import ClientSecurity
 
 if TYPE_CHECKING:
     import ssl
+
+    from pulsarctl.auth.oauth2 import ClientCredentials
 
 
 class Authentication(Protocol):
@@ -30,8 +30,7 @@ class Authentication(Protocol):
         """Raises what `data` raises."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoAuthentication:
+class NoAuthentication(NamedTuple):
     method: str = ""
 
     def data(self) -> bytes:
@@ -41,8 +40,7 @@ class NoAuthentication:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateAuthentication:
+class CertificateAuthentication(NamedTuple):
     """The certificate of the TLS connection."""
 
     certificate_file: str
@@ -56,9 +54,8 @@ class CertificateAuthentication:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenAuthentication:
-    source: Callable[[], str] = field(repr=False)
+class TokenAuthentication(NamedTuple):
+    source: Callable[[], str]
     method: str = "token"
 
     def token(self) -> str:
@@ -75,10 +72,9 @@ class TokenAuthentication:
         return f"Bearer {self.token()}"
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordAuthentication:
+class PasswordAuthentication(NamedTuple):
     user: str
-    source: Callable[[], str] = field(repr=False)
+    source: Callable[[], str]
     method: str = "basic"
 
     def data(self) -> bytes:
@@ -154,6 +150,8 @@ def _certificate(certificate_file: str | None, key_file: str | None) -> Authenti
 
 
 def _access_token(security: ClientSecurity) -> Authentication:
+    from pulsarctl.auth.oauth2 import ClientCredentials
+
     return _oauth2(
         security,
         ClientCredentials(
@@ -166,7 +164,9 @@ def _access_token(security: ClientSecurity) -> Authentication:
     )
 
 
-def _oauth2(security: ClientSecurity, credentials: ClientCredentials) -> Authentication:
+def _oauth2(security: ClientSecurity, credentials: "ClientCredentials") -> Authentication:
+    from pulsarctl.auth.oauth2 import AccessToken
+
     issuer = ClientSecurity(
         tls_trust_cert_path=security.tls_trust_cert_path,
         tls_allow_insecure=security.tls_allow_insecure,
@@ -196,6 +196,8 @@ def _plugin(security: ClientSecurity, kind: str, text: str) -> Authentication:
     if kind == "tls":
         certificate = found.get("tlsCertFile") or security.tls_cert_file
         return _certificate(certificate, found.get("tlsKeyFile") or security.tls_key_file)
+    from pulsarctl.auth.oauth2 import ClientCredentials
+
     return _oauth2(
         security,
         ClientCredentials(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker_core.config.tls import TlsConfig
 
 TLS_PORT, WEB_TLS_PORT = 6651, 8443
+START_THRESHOLD = 100_000  # objects until a collection, while the admin API is imported; then `Collector` chooses
 NO_BOOKIES = "ignored --bookkeeper-dir, --bookkeeper-port, and --num-bookies: the bundled broker has no bookies"
 
 app = Noun("standalone", "Run a broker on this machine.")
@@ -194,6 +195,7 @@ def _import_broker() -> None:
         importlib.import_module("broker_core.server.server")
     finally:
         gc.freeze()
+        gc.set_threshold(START_THRESHOLD)
         gc.enable()
 
 

@@ -4,6 +4,7 @@ A body parses its input, calls the typed client, and passes rows to `show`. It n
 `CliError`.
 """
 
+import gc
 import os
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 class Call(typer.Context):
     """One invocation of one command. `obj` holds the shared options that were given, by field of `Settings`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not gc.isenabled():  # in the process of `main`, which has imported the command by now
+            gc.freeze()
+            gc.enable()
 
     @cached_property
     def settings(self) -> Settings:
