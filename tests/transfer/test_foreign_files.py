@@ -165,6 +165,8 @@ def test_times_of_other_types_are_instants(tmp_path: Path, column: Any) -> None:
         ("properties", pa.array(["[1]"]), "column properties has type string; make it a map"),
         ("properties", pa.array([1.5]), "column properties has type double; make it a map"),
         ("event_time", pa.array(["soon"]), "column event_time has type string; make it a timestamp"),
+        ("event_time", pa.array([(1 << 63) - 1]), "column event_time has type int64; make it a timestamp"),
+        ("event_time", pa.array([1 << 62], pa.timestamp("ms")), "column event_time has type timestamp[ms]; make it"),
     ],
 )
 def test_a_column_of_a_type_that_does_not_fit_is_refused(tmp_path: Path, name: str, column: Any, wanted: str) -> None:

@@ -59,11 +59,18 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_floating(column.type) and pa.types.is_string(kind):
         raise TypeError("a floating-point number is no text")
     if pa.types.is_timestamp(kind):
-        numbers = pa.types.is_integer(column.type)
-        return (column.cast(pa.int64()).cast(MILLISECONDS) if numbers else column).cast(kind, safe=False)
+        return _instants(column, kind)
     if kind == PROPERTIES and not pa.types.is_map(column.type):
         return pa.array([None if each is None else list(properties_of(each).items()) for each in _found(column)], kind)
     return column.cast(kind)
+
+
+def _instants(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Nanoseconds lose digits, as Pulsar has milliseconds. An unsafe cast wraps around where a number is too large."""
+    if pa.types.is_integer(column.type):
+        column = column.cast(pa.int64()).cast(MILLISECONDS)
+    is_finer = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+    return column.cast(kind, safe=not is_finer)
 
 
 def _found(column: pa.Array) -> list[Any]:
