@@ -65,6 +65,24 @@ def fill(source: Cluster) -> None:
     client.close()
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "what"),
+    [
+        ("--tenant", "mistyped", "tenant mistyped"),
+        ("--namespace", "shop/mistyped", "namespace shop/mistyped"),
+        ("--topic", f"{NAMESPACE}/mistyped", f"topic persistent://{NAMESPACE}/mistyped"),
+    ],
+)
+def test_a_name_that_the_source_does_not_have_changes_nothing(
+    clusters: tuple[Cluster, Cluster], option: str, name: str, what: str
+) -> None:
+    _, target = clusters
+    outcome = target.cli("migrate", "old", "new", option, name, "--yes")
+    assert outcome.exit_code == 3
+    assert f"cannot migrate {what}: old does not have it" in outcome.stderr
+    assert "shop" not in target.cli("tenants", "list").stdout
+
+
 def test_everything_is_on_the_other_side(clusters: tuple[Cluster, Cluster]) -> None:
     source, target = clusters
     expected = source.run("export -n shop")

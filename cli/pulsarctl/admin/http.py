@@ -27,6 +27,7 @@ from pulsarctl.values.clock import monotonic
 from pulsarctl.values.json_text import parse_json
 
 WITH_EFFECT = ("/admin/v2/brokers/backlog-quota-check",)  # Pulsar changes something in answer to a GET
+TLS_ALERT = "\x15\x03"  # how a server answers in TLS to what is not
 REDIRECTS_MAX = 5  # a broker that does not own a topic names the one that does (307)
 
 
@@ -275,8 +276,11 @@ def _words(error: Exception) -> str:
         from pulsarctl.auth.tls import words
 
         return words(error)  # type: ignore[arg-type]  # its name says it
-    if type(error) is http.client.BadStatusLine:  # not its subclass for a closed connection
-        return "not a web server; is this the port of the admin API?"
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "it closed the connection; is this the port of the admin API, and is the scheme of the URL right?"
+    if isinstance(error, http.client.BadStatusLine):
+        expects_tls = str(error.args[0]).startswith(TLS_ALERT)
+        return "it expects TLS; use https://" if expects_tls else "not a web server; is this the port of the admin API?"
     if isinstance(error, TimeoutError):
         return f"no connection within {CONNECT_TIMEOUT_SECONDS:g} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

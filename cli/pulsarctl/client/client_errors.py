@@ -39,8 +39,16 @@ _WORDS = {
 }
 
 
+_HINTS = {
+    "TopicNotFound": "check the name; see 'pulsarctl namespaces list TENANT' and 'pulsarctl topics list NAMESPACE'"
+}
+
+
 def problem(result: str, what: str, request: str) -> CliError:
     """The error for one of the client's results."""
     return _KINDS.get(result, CliError)(
-        f"cannot {what}: {_WORDS.get(result, result)}", reason=result, request=request or None
+        f"cannot {what}: {_WORDS.get(result, result)}",
+        hint=_HINTS.get(result),
+        reason=result,
+        request=request or None,
     )

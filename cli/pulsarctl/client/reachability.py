@@ -18,6 +18,7 @@ from pulsarctl.settings.settings import Settings
 
 Ask = Callable[[socket.socket, Address, float], None]  # raises `OSError` unless the expected server answers in time
 
+TLS_ALERT = b"\x15\x03"  # how a server answers in TLS to what is not
 ANSWER_BYTES_MAX = 1 << 20  # far above CONNECTED or an error
 
 
@@ -46,7 +47,10 @@ def _broker(authentication: Authentication, url: str) -> Ask:
 
     def shake_hands(connection: socket.socket, _address: Address, deadline: float) -> None:
         connection.sendall(frame)
-        answer = _received(connection, HEAD.size, deadline)
+        answer = _received(connection, len(TLS_ALERT), deadline)
+        if answer.startswith(TLS_ALERT):
+            raise OSError("it expects TLS; use pulsar+ssl://")
+        answer += _received(connection, HEAD.size - len(answer), deadline)
         frame_size, command_size = HEAD.unpack_from(answer)
         if frame_size != command_size + 4 or frame_size > ANSWER_BYTES_MAX:
             # As `broker_core.wire.wrong_port`, which `produce` and `consume` do not import.
@@ -121,7 +125,9 @@ def _received(connection: socket.socket, least_bytes: int, deadline: float) -> b
         connection.settimeout(max(0.001, deadline - time.monotonic()))
         chunk = connection.recv(4096)
         if not chunk:
-            raise HungUp("it closed the connection; is this the port of the binary protocol?")
+            raise HungUp(
+                "it closed the connection; is this the port of the binary protocol, and is the scheme of the URL right?"
+            )
         found += chunk
     return found
 

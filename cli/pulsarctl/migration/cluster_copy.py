@@ -65,13 +65,16 @@ class Chosen:
 
 
 def declared_in(source: Endpoint, chosen: Chosen, parallel: int, step: Step) -> Declared:
-    """The state of the source, without what belongs to the source alone: other clusters, and what replicates there."""
+    """The state of the source, without what belongs to the source alone: other clusters, and what replicates there.
+
+    Raises `NotFound` for a name that the source does not have.
+    """
     with Crew(source.settings, parallel) as crew:
         tenants = frozenset(name.partition("/")[0] for name in chosen.scope.namespaces)
         found = Reader(crew, step).read(Needed(chosen.scope, tenants=tenants))
-    missing = {*chosen.topics} - {*found.topics}
+    missing = [*found.missing(chosen.scope), *(f"topic {name}" for name in sorted(chosen.topics - {*found.topics}))]
     if missing:
-        raise NotFound(f"{source.name} has no topic {min(missing)}")
+        raise NotFound(f"cannot migrate {missing[0]}: {source.name} does not have it")
     return Declared(_objects(found, chosen), Scope())
 
 

@@ -64,6 +64,11 @@ class Found:
     topics: Objects = field(default_factory=dict)
     uncovered: dict[str, list[str]] = field(default_factory=dict)
 
+    def missing(self, scope: Scope) -> list[str]:
+        """The tenants and namespaces of a scope that the broker does not have."""
+        lost = [f"tenant {name}" for name in scope.tenants if name not in self.tenants]
+        return lost + [f"namespace {name}" for name in scope.namespaces if name not in self.namespaces]
+
     def section(self, name: str) -> Objects:
         found: Objects = getattr(self, name)
         return found

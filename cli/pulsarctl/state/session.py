@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulsarctl.bulk.crew import Crew
+from pulsarctl.errors import NotFound
 from pulsarctl.state import grammar, layers
 from pulsarctl.state.live import Found, Needed, Reader, Step, Wanted
 from pulsarctl.state.plan import Plan, plan
@@ -68,5 +69,9 @@ class Declared:
 
 
 def export(crew: Crew, scope: Scope, step: Step) -> Found:
-    """Everything in a scope."""
-    return Reader(crew, step).read(Needed(scope))
+    """Everything in a scope. Raises `NotFound`: applied with --prune, a file without it would delete it elsewhere."""
+    found = Reader(crew, step).read(Needed(scope))
+    missing = found.missing(scope)
+    if missing:
+        raise NotFound(f"cannot export {missing[0]}: the broker does not have it")
+    return found

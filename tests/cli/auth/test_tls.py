@@ -1,5 +1,6 @@
 """What the command line trusts, and what it does with a server that it should not trust."""
 
+import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.broker_core.security.secured import NAMESPACE, PLAIN, connect
 from tests.cli.auth.secured_cluster import Credentials, start_broker
 from tests.cli.http_stub import HttpStub, Reply
 from tests.cli.runner import Cli, Outcome
+from tests.threaded_listener import ThreadedListener
 
 COMMANDS = {
     "admin": ("topics", "list", NAMESPACE),
@@ -42,11 +44,47 @@ class Strict:
         return Cli(home, broker.http_url_tls, broker.service_url_tls)(*words)
 
 
+class AlertingServer(ThreadedListener):
+    """A server that refuses plain text as OpenSSL does."""
+
+    def accepted(self, connection: socket.socket) -> None:
+        self.keep(connection)
+        self.start(self._refuse, connection)
+
+    def _refuse(self, connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(bytes.fromhex("15030100020246"))
+        self.drop(connection)
+
+
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[Strict]:
     strict = Strict(tmp_path_factory.mktemp("strict"), authority)
     yield strict
     strict.broker.stop()
+
+
+@pytest.mark.parametrize(
+    ("option", "words"), [("--admin-url", COMMANDS["admin"]), ("--url", COMMANDS["produce"])], ids=["admin", "produce"]
+)
+def test_a_plain_url_for_a_port_with_tls_is_named(
+    strict: Strict, cli_alone: Cli, option: str, words: tuple[str, ...]
+) -> None:
+    broker = strict.broker.broker
+    secured = broker.http_url_tls if option == "--admin-url" else broker.service_url_tls
+    outcome = cli_alone(*words, option, secured.replace("https:", "http:").replace("pulsar+ssl:", "pulsar:"))
+    assert outcome.exit_code == 5
+    assert "it closed the connection; is this the port of" in outcome.stderr
+    assert "is the scheme of the URL right?" in outcome.stderr
+
+
+@pytest.mark.parametrize("scheme", ["http", "pulsar"])
+def test_a_server_that_answers_a_plain_request_with_a_tls_alert_expects_tls(cli_alone: Cli, scheme: str) -> None:
+    with AlertingServer() as server:
+        command, option = ("admin", "--admin-url") if scheme == "http" else ("produce", "--url")
+        outcome = cli_alone(*COMMANDS[command], option, server.url.replace("pulsar", scheme))
+    assert outcome.exit_code == 5
+    assert f"it expects TLS; use {'https' if scheme == 'http' else 'pulsar+ssl'}://" in outcome.stderr
 
 
 @EVERY_COMMAND

@@ -70,7 +70,9 @@ def test_a_port_that_disconnects_is_not_a_broker(cli_alone: Cli, words: list[str
         thread.start()
         outcome = cli_alone(*words, "--url", url)
         thread.join()
-    assert outcome == failed(url, "it closed the connection; is this the port of the binary protocol?")
+    assert outcome == failed(
+        url, "it closed the connection; is this the port of the binary protocol, and is the scheme of the URL right?"
+    )
 
 
 def test_one_broker_among_several_addresses_is_enough(pulsar_broker: EmbeddedBroker) -> None:

@@ -188,6 +188,7 @@ def test_a_missing_namespace_is_not_found(cli: Cli) -> None:
     assert outcome.exit_code == 3
     assert outcome.stderr == (
         "error: cannot produce to persistent://public/nowhere/t: the topic or its namespace does not exist\n"
+        "hint: check the name; see 'pulsarctl namespaces list TENANT' and 'pulsarctl topics list NAMESPACE'\n"
     )
 
 

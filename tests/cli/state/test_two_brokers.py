@@ -71,3 +71,10 @@ def test_an_export_names_what_the_file_leaves_out(run: Cli, write: Write) -> Non
     run("clusters", "update-cluster-migration", "standalone", "--broker-url", "pulsar://elsewhere:6650")
     assert run("namespaces", "update-migration-state", "shop/empty", "--migrated").exit_code == 0
     assert run("export", "-n", "shop/empty").stderr == "notice: the file leaves out migrated of namespace shop/empty\n"
+
+
+@pytest.mark.parametrize(("name", "what"), [("mistyped", "tenant"), ("public/mistyped", "namespace")])
+def test_a_name_that_the_broker_does_not_have_is_not_exported(run: Cli, name: str, what: str) -> None:
+    outcome = run("export", "-n", name)
+    assert (outcome.exit_code, outcome.stdout) == (3, "")
+    assert f"cannot export {what} {name}: the broker does not have it" in outcome.stderr
