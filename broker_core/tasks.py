@@ -52,3 +52,8 @@ class OneAtATime(Generic[Key]):
 
     def of(self, key: Key) -> asyncio.Lock:
         return self._locks.setdefault(key, asyncio.Lock())
+
+    @property
+    def under_way(self) -> list[Key]:
+        """The keys whose change has begun and has not ended."""
+        return [key for key, lock in self._locks.items() if lock.locked()]

@@ -58,11 +58,20 @@ async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with all its topics, even if clients use them."""
     with broker.topics.auto_creation.closed(name):
-        for domain in (PERSISTENT, NON_PERSISTENT):
-            for partitioned in broker.tenancy.partitioned.in_namespace(name, domain):
-                await broker.partitioned.delete(partitioned, force=True)
+        await _delete_partitioned(broker, name)
         await _delete_topics(broker, name)
         await delete_without_topics(broker, name)
+
+
+async def _delete_partitioned(broker: Broker, name: NamespaceName) -> None:
+    while found := {
+        *broker.partitioned.being_changed(name),  # a deletion waits for the change
+        *broker.tenancy.partitioned.in_namespace(name, PERSISTENT),
+        *broker.tenancy.partitioned.in_namespace(name, NON_PERSISTENT),
+    }:
+        for topic in sorted(found, key=str):
+            with contextlib.suppress(TopicNotFound):  # its creation failed, or another request deleted it
+                await broker.partitioned.delete(topic, force=True)
 
 
 async def _remove_rest(broker: Broker, name: NamespaceName) -> None:

@@ -28,7 +28,10 @@ class AutoCreation:
 
     @contextlib.contextmanager
     def closed(self, namespace: NamespaceName) -> Iterator[None]:
-        """Clients create no topic in the namespace: those of deleted topics come back within a fraction of a second."""
+        """Clients create no topic in the namespace: those of deleted topics come back within a fraction of a second.
+
+        No request creates a partitioned topic, either.
+        """
         self._closed.add(namespace)
         try:
             yield
@@ -49,10 +52,14 @@ class AutoCreation:
         if not wanted or not (is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed):
             raise TopicNotFound(f"Topic {name} does not exist")
 
-    def check_partition(self, name: TopicName) -> None:
-        """Raises `TopicNotFound` for a partition beyond the count, or of what is being deleted."""
+    def check_namespace(self, name: TopicName) -> None:
+        """Raises `TopicNotFound` while the topic's namespace is being deleted with its topics."""
         if self._closed and name.namespace in self._closed:
             raise TopicNotFound(f"Namespace {name.namespace} is being deleted")
+
+    def check_partition(self, name: TopicName) -> None:
+        """Raises `TopicNotFound` for a partition beyond the count, or of what is being deleted."""
+        self.check_namespace(name)
         if name.base in self.leaving:
             raise TopicNotFound(f"Topic {name} is being deleted")
         partitions = self._tenancy.partitioned.count(name.base) if name.is_partition else 0

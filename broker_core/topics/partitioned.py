@@ -21,7 +21,7 @@ from broker_core.tasks import OneAtATime, to_the_end
 from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
-    from broker_core.names import TopicName
+    from broker_core.names import NamespaceName, TopicName
     from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
@@ -39,6 +39,10 @@ class PartitionedTopics:
     def count(self, name: TopicName) -> int:
         return self._tenancy.partitioned.count(name)
 
+    def being_changed(self, namespace: NamespaceName) -> list[TopicName]:
+        """Those that a request is creating, changing, or deleting; they need not exist yet."""
+        return [name for name in self._changes.under_way if name.namespace == namespace]
+
     async def for_client(self, name: TopicName, *, create: bool) -> int:
         """The number of partitions, 0 for other topics. May create the metadata of a partitioned topic."""
         auto_creation = self._topics.auto_creation
@@ -55,16 +59,21 @@ class PartitionedTopics:
 
     async def _create_metadata(self, name: TopicName, partitions: int) -> None:
         async with self._changes.of(name):
-            with self._topics.claim(name):
+            with self._claim(name):
                 await self._tenancy.partitioned.create(name, partitions)
 
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
         async with self._changes.of(name):
-            with self._topics.claim(name):
+            with self._claim(name):
                 self._tenancy.partitioned.check_count(partitions)
                 with self._room_for(name, range(partitions)):
                     await self._tenancy.partitioned.create(name, partitions, properties or {})
                     await self._create_partitions(name, 0, partitions)
+
+    def _claim(self, name: TopicName) -> contextlib.AbstractContextManager[None]:
+        """Call it when it is this request's turn: a deletion of the namespace waits only for changes under way."""
+        self._topics.auto_creation.check_namespace(name)
+        return self._topics.claim(name)
 
     @contextlib.contextmanager
     def _room_for(self, name: TopicName, indexes: range) -> Iterator[None]:

@@ -1,11 +1,13 @@
 """A namespace is deleted with its topics while clients use them, and come back as soon as the broker closes them."""
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from broker_core.admin.namespaces import delete_with_topics, delete_without_topics
-from broker_core.errors import NotEmpty
+from broker_core.broker import Broker
+from broker_core.errors import NotEmpty, TopicNotFound
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -17,6 +19,7 @@ from tests.raw_client import RawClient
 from tests.raw_publishing import producer
 
 NAMESPACE = NamespaceName("public", "default")
+PARTITIONED = f"persistent://{NAMESPACE}/parts"
 TOPICS = [f"persistent://{NAMESPACE}/{name}" for name in ("a", "b", "c", "parts-partition-0")]
 
 
@@ -53,3 +56,25 @@ def test_a_namespace_in_which_a_topic_is_being_created_is_not_empty() -> None:
             broker.call(delete_without_topics(broker.broker, NAMESPACE))
         disk.go.set()
         client.expect(BaseCommand.PRODUCER_SUCCESS)
+
+
+def test_a_partitioned_topic_that_is_being_created_is_deleted_with_its_namespace() -> None:
+    disk = HeldDisk()
+    with EmbeddedBroker(disk=disk) as broker:
+        creations = broker.call(delete_during_creations(broker.broker, disk))
+        assert creations[0] is None
+        assert isinstance(creations[1], TopicNotFound)  # its turn came after the deletion had begun
+        assert NAMESPACE not in broker.broker.tenancy.all_namespaces()
+
+
+async def delete_during_creations(broker: Broker, disk: HeldDisk) -> list[object]:
+    """Deletes the namespace while one request creates a partitioned topic and another waits for it; their results."""
+    disk.go.clear()
+    disk.arrived.clear()
+    creations = [asyncio.create_task(broker.partitioned.create(parse_topic(PARTITIONED), 2)) for _ in range(2)]
+    await asyncio.to_thread(disk.arrived.wait, 10)
+    deletion = asyncio.create_task(delete_with_topics(broker, NAMESPACE))
+    await asyncio.sleep(0)  # it begins
+    disk.go.set()
+    await deletion
+    return await asyncio.gather(*creations, return_exceptions=True)
