@@ -65,6 +65,19 @@ def fill(source: Cluster) -> None:
     client.close()
 
 
+@pytest.mark.parametrize("words", ["migrate old again --topic empty --yes", "topics copy empty --to again"])
+def test_one_cluster_under_two_addresses_is_refused(clusters: tuple[Cluster, Cluster], words: str) -> None:
+    source, _ = clusters
+    admin_url, url = (url.replace("localhost", "127.0.0.1") for url in (source.http_url, source.service_url))
+    assert admin_url != source.http_url
+    source.run(f"--admin-url {admin_url} --url {url} context set again")
+    source.run("topics create empty")
+    outcome = source.cli(*words.split())
+    assert outcome.exit_code == 2
+    assert "to itself" in outcome.stderr and "are the same cluster" in outcome.stderr
+    assert "pulsarctl-copy" not in source.run("topics subscriptions empty")
+
+
 @pytest.mark.parametrize(
     ("option", "name", "what"),
     [

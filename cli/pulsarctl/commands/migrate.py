@@ -78,6 +78,7 @@ def migrate(
     """
     from pulsarctl.migration.cluster_copy import ClusterCopy, declared_in
     from pulsarctl.migration.crew import copy_all
+    from pulsarctl.migration.same_topic import refuse_same
     from pulsarctl.migration.session import endpoint, meter, show_results
     from pulsarctl.migration.switch import Destination
     from pulsarctl.state import showing
@@ -102,6 +103,7 @@ def migrate(
     with orderly_end(), progress(call):
         copy.make_namespaces()
         parts = list(copy.parts())
+        refuse_same(parts)
         if switch:
             copy.let_in()
         results = list(

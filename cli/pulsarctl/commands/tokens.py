@@ -57,12 +57,23 @@ def create_secret_key(
         raise UsageProblem(
             f"the algorithm {algorithm} does not use secret keys", hint=f"use one of {', '.join(SECRET_BYTES)}"
         )
+    _refuse_file_as_format(call)
     key = secrets.token_bytes(SECRET_BYTES[algorithm])
     content = base64.b64encode(key) if base64_text else key
     if output_file is None:
         render.data(content)
     else:
         _write_private(output_file, content, force=force)
+
+
+def _refuse_file_as_format(call: Call) -> None:
+    """In pulsar-admin, --output names the file of a key; here it would be ignored, and the key be on the screen."""
+    try:
+        call.output  # noqa: B018  # resolves the settings
+    except UsageProblem as error:
+        if (call.obj or {}).get("output"):
+            error.hint = "name the file of the key with --output-file FILE"
+        raise
 
 
 @app.verb("create-key-pair")

@@ -6,6 +6,7 @@
     entry_copy         the entries of one partition, continued where an earlier run ended
     cursor_copy        the subscriptions of one partition
     topic_setup        partitions, properties, and schemas of the copy
+    same_topic         refuses one cluster under two addresses
     switch             how the clients of a partition leave for the copy
     topic_copy, crew   a partition from start to end with the comparison, and many at a time
     cluster_copy       tenants and namespaces around the topics, and all settings at the end

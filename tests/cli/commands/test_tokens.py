@@ -87,3 +87,11 @@ def test_mistakes_are_reported(cli_alone: Cli, arguments: tuple[str, ...], code:
     found = cli_alone("tokens", *arguments)
     assert (found.exit_code, found.stdout) == (code, "")
     assert found.stderr
+
+
+@pytest.mark.parametrize("option", ["-o", "--output"])
+def test_a_file_as_the_output_format_does_not_print_the_secret_key(cli_alone: Cli, option: str) -> None:
+    outcome = cli_alone("tokens", "create-secret-key", option, "my-secret.key")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "unknown output format 'my-secret.key'" in outcome.stderr
+    assert "hint: name the file of the key with --output-file FILE" in outcome.stderr

@@ -87,6 +87,7 @@ def mirror(call: Call, topic: Topic, target: Target = None, to: To = None) -> No
 
 
 def _parts(call: Call, topic: str, target: str | None, context: str | None) -> "list[PartitionCopy]":
+    from pulsarctl.migration.same_topic import refuse_same
     from pulsarctl.migration.session import endpoint
     from pulsarctl.migration.topic_setup import prepare
 
@@ -94,4 +95,6 @@ def _parts(call: Call, topic: str, target: str | None, context: str | None) -> "
     here, there = endpoint(call, None), endpoint(call, context)
     if source == name and there.settings.web_url == here.settings.web_url:
         raise UsageProblem(f"cannot copy {source} to itself", hint="use --to CONTEXT, or another name")
-    return prepare(here, source, there, name)
+    parts = prepare(here, source, there, name)
+    refuse_same(parts)
+    return parts
