@@ -201,6 +201,16 @@ def test_a_table_of_other_types_arrives(
     }
 
 
+def test_a_struct_that_cannot_be_encoded_names_the_file_and_the_field(
+    pulsar_broker: EmbeddedBroker, topic: str, tmp_path: Path
+) -> None:
+    at = pa.StructArray.from_arrays([pa.array([1], pa.timestamp("ns"))], ["at"])
+    file = parquet(tmp_path / "x.parquet", {"value": at})
+    outcome = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)("ops", "import", str(file), topic)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"error: cannot import {file}: value.at: Casting from timestamp[ns]")
+
+
 def test_an_export_as_json_lines_says_that_a_value_is_null(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Files -> rows in the order of the export. Other directories and files are read in the order of their names."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -40,6 +41,16 @@ class ImportSource:
                 rows += batch.num_rows
         except CliError as error:
             error.hint = error.hint or _what_was_sent(rows)
+            raise
+
+    @contextmanager
+    def naming(self, name: str) -> Iterator[None]:
+        """Names the file in the error of a value that has no encoding."""
+        try:
+            yield
+        except UsageProblem as error:
+            reason = error.message.removeprefix("cannot write ")
+            error.message = f"cannot import {self.place.describe(name)}: {reason}"
             raise
 
     def _batches(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:

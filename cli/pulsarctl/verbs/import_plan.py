@@ -171,7 +171,8 @@ def send_locally(of: ImportPlan, target: "Target", progress: Progress) -> Import
     with RowSender(target, file=come.files, after=come.row) as sender:
         for name in request.source.files[come.files :]:
             for rows in slices(request.source.read(name, request.format), request.rate):
-                sender.send(rows)
+                with request.source.naming(name):
+                    sender.send(rows)
                 pace.keep(sender.sent)
                 progress.show(f"{come.messages + sender.row:,} messages")
                 if sender.stored > come.row:
