@@ -25,8 +25,9 @@ $(READY): pyproject.toml .ci/make-venv
 demo: $(READY) ## run the main job on real data, from start to end, in under two minutes
 	@$(PY) demo/demo.py $(ARGS)
 
-# Tests start hundreds of processes. Without the compiled modules, each of them would compile the program again.
-test test-clients ready coverage: export PYTHONDONTWRITEBYTECODE =
+# Tests start hundreds of processes. Without the compiled modules, each of them would compile the program again, and so
+# would each start that is measured.
+test test-clients ready coverage bench: export PYTHONDONTWRITEBYTECODE =
 
 test: $(READY) ## run the test suite (ARGS='tests/wire -k frame' for a part)
 	@mkdir -p build

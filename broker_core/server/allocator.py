@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from broker_core.stats.broker_load import resident_bytes
 
-FREE_WHEN_IDLE = 8 << 20  # bytes; less is not worth trimming
+FREE_WHEN_IDLE = 4 << 20  # bytes; less is not worth trimming
 FREE_WHEN_BUSY = 64 << 20  # trimming that takes about 25 ms
 
 
