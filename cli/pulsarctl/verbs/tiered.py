@@ -46,11 +46,12 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
     Example: pulsarctl ops offload shop/eu/orders --to file:///var/lib/offload
     """
     settings = None if to is None else offload_settings(to)
+    deadline = monotonic() + parse_duration(timeout)
     topics = _parts(call, target)
     before = {topic: _offloaded_ledgers(call, topic) for topic in topics}
     old = None if settings is None else _set_store(call, target, settings)
     try:
-        _offload_all(call, topics, timeout)
+        _offload_all(call, topics, deadline, timeout)
     except CliError as error:
         if old is not None and not _may_have_taken(call, error, before):
             _put_back(call, target, old)
@@ -61,10 +62,9 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
     call.show(found)
 
 
-def _offload_all(call: Call, topics: list[str], timeout: str) -> None:
+def _offload_all(call: Call, topics: list[str], deadline: float, timeout: str) -> None:
     for topic in topics:
         call.admin.topics.offload(topic, LATEST)
-    deadline = monotonic() + parse_duration(timeout)
     for topic in topics:
         status = wait_for("offload", topic, call.admin.topics.offload_status, deadline, timeout)
         raise_if_failed("offload", topic, status)
@@ -89,7 +89,10 @@ def _may_have_taken(call: Call, error: CliError, before: dict[str, set[int]]) ->
     """Whether the new store has a copy, or may get one from an offload that is still running."""
     if isinstance(error, TimedOut | CannotConnect):
         return True
-    return any(_offloaded_ledgers(call, topic) - copies for topic, copies in before.items())
+    return any(
+        call.admin.topics.offload_status(topic).running or _offloaded_ledgers(call, topic) - copies
+        for topic, copies in before.items()
+    )
 
 
 def _put_back(call: Call, target: str, old: Policy) -> None:

@@ -74,6 +74,30 @@ def test_a_store_that_takes_nothing_does_not_become_the_policy(
     assert (policy["fileSystemURI"], policy["managedLedgerOffloadThresholdInBytes"]) == ("file:///old", 10 << 30)
 
 
+def test_a_timeout_that_is_no_duration_starts_nothing(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    published(cli, client, topic)
+    assert cli("ops", "offload", topic, "--to", f"{tmp_path}/tier", "--timeout", "soon").exit_code == 2
+    assert "has not been run" in cli("topics", "offload-status", topic).stdout
+    assert "filesystem" not in cli("topics", "get-offload-policies", topic).stdout
+
+
+def test_the_policy_stays_while_another_partition_may_still_get_a_copy(cli_alone: Cli) -> None:
+    def answer(request: Request) -> Reply:
+        if request.path.endswith("/partitions"):
+            return Reply(body={"partitions": 2})
+        if request.path.endswith("/offload"):
+            return Reply(body={"status": "ERROR" if "partition-0" in request.path else "RUNNING"})
+        return Reply(body={"ledgers": []} if request.path.endswith("/internalStats") else None)
+
+    with HttpStub(answer) as broker:
+        done = cli_alone("--admin-url", broker.url, "ops", "offload", "t", "--to", "/tier")
+        policies = [one.method for one in broker.requests if one.path.endswith("/offloadPolicies")]
+    assert "t-partition-0 failed" in done.stderr
+    assert policies == ["GET", "POST"]
+
+
 def test_a_store_that_nothing_was_written_to_is_reported(cli: Cli, topic: str, tmp_path: Path) -> None:
     assert cli("topics", "create", topic).exit_code == 0
     done = cli("ops", "offload", topic, "--to", f"{tmp_path}/tier")
