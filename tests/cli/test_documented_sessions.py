@@ -18,6 +18,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 PORT = re.compile(r"\b(?:6650|6750|8080|8180|9000|16650|18080)\b")
 SECONDS = 120.0
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ports() -> dict[str, str]:
