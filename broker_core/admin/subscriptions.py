@@ -155,20 +155,23 @@ async def expire(call: Call) -> None:
 async def _expired(one: Backlogged, before: int) -> bool:
     """Whether messages expired, or the backlog is none of which Pulsar takes for granted that they did not.
 
-    That is an empty one, or one of a few messages that a consumer is about to get.
+    That is an empty one, or one of a few messages that a consumer is about to get. Durable on return.
     """
     backlog = one.cursor.backlog_entries
     is_looked_through = backlog > 0 and not (one.has_reader and backlog < ALMOST_CAUGHT_UP)
-    return bool(await one.expire_before(before)) or is_looked_through
+    expired = await one.expire_before(before)
+    await one.cursor.flush()
+    return bool(expired) or is_looked_through
 
 
 async def expire_to_position(call: Call) -> None:
     topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
     subscription = _movable(topic, call.subscription())
     body = call.json_object()
-    if not await subscription.expire_up_to(
-        read_position({**body, "excluded": False}), inclusive=not body.get("excluded")
-    ):
+    position = read_position({**body, "excluded": False})
+    expired = await subscription.expire_up_to(position, inclusive=not body.get("excluded"))
+    await subscription.cursor.flush()
+    if not expired:
         raise _nothing_expired(call, subscription.name)
 
 

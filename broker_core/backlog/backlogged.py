@@ -59,11 +59,15 @@ class Backlogged(ABC):
         return await self.expire_up_to(await self._log.find_by_time(publish_time_ms), inclusive=False)
 
     async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
-        """Acknowledges everything up to the position, or before it; returns how many messages expired."""
+        """Acknowledges everything up to the position, or before it; returns how many messages expired.
+
+        It is durable after the next `cursor.flush`. Housekeeping does not wait for that, since it would expire the same
+        messages again.
+        """
         last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
-        _, expired = self.cursor.expire_to(last)
-        if expired:
-            self.expired.add(expired, 0)
+        entries, expired = self.cursor.expire_to(last)
+        if entries:  # the number of messages may be an estimate
+            self.expired.add(max(expired, 0), 0)
             self.last_expired_ms = self.clock.wall_ms()
             self._moved()
         return expired
