@@ -106,6 +106,20 @@ def test_a_copy_has_the_same_messages_and_backlogs(source: EmbeddedBroker, targe
     here.close()
 
 
+def test_a_subscription_is_copied_whatever_its_name_begins_with(
+    source: EmbeddedBroker, target: EmbeddedBroker, topic: str
+) -> None:
+    names = ("pulsarctl-copy-of-mine", "pulsar.deduplicated", "__compaction_audit")
+    there, here = connect(source.service_url), connect(target.service_url)
+    for name in names:
+        there.subscribe(topic, name).close()
+    there.create_producer(topic).send(b"one")
+    assert copy(endpoint("source", source), endpoint("target", target), topic).subscriptions == 3
+    assert [unread(here, topic, name) for name in names] == [[b"one"]] * 3
+    there.close()
+    here.close()
+
+
 def test_connections_that_break_lose_and_repeat_nothing(
     source: EmbeddedBroker, target: EmbeddedBroker, topic: str
 ) -> None:

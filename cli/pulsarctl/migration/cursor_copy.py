@@ -22,7 +22,8 @@ from pulsarctl.values.message_ids import LATEST, MessageId
 
 CONSUMER_ID = 1
 IDS_PER_REQUEST = 1000
-NOT_COPIED = (HOLD, "__compaction", "pulsar.repl.", "pulsar.dedup")  # beginnings of names; brokers keep their own
+NOT_COPIED = (HOLD, "__compaction", "pulsar.dedup")  # brokers keep their own
+REPLICATORS = "pulsar.repl."  # what the names of their cursors begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,12 @@ def subscriptions(admin: AdminClient, topic: str, runs: Runs) -> list[Subscripti
     return [
         _subscription(name, one, Cursor.from_stats(cursors[name]), runs)
         for name, one in sorted(stats.items())
-        if name in cursors and one.get("isDurable", True) and not name.startswith(NOT_COPIED)
+        if name in cursors and one.get("isDurable", True) and _is_copied(name)
     ]
+
+
+def _is_copied(name: str) -> bool:
+    return name not in NOT_COPIED and not name.startswith(REPLICATORS)
 
 
 def _subscription(name: str, stats: Mapping[str, Any], cursor: Cursor, runs: Runs) -> Subscription:
