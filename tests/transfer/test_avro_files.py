@@ -78,6 +78,20 @@ def test_an_array_without_bytes_is_an_error_of_the_file(tmp_path: Path) -> None:
         rows(file)
 
 
+def test_a_length_that_no_memory_has_is_an_error_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "x.avro"
+    file.write_bytes(b"Obj\x01\x02\x02a" + b"\xfe" * 8 + b"\x0f")
+    with pytest.raises(CliError, match=r"cannot import .*x\.avro: it needs more memory than there is"):
+        rows(file)
+
+
+def test_a_file_that_was_cut_off_is_an_error_that_says_so(tmp_path: Path) -> None:
+    file = written(tmp_path / "x.avro", of(value="bytes"), [{"value": b"v" * 20}])
+    file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(CliError, match=r"cannot import .*x\.avro: it ends too early"):
+        rows(file)
+
+
 def test_columns_of_other_types_become_those_of_messages(tmp_path: Path) -> None:
     schema = of(value="string", key="long", event_time="long", properties="string", partition="string")
     row = {"value": "v", "key": 7, "event_time": 1_500, "properties": '{"a": "b"}', "partition": "2"}

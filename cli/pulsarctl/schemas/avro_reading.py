@@ -25,7 +25,10 @@ def safe_reader(schema: Any, named: dict[str, Any]) -> Callable[..., Any]:
 
 
 def safe_records(file: BinaryIO) -> Iterator[Any]:
-    """The records of an Avro file, which says itself what its schema is. Raises what is in `UNREADABLE`."""
+    """The records of an Avro file, which says itself what its schema is.
+
+    Raises what is in `UNREADABLE`, and `MemoryError` for a length that no memory has.
+    """
     named: dict[str, Any] = {}
     types = _Types(named)
     try:

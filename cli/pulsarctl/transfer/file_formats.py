@@ -64,13 +64,23 @@ def read_rows(path: Path, kind: FileFormat, shown: str = "", *, purpose: str = "
     try:
         yield from _READERS[kind](path)
     except _UNREADABLE as error:
-        raise CliError(f"cannot {purpose} {shown or path}: {error or type(error).__name__}") from error
+        raise CliError(f"cannot {purpose} {shown or path}: {_words(error)}") from error
 
 
 _UNREADABLE = (
     *(OSError, ValueError, pa.ArrowException),
     *(EOFError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error),  # of Avro files
+    MemoryError,  # as well: fastavro asks for as many bytes as the file says that follow
 )
+
+
+def _words(error: Exception) -> str:
+    """Some errors have no text of their own."""
+    if isinstance(error, EOFError):
+        return "it ends too early"
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
+    return str(error) or type(error).__name__
 
 
 def format_of(path: Path) -> FileFormat:
