@@ -168,13 +168,19 @@ class Checkpoints:
             self._task = self._loop.create_task(self._run_in_background())
 
     async def _run_in_background(self) -> None:
+        """Starts the next one if it is due: a full journal writes nothing, so nothing would be noted anymore."""
+        is_due = False
         try:
             await self.run()
+            is_due = self._journaled > self._due_bytes
         except Exception:
             log.exception("checkpoint failed; the broker keeps the journal")
+            self._disarm()
             self._arm()
         finally:
             self._task = None
+        if is_due:
+            self._start()
 
     async def close(self) -> None:
         """Starts no more checkpoints; finishes a running one."""

@@ -176,8 +176,14 @@ async def attach_many(broker: MeasuredBroker) -> None:
         writer.write(client_commands.subscribe(number, KEYS, "s", number, sub_type=kind))
         if number % 100 == 0:
             await asyncio.sleep(0.001)  # a turn for the broker: it bounds the requests in flight
-    await until(lambda: len((broker.broker.topics.loaded[KEYS].subscriptions["s"]).consumers) == CONSUMERS)
+    await until(lambda: consumers(broker) == CONSUMERS)
     reading.cancel()
+
+
+def consumers(broker: MeasuredBroker) -> int:
+    """0 while the topic is being loaded."""
+    topic = broker.broker.topics.loaded.get(KEYS)
+    return len(topic.subscriptions["s"].consumers) if topic is not None and "s" in topic.subscriptions else 0
 
 
 def test_acknowledging_entries_of_many_missing_ledgers(many: MeasuredBroker) -> None:

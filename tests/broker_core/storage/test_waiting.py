@@ -183,6 +183,21 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
     await other.close()
 
 
+async def test_a_journal_that_fills_up_during_a_checkpoint_gets_the_next_one_at_once(tmp_path: Path) -> None:
+    disk = HeldLedgers()
+    engine = await opened(tmp_path, StorageConfig(journal_max_mb=1), disk=disk)
+    ledger = await engine.open_ledger("t")
+    run = run_of(b"x" * 100_000)
+    for _ in range(2):
+        await append(ledger, run)
+    await until(lambda: disk.held)
+    await asyncio.gather(*(append(ledger, run) for _ in range(12)))  # one group, however large
+    waiting = asyncio.ensure_future(append(ledger, run))
+    disk.let_go.set()
+    await asyncio.wait_for(waiting, PATIENCE_SECONDS / 3)  # less than `flushInterval`
+    await engine.close()
+
+
 async def test_cold_reads_do_not_grow_the_cache(tmp_path: Path) -> None:
     engine = await opened(tmp_path, StorageConfig(cache_mb=1))
     ledger = await engine.open_ledger("t")

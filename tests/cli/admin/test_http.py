@@ -44,7 +44,7 @@ def test_a_port_that_does_not_speak_http_is_reported(cli_alone: Cli) -> None:
         answering.join(10)
     assert outcome.exit_code == 5
     assert outcome.stderr.startswith(
-        f"error: no answer to GET {url}/admin/v2/tenants (URL from --admin-url): Remote end"
+        f"error: no answer to GET {url}/admin/v2/tenants (URL from --admin-url): it closed the connection; is this"
     )
 
 

@@ -89,7 +89,10 @@ def grown(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def exported(run: Cli) -> dict[str, Any]:
-    found = yaml.safe_load(run("export", "-n", TENANT).stdout.replace("$${", "${"))
+    outcome = run("export", "-n", TENANT)
+    if outcome.exit_code == 3:  # there is no such tenant
+        return {}
+    found = yaml.safe_load(outcome.stdout.replace("$${", "${"))
     assert found.pop("scope") == [TENANT]
     for namespace in found.get("namespaces", {}).values():
         del namespace["bundles"]
