@@ -158,10 +158,11 @@ async def _expired(one: Backlogged, before: int) -> bool:
     That is an empty one, or one of a few messages that a consumer is about to get. Durable on return.
     """
     backlog = one.cursor.backlog_entries
-    is_looked_through = backlog > 0 and not (one.has_reader and backlog < ALMOST_CAUGHT_UP)
+    if not backlog:
+        return False
     expired = await one.expire_before(before)
     await one.cursor.flush()
-    return bool(expired) or is_looked_through
+    return bool(expired) or not (one.has_reader and backlog < ALMOST_CAUGHT_UP)
 
 
 async def expire_to_position(call: Call) -> None:
