@@ -90,23 +90,19 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def test_the_broker_gives_up_its_processor_before_each_turn_beside_messages(breaks: list[float]) -> None:
-    async def scenario(loop: SleeplessLoop) -> None:
-        turnstile().gives_way_to(lambda: True)
-        for _ in range(3):
-            await turnstile().wait()
+async def three_turns(*, beside_messages: bool) -> None:
+    turnstile().gives_way_to(lambda: beside_messages)
+    for _ in range(3):
+        await turnstile().wait()
 
-    run(scenario)
+
+def test_the_broker_gives_up_its_processor_before_each_turn_beside_messages(breaks: list[float]) -> None:
+    run(lambda _: three_turns(beside_messages=True))
     assert breaks == [BREAK_SECONDS] * 3
 
 
 def test_work_alone_keeps_its_processor(breaks: list[float]) -> None:
-    async def scenario(loop: SleeplessLoop) -> None:
-        turnstile().gives_way_to(lambda: False)
-        for _ in range(3):
-            await turnstile().wait()
-
-    run(scenario)
+    run(lambda _: three_turns(beside_messages=False))
     assert breaks == []
 
 
