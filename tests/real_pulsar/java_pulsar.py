@@ -93,7 +93,7 @@ class JavaPulsar:
     """
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None, *, token: str = "") -> None:
-        self._directory = directory
+        self._directory = directory.resolve()  # the process has another working directory
         self._settings = {**SETTINGS, **(settings or {})}
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.service_port, self.web_port = free_ports(2)
