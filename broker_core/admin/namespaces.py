@@ -49,7 +49,7 @@ async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with its system topics. Raises `NotEmpty` if it has others."""
 
     def is_empty() -> bool:
-        creating = users_topics(name, broker.topics.being_created(name))
+        creating = users_topics(name, broker.topics.creation.being_created(name))
         return not creating and not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
 
     await broker.tenancy.delete_namespace(name, is_empty, partial(_remove_rest, broker, name))
@@ -57,7 +57,7 @@ async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with all its topics, even if clients use them."""
-    with broker.topics.auto_creation.closed(name):
+    with broker.topics.being_deleted.closed(name):
         await _delete_partitioned(broker, name)
         await _delete_topics(broker, name)
         await delete_without_topics(broker, name)
@@ -81,7 +81,7 @@ async def _remove_rest(broker: Broker, name: NamespaceName) -> None:
 
 async def _delete_topics(broker: Broker, name: NamespaceName) -> None:
     while created := [
-        *broker.topics.being_created(name),
+        *broker.topics.creation.being_created(name),
         *await broker.topics.listed(name, PERSISTENT, system=True),
         *await broker.topics.listed(name, NON_PERSISTENT, system=True),
     ]:

@@ -7,8 +7,6 @@ count of its topic, or the bare name of a partitioned topic, is never created: t
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
@@ -16,27 +14,15 @@ from broker_core.policies.values import PARTITIONED
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
-    from broker_core.names import NamespaceName, TopicName
+    from broker_core.names import TopicName
     from broker_core.tenancy.tenancy import Tenancy
+    from broker_core.topics.being_deleted import BeingDeleted
 
 
 class AutoCreation:
-    def __init__(self, tenancy: Tenancy) -> None:
+    def __init__(self, tenancy: Tenancy, being_deleted: BeingDeleted) -> None:
         self._tenancy = tenancy
-        self.leaving: set[TopicName] = set()  # partitioned topics that are being deleted
-        self._closed: set[NamespaceName] = set()
-
-    @contextlib.contextmanager
-    def closed(self, namespace: NamespaceName) -> Iterator[None]:
-        """Clients create no topic in the namespace: those of deleted topics come back within a fraction of a second.
-
-        No request creates a partitioned topic, either.
-        """
-        self._closed.add(namespace)
-        try:
-            yield
-        finally:
-            self._closed.discard(namespace)
+        self._being_deleted = being_deleted
 
     def check_topic(self, name: TopicName, *, wanted: bool) -> None:
         """Raises `TopicNotFound` or `NotAllowed` unless a client may create the missing topic by using it."""
@@ -52,16 +38,9 @@ class AutoCreation:
         if not wanted or not (is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed):
             raise TopicNotFound(f"Topic {name} does not exist")
 
-    def check_namespace(self, name: TopicName) -> None:
-        """Raises `TopicNotFound` while the topic's namespace is being deleted with its topics."""
-        if self._closed and name.namespace in self._closed:
-            raise TopicNotFound(f"Namespace {name.namespace} is being deleted")
-
     def check_partition(self, name: TopicName) -> None:
         """Raises `TopicNotFound` for a partition beyond the count, or of what is being deleted."""
-        self.check_namespace(name)
-        if name.base in self.leaving:
-            raise TopicNotFound(f"Topic {name} is being deleted")
+        self._being_deleted.check(name)
         partitions = self._tenancy.partitioned.count(name.base) if name.is_partition else 0
         if 0 < partitions <= name.partition:
             raise TopicNotFound(f"Topic not found {name}: {name.base} has {partitions} partitions")

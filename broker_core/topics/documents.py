@@ -28,7 +28,7 @@ def _report(name: TopicName, field: str, error: BrokerError) -> None:
 
 
 class TopicDocuments:
-    """Only `TopicRegistry` uses it, and notifies others of created and deleted topics."""
+    """`TopicCreation` and `TopicDeletion` change which there are, and notify others of it."""
 
     def __init__(self, metadata: Metadata) -> None:
         self._metadata = metadata

@@ -71,7 +71,7 @@ class Inactivity:
 
     async def _delete(self, topic: Topic) -> None:
         try:
-            if await self._topics.delete_if(topic, lambda: not is_in_use(topic)):
+            if await self._topics.deletion.delete_if(topic, lambda: not is_in_use(topic)):
                 log.info("topic %s: deleted, because it was inactive", topic.name)
                 await self._delete_partitioned(topic.name)
         except (BrokerError, StorageError, OSError) as error:

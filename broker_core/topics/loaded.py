@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LoadedTopics(Mapping[str, "Topic"]):
-    """By full name. Only `TopicRegistry` adds and removes topics."""
+    """By full name. Only `TopicRegistry` adds topics; it and `TopicDeletion` close them."""
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}
@@ -47,6 +47,12 @@ class LoadedTopics(Mapping[str, "Topic"]):
                 if not self._groups[group]:
                     del self._groups[group]
         return topic
+
+    async def close(self, key: str, *, served_at: str = "") -> None:
+        """Nothing if it is not loaded. `served_at`: as `Topic.close`."""
+        topic = self.pop(key)
+        if topic is not None:
+            await topic.close(served_at=served_at)
 
     def affected_by(self, namespace: NamespaceName, topic: TopicName | None) -> list[Topic]:
         """The topics for which a policy of `topic` is in force, or any policy of `namespace` if `topic` is None."""

@@ -18,7 +18,7 @@ from broker_core.errors import AlreadyExists, BrokerError, LimitReached, Namespa
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
-from broker_core.topics.registry import check_unused
+from broker_core.topics.deletion import check_unused
 
 if TYPE_CHECKING:
     from broker_core.names import NamespaceName, TopicName
@@ -72,15 +72,15 @@ class PartitionedTopics:
 
     def _claim(self, name: TopicName) -> contextlib.AbstractContextManager[None]:
         """Call it when it is this request's turn: a deletion of the namespace waits only for changes under way."""
-        self._topics.auto_creation.check_namespace(name)
-        return self._topics.claim(name)
+        self._topics.being_deleted.check(name)
+        return self._topics.creation.claim(name)
 
     @contextlib.contextmanager
     def _room_for(self, name: TopicName, indexes: range) -> Iterator[None]:
         """Concurrent requests must not both get the last room of the namespace."""
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(self._topics.room.hold(name, map(name.partition_name, indexes)))
+                held.enter_context(self._topics.creation.room.hold(name, map(name.partition_name, indexes)))
             except LimitReached as error:
                 raise NamespaceFull(error.reason) from error
             yield
@@ -167,28 +167,24 @@ class PartitionedTopics:
     async def delete_if_empty(self, name: TopicName) -> None:
         """Deletes a partitioned topic that has no partition any more, even if another change comes first."""
         async with self._leaves(name):
-            if self.count(name) and not any(map(self._topics.is_taken, self._parts(name))):
+            if self.count(name) and not any(map(self._topics.creation.is_taken, self._parts(name))):
                 await self._delete(name, force=False)
 
     @contextlib.asynccontextmanager
     async def _leaves(self, name: TopicName) -> AsyncIterator[None]:
-        leaving = self._topics.auto_creation.leaving
         async with self._changes.of(name):
-            leaving.add(name)
-            try:
+            with self._topics.being_deleted.closed(name):
                 yield
-            finally:
-                leaving.discard(name)
 
     async def _delete(self, name: TopicName, *, force: bool) -> None:
         parts = map(name.partition_name, range(self._tenancy.partitioned.reach(name)))
-        existing = [part async for part in in_turns(parts) if self._topics.is_taken(part)]
+        existing = [part async for part in in_turns(parts) if self._topics.creation.is_taken(part)]
         if not force:
             async for part in in_turns(existing):
                 if str(part) in self._topics.loaded:
                     check_unused(self._topics.loaded[str(part)])
         await side_by_side(existing, partial(self._topics.delete, force=force))
-        await self._topics.forget_schemas(name)
+        await self._topics.deletion.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)
         await self._tenancy.partitioned.delete(name)
 

@@ -1,29 +1,20 @@
-"""Which topics exist, and those that are loaded: loading on demand, unloading, deletion.
+"""Which topics exist, and those that are loaded: loading on demand, and unloading.
 
-A topic exists if the metadata store has its document, loaded or not. A topic is loaded once; callers that arrive in the
-meantime wait for the same task. A topic is unloaded or deleted by one caller at a time, and other callers wait, then
-load it again or find it deleted. Partitions are ordinary topics here; `partitioned` makes one topic of them.
+A topic exists if the metadata store has its document, loaded or not. `creation` stores it, and `deletion` removes it.
+A topic is loaded once; callers that arrive in the meantime wait for the same task. A topic is unloaded or deleted by
+one caller at a time, and other callers wait, then load it again or find it deleted. Partitions are ordinary topics
+here; `partitioned` makes one topic of them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.errors import (
-    AlreadyExists,
-    InUse,
-    NotAllowed,
-    PersistenceFailed,
-    ReplicatedTopic,
-    TopicFenced,
-    TopicMoved,
-    TopicNotFound,
-)
-from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic, within
+from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, TopicMoved, TopicNotFound
+from broker_core.names import PERSISTENT, NamespaceName, TopicName
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import publish_latency
@@ -32,15 +23,17 @@ from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.documents import CLUSTER
-from broker_core.tenancy.system_topics import is_change_events
 from broker_core.topics.aging import AgingTopics
 from broker_core.topics.auto_creation import AutoCreation
+from broker_core.topics.being_deleted import BeingDeleted
+from broker_core.topics.creation import TopicCreation
 from broker_core.topics.deleted import DeletedTopics
+from broker_core.topics.deletion import TopicDeletion
 from broker_core.topics.documents import TopicDocuments
 from broker_core.topics.loaded import LoadedTopics
-from broker_core.topics.opening import TopicOpener, ledger_name
+from broker_core.topics.opening import TopicOpener
 from broker_core.topics.renewal import TopicRenewal
-from broker_core.topics.room import TopicRoom
+from broker_core.topics.under_way import UnderWay
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -86,29 +79,38 @@ class TopicRegistry:
         self.snapshots = replication.snapshots
         self.loaded = LoadedTopics()
         self.loads = Tally()
+        self._under_way = UnderWay()
         self._documents = TopicDocuments(storage.metadata)
         self._deleted = DeletedTopics(storage.metadata, clock)
         self._config = config
         self._clock = clock
         self.expiry = ExpiryClock(clock, config.policies)
-        self._storage = storage
         self._tenancy = tenancy
-        self._schemas = schemas
         self._spawn = spawn
         self._service_url = service_url
-        self._loading: dict[str, asyncio.Task[Topic]] = {}
-        self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
-        self._claimed: set[TopicName] = set()  # names that become those of partitioned topics
-        self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self.publish_latency = publish_latency()
         self._opener = TopicOpener(
             config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency
         )
-        self.auto_creation = AutoCreation(tenancy)
+        self.being_deleted = BeingDeleted()
+        self.auto_creation = AutoCreation(tenancy, self.being_deleted)
         self.aging = AgingTopics(tenancy, self._documents, self.loaded, self.get)
         self.renewal = TopicRenewal(self.loaded, self._opener, self.aging, spawn)
-        self.room = TopicRoom(tenancy, self.of_namespace)
+        self.creation = TopicCreation(
+            tenancy, self._documents, self._deleted, self.being_deleted, self._under_way, clock, self._created
+        )
+        self.deletion = TopicDeletion(
+            storage,
+            tenancy,
+            schemas,
+            self._documents,
+            self._deleted,
+            self.loaded,
+            self.aging,
+            self._under_way,
+            self._gone,
+        )
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
 
     # -- for clients ------------------------------------------------------------------------------------
@@ -122,13 +124,13 @@ class TopicRegistry:
             raise NotAllowed(f"Non-persistent topics are disabled (enableNonPersistentTopics): {name}")
         if self._stopping:
             raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
-        await self._settled(str(name))
+        await self._under_way.settled(str(name))
         if not self.exists(name):
             if from_replicator:
                 self._deleted.check(name)
             self._check_stays(name)
             self.auto_creation.check_topic(name, wanted=create)
-            self.room.check(name)
+            self.creation.room.check(name)
             await self.create(name)
         return await self.get(name)
 
@@ -147,65 +149,29 @@ class TopicRegistry:
     def exists(self, name: TopicName) -> bool:
         return self._documents.get(name) is not None
 
-    def is_taken(self, name: TopicName) -> bool:
-        """Whether the topic exists or is being created."""
-        return self.exists(name) or str(name) in self._creating
-
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
         """Sorted full names of the existing topics, including partitions."""
         return self._documents.of_namespace(namespace, domain)
-
-    def being_created(self, namespace: NamespaceName) -> list[str]:
-        """The full names of topics that a request is creating, of both domains."""
-        creating = self._creating
-        return [*within(namespace, PERSISTENT, creating), *within(namespace, NON_PERSISTENT, creating)]
 
     async def listed(self, namespace: NamespaceName, domain: str = PERSISTENT, *, system: bool = False) -> list[str]:
         """As `of_namespace`, in turns of the loop; without system topics unless `system`."""
         return await self._documents.listed(namespace, domain, system=system)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
-        """Durable on return; False if the topic already exists, perhaps only just.
+        """As `TopicCreation.create`."""
+        return await self.creation.create(name, properties)
 
-        Raises `AlreadyExists` for the name of a partitioned topic.
-        """
-        key = str(name)
-        while key in self._creating:
-            await asyncio.wait([self._creating[key]])
-        if self.exists(name):
-            return False
-        if name in self._claimed or self._tenancy.partitioned.count(name):
-            raise AlreadyExists("This topic already exists")
-        room = contextlib.ExitStack()  # held from now on: between the check of the limit and this there is no await
-        room.enter_context(self.room.counting([key]))
-        # A client that leaves does not stop it: its document is stored in any case.
-        work = self._create(name, properties or {}, room)
-        creating = self._creating[key] = asyncio.get_running_loop().create_task(work)
-        creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # marks an error as seen
-        await asyncio.shield(creating)
-        return True
+    async def delete(self, name: TopicName, *, force: bool = False) -> None:
+        """As `TopicDeletion.delete`."""
+        await self.deletion.delete(name, force=force)
 
-    @contextlib.contextmanager
-    def claim(self, name: TopicName) -> Iterator[None]:
-        """The name becomes that of a partitioned topic, and no topic takes it meanwhile. Raises `AlreadyExists`."""
-        if self.is_taken(name):
-            raise AlreadyExists("This topic already exists")
-        self._claimed.add(name)
-        try:
-            yield
-        finally:
-            self._claimed.discard(name)
+    def _created(self, name: TopicName) -> None:
+        self._tell(name, exists=True)
+        if self.aging.is_replicated(name):
+            self._spawn(self.aging.load_if_aging(name))  # its replicators create the topic in the other clusters
 
-    async def _create(self, name: TopicName, properties: dict[str, str], room: contextlib.ExitStack) -> None:
-        try:
-            with room:
-                await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
-                await self._deleted.forget(name)
-            self._tell(name, exists=True)
-            if self.aging.is_replicated(name):
-                self._spawn(self.aging.load_if_aging(name))  # its replicators create the topic in the other clusters
-        finally:
-            del self._creating[str(name)]
+    def _gone(self, name: TopicName) -> None:
+        self._tell(name, exists=False)
 
     def _tell(self, name: TopicName, *, exists: bool) -> None:
         for listener in list(self.listeners):
@@ -223,7 +189,7 @@ class TopicRegistry:
         if self._tenancy.partitioned.count(name):
             await self._tenancy.partitioned.change_properties(name, change)
             return
-        async with self._leaves(str(name)):  # written after a deletion it would restore the topic
+        async with self._under_way.alone(str(name)):  # written after a deletion it would restore the topic
             document = self._documents.get(name)
             if document is None:
                 raise TopicNotFound(f"Topic {name} not found")
@@ -232,7 +198,7 @@ class TopicRegistry:
     async def get(self, name: TopicName, *, create: bool = False) -> Topic:
         """The topic, loaded if necessary. Raises `TopicNotFound`."""
         key = str(name)
-        await self._settled(key)
+        await self._under_way.settled(key)
         topic = self.loaded.get(key)
         if topic is not None:
             return topic
@@ -241,9 +207,9 @@ class TopicRegistry:
                 raise TopicNotFound(f"Topic {name} not found")
             await self.create(name)
             return await self.get(name)
-        task = self._loading.get(key)
+        task = self._under_way.loads.get(key)
         if task is None:
-            task = self._loading[key] = self._spawn(self._load(name))
+            task = self._under_way.loads[key] = self._spawn(self._load(name))
         return await asyncio.shield(task)
 
     async def _load(self, name: TopicName) -> Topic:
@@ -262,7 +228,7 @@ class TopicRegistry:
             self.loads.fail()
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
-            del self._loading[key]
+            del self._under_way.loads[key]
 
     async def _restore(self, topic: Topic) -> None:
         await topic.load()
@@ -281,72 +247,11 @@ class TopicRegistry:
     async def unload(self, name: TopicName) -> None:
         if not self.exists(name):
             raise TopicNotFound(f"Topic {name} not found")
-        async with self._leaves(str(name)):
-            await self._unload(str(name), served_at=self._service_url())
+        async with self._under_way.alone(str(name)):
+            await self.loaded.close(str(name), served_at=self._service_url())
             if not name.is_persistent:  # nothing is left of it; the next client creates it again
                 await self._documents.delete(name)
         self._spawn(self.aging.load_if_aging(name))
-
-    async def _unload(self, key: str, *, served_at: str = "") -> None:
-        topic = self.loaded.pop(key)
-        if topic is not None:
-            await topic.close(served_at=served_at)
-
-    @contextlib.asynccontextmanager
-    async def _leaves(self, key: str) -> AsyncIterator[None]:
-        """Allows one unload, deletion, or change of a topic at a time, and no load during it."""
-        await self._settled(key)
-        future = self._leaving[key] = asyncio.get_running_loop().create_future()
-        try:
-            if key in self._loading:
-                await asyncio.wait([self._loading[key]])
-            yield
-        finally:
-            del self._leaving[key]
-            future.set_result(None)
-
-    async def _settled(self, key: str) -> None:
-        """Waits while the topic is being created, unloaded, or deleted."""
-        while busy := self._leaving.get(key) or self._creating.get(key):
-            await asyncio.wait([busy])
-
-    async def delete(self, name: TopicName, *, force: bool = False) -> None:
-        """Deletes the topic with everything in it. `force` allows it while clients are connected."""
-        key = str(name)
-        async with self._leaves(key):
-            if not self.exists(name):
-                raise TopicNotFound(f"Topic {name} not found")
-            if key in self.loaded and not force:
-                check_unused(self.loaded[key])
-            await self._delete(name)
-
-    async def delete_if(self, topic: Topic, still: Callable[[], bool]) -> bool:
-        """Deletes a loaded topic if `still()` agrees once no client can reach the topic any longer."""
-        key = str(topic.name)
-        async with self._leaves(key):
-            wanted = self.loaded.get(key) is topic and still()
-            if wanted:
-                await self._delete(topic.name, forever=False)  # a replicator may create it again
-            return wanted
-
-    async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
-        await self._unload(str(name))
-        if forever and name.is_persistent and self.aging.is_replicated(name) and not is_change_events(name):
-            await self._deleted.remember(name)
-        if name.is_persistent:
-            await self._storage.delete_ledger(ledger_name(name))
-        if not name.is_partition:  # partitions share the schema of their topic
-            await self.forget_schemas(name)
-        await self._tenancy.topic_policies.forget(name)  # before the name is free: a crash leaves them to no new topic
-        await self._documents.delete(name)
-        self._tell(name, exists=False)
-
-    async def forget_schemas(self, name: TopicName) -> None:
-        """Deletes the schemas of a topic, unless the topic of that name in the other domain uses them."""
-        domain = NON_PERSISTENT if name.is_persistent else PERSISTENT
-        twin = parse_topic(f"{domain}://{name.namespace}/{name.local}")
-        if not self.exists(twin) and not self._tenancy.partitioned.count(twin):
-            await self._schemas.forget(name)
 
     # -- life -------------------------------------------------------------------------------------------
 
@@ -364,19 +269,9 @@ class TopicRegistry:
     async def stop(self) -> None:
         """Unloads every topic and loads none from now on."""
         self._stopping = True
-        unloaded = await asyncio.gather(*(self._unload(key) for key in list(self.loaded)), return_exceptions=True)
+        unloaded = await asyncio.gather(*(self.loaded.close(key) for key in list(self.loaded)), return_exceptions=True)
         for error in unloaded:
             if isinstance(error, Exception):
                 log.error("cannot unload a topic cleanly: %s", error)
         await self._opener.close()
         self.remotes.close()
-
-
-def check_unused(topic: Topic) -> None:
-    if topic.replicators:
-        clusters = ", ".join(sorted(one.cluster for one in topic.replicators.values()))
-        raise ReplicatedTopic(f"Delete forbidden topic is replicated on clusters [{clusters}]")
-    if topic.producers:
-        raise InUse("Topic has active producers/subscriptions")
-    if any(subscription.consumers for subscription in topic.subscriptions.values()):
-        raise InUse("Topic has active producers/subscriptions")

@@ -51,7 +51,7 @@ def test_a_namespace_in_which_a_topic_is_being_created_is_not_empty() -> None:
     with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as client:
         disk.go.clear()
         client.send(frame(producer(TOPICS[0])))
-        wait_until(lambda: broker.broker.topics.is_taken(parse_topic(TOPICS[0])), 10)
+        wait_until(lambda: broker.broker.topics.creation.is_taken(parse_topic(TOPICS[0])), 10)
         with pytest.raises(NotEmpty):
             broker.call(delete_without_topics(broker.broker, NAMESPACE))
         disk.go.set()

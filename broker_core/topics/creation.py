@@ -1,0 +1,97 @@
+"""Creates topics: one request at a time for each name, within the limit, and not where a deletion is under way.
+
+A topic exists as soon as its document is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from broker_core.errors import AlreadyExists
+from broker_core.names import NON_PERSISTENT, PERSISTENT, within
+from broker_core.topics.room import TopicRoom
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.names import NamespaceName, TopicName
+    from broker_core.tenancy.tenancy import Tenancy
+    from broker_core.topics.being_deleted import BeingDeleted
+    from broker_core.topics.deleted import DeletedTopics
+    from broker_core.topics.documents import TopicDocuments
+    from broker_core.topics.under_way import UnderWay
+
+
+class TopicCreation:
+    def __init__(
+        self,
+        tenancy: Tenancy,
+        documents: TopicDocuments,
+        deleted: DeletedTopics,
+        being_deleted: BeingDeleted,
+        under_way: UnderWay,
+        clock: Clock,
+        created: Callable[[TopicName], None],
+    ) -> None:
+        """`created` learns of each created topic."""
+        self._tenancy = tenancy
+        self._documents = documents
+        self._deleted = deleted
+        self._being_deleted = being_deleted
+        self._under_way = under_way.creations
+        self._clock = clock
+        self._created = created
+        self._claimed: set[TopicName] = set()  # names that become those of partitioned topics
+        self.room = TopicRoom(tenancy, documents.of_namespace)
+
+    async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
+        """Durable on return; False if the topic already exists, perhaps only just.
+
+        Raises `AlreadyExists` for the name of a partitioned topic.
+        """
+        key = str(name)
+        while key in self._under_way:
+            await asyncio.wait([self._under_way[key]])
+        if self._documents.get(name) is not None:
+            return False
+        if name in self._claimed or self._tenancy.partitioned.count(name):
+            raise AlreadyExists("This topic already exists")
+        room = contextlib.ExitStack()  # held from now on: there is no await since the checks, also of the limit
+        room.enter_context(self.room.counting([key]))
+        # A client that leaves does not stop it: its document is stored in any case.
+        work = self._create(name, properties or {}, room)
+        creating = self._under_way[key] = asyncio.get_running_loop().create_task(work)
+        creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # marks an error as seen
+        await asyncio.shield(creating)
+        return True
+
+    async def _create(self, name: TopicName, properties: dict[str, str], room: contextlib.ExitStack) -> None:
+        try:
+            with room:
+                await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
+                await self._deleted.forget(name)
+            self._created(name)
+        finally:
+            del self._under_way[str(name)]
+
+    @contextlib.contextmanager
+    def claim(self, name: TopicName) -> Iterator[None]:
+        """The name becomes that of a partitioned topic, and no topic takes it meanwhile. Raises `AlreadyExists`."""
+        if self.is_taken(name):
+            raise AlreadyExists("This topic already exists")
+        self._claimed.add(name)
+        try:
+            yield
+        finally:
+            self._claimed.discard(name)
+
+    def is_taken(self, name: TopicName) -> bool:
+        """Whether the topic exists or is being created."""
+        return self._documents.get(name) is not None or str(name) in self._under_way
+
+    def being_created(self, namespace: NamespaceName) -> list[str]:
+        """The full names of topics that a request is creating, of both domains."""
+        creating = self._under_way
+        return [*within(namespace, PERSISTENT, creating), *within(namespace, NON_PERSISTENT, creating)]
