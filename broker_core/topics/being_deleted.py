@@ -6,6 +6,7 @@ Clients of deleted topics come back within a fraction of a second, and would cre
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 
 class BeingDeleted:
     def __init__(self) -> None:
-        self._deletions: set[NamespaceName | TopicName] = set()
+        self._deletions: Counter[NamespaceName | TopicName] = Counter()  # of one namespace, several may be under way
 
     @contextlib.contextmanager
     def closed(self, deleted: NamespaceName | TopicName) -> Iterator[None]:
-        """No topic is created in the namespace or partitioned topic."""
-        self._deletions.add(deleted)
+        """Until the last of its deletions ends, no topic is created in the namespace or partitioned topic."""
+        self._deletions[deleted] += 1
         try:
             yield
         finally:
-            self._deletions.discard(deleted)
+            self._deletions[deleted] -= 1
+            if not self._deletions[deleted]:
+                del self._deletions[deleted]
 
     def check(self, name: TopicName) -> None:
         """Raises `TopicNotFound` for a topic, or a partition, of what is being deleted."""

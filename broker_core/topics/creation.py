@@ -46,16 +46,19 @@ class TopicCreation:
         self._claimed: set[TopicName] = set()  # names that become those of partitioned topics
         self.room = TopicRoom(tenancy, documents.of_namespace)
 
-    async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
+    async def create(self, name: TopicName, properties: dict[str, str] | None = None, *, awaited: bool = False) -> bool:
         """Durable on return; False if the topic already exists, perhaps only just.
 
-        Raises `AlreadyExists` for the name of a partitioned topic.
+        `awaited`: a deletion of the namespace waits for this request. Raises `AlreadyExists` for the name of a
+        partitioned topic, and `TopicNotFound` if the topic could outlive the deletion of what it belongs to.
         """
         key = str(name)
         while key in self._under_way:
             await asyncio.wait([self._under_way[key]])
         if self._documents.get(name) is not None:
             return False
+        if not awaited:
+            self._being_deleted.check(name)
         if name in self._claimed or self._tenancy.partitioned.count(name):
             raise AlreadyExists("This topic already exists")
         room = contextlib.ExitStack()  # held from now on: there is no await since the checks, also of the limit

@@ -134,7 +134,8 @@ class PartitionedTopics:
         if not name.is_persistent:
             return  # their partitions exist only while clients use them
         parts = (name.partition_name(index) for index in range(first, end))
-        await side_by_side((part for part in parts if not self._topics.exists(part)), self._topics.create)
+        create = partial(self._topics.creation.create, awaited=True)
+        await side_by_side((part for part in parts if not self._topics.exists(part)), create)
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
         """An automatically created topic may have no first partition yet, and so no subscriptions to copy."""

@@ -1,12 +1,16 @@
 """A namespace is deleted with its topics while clients use them, and come back as soon as the broker closes them."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from broker_core.admin.namespaces import delete_with_topics, delete_without_topics
 from broker_core.broker import Broker
+from broker_core.config.broker import BrokerConfig
 from broker_core.errors import NotEmpty, TopicNotFound
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.testing import EmbeddedBroker
@@ -78,3 +82,41 @@ async def delete_during_creations(broker: Broker, disk: HeldDisk) -> list[object
     disk.go.set()
     await deletion
     return await asyncio.gather(*creations, return_exceptions=True)
+
+
+async def test_a_namespace_stays_closed_until_the_last_of_its_deletions_ends(tmp_path: Path) -> None:
+    async with held_deletion(tmp_path) as (broker, finish):
+        left = asyncio.create_task(delete_with_topics(broker, NAMESPACE))
+        await asyncio.sleep(0)  # it begins
+        left.cancel()
+        await asyncio.wait([left])
+        with pytest.raises(TopicNotFound):
+            await broker.topics.for_client(parse_topic(TOPICS[1]))
+        await finish()
+
+
+async def test_no_request_creates_a_topic_in_a_namespace_that_is_deleted(tmp_path: Path) -> None:
+    async with held_deletion(tmp_path) as (broker, finish):
+        with pytest.raises(TopicNotFound):
+            await broker.topics.create(parse_topic(TOPICS[1]))
+        await finish()
+
+
+@contextlib.asynccontextmanager
+async def held_deletion(directory: Path) -> AsyncIterator[tuple[Broker, Callable[[], Awaitable[None]]]]:
+    """A broker that deletes the namespace and waits for the disk, and what lets the deletion succeed."""
+    broker, disk = Broker(BrokerConfig()), HeldDisk()
+    await broker.start(directory, disk=disk)
+    await broker.topics.create(parse_topic(TOPICS[0]))
+    disk.arrived.clear()
+    disk.go.clear()
+    deletion = asyncio.create_task(delete_with_topics(broker, NAMESPACE))
+    await asyncio.to_thread(disk.arrived.wait, 10)
+
+    async def finish() -> None:
+        disk.go.set()
+        await deletion
+        assert NAMESPACE not in broker.tenancy.all_namespaces()
+
+    yield broker, finish
+    await broker.stop()

@@ -112,7 +112,7 @@ async def test_deleting_a_non_persistent_topic_keeps_the_schema_of_the_persisten
     assert not broker.schemas.versions(NAME)
 
 
-async def test_clients_that_reconnect_during_a_deletion_create_no_partition(broker: Broker) -> None:
+async def test_neither_clients_nor_requests_create_a_partition_during_a_deletion(broker: Broker) -> None:
     await broker.partitioned.create(NAME, 2)
     first = NAME.partition_name(0)
     await broker.topics.get(first)
@@ -122,6 +122,8 @@ async def test_clients_that_reconnect_during_a_deletion_create_no_partition(brok
     await gone.wait()
     with pytest.raises(TopicNotFound):
         await broker.topics.for_client(first)
+    with pytest.raises(TopicNotFound):
+        await broker.topics.create(first)
     await deleting
     assert not broker.topics.exists(first)
 
