@@ -5,6 +5,7 @@ the result if all of this holds:
 
 - the job has read the same log: as many entries and messages of each ledger, from the end of the last compaction on
 - at each place there is a message with a key, or an entry that cannot be opened, and no key has two places
+- no place is a chunk: a place names one entry, and the chunks of a message must stay together
 - the keys of the sample have their places there or later
 
 The bytes of the compacted ledger are always the log's own. A key of an earlier compaction survives unless it has a
@@ -19,6 +20,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from broker_core.compaction.chunked_messages import is_chunk
 from broker_core.compaction.survivors import MessagePosition, Survivors
 from broker_core.errors import BrokerError
 from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
@@ -122,6 +124,8 @@ class GivenPlaces(Survivors):
             if opened is not None or index != WHOLE:
                 raise WrongPlaces(f"the entry at {_text(place)} can be opened only by one of the job and this broker")
             return
+        if is_chunk(opened.metadata):
+            raise WrongPlaces(f"the message at {_text(place)} is chunked, which a job cannot compact")
         key = next((slot.key for slot in opened.slots if slot.batch_index == index), None)
         if key is None:
             raise WrongPlaces(f"the job names {_text(place)}, where no message with a key is")

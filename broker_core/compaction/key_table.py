@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_core.compaction.chunked_messages import ChunkedMessages, is_chunk
 from broker_core.compaction.survivors import MessagePosition, Survivors
 from broker_core.wire.slots import Slot, open_entry
 
@@ -15,16 +16,22 @@ class KeyTable(Survivors):
     def __init__(self, *, retain_null_key: bool) -> None:
         super().__init__(retain_null_key=retain_null_key)
         self._latest: dict[str, MessagePosition] = {}
+        self._chunked = ChunkedMessages()
+        self._unfinished: set[MessagePosition] = set()
 
     def note(self, block: Block) -> None:
         """Remembers the last place of each key; a tombstone forgets the key."""
         for row in range(len(block)):
             opened = open_entry(block.entry(row))
-            if opened is not None:
-                self._note_slots(opened.slots, block.ledger_id, block.first_entry_id + row)
+            entry_id = block.first_entry_id + row
+            if opened is None:
+                continue
+            if not is_chunk(opened.metadata) or self._chunked.note(opened.metadata, (block.ledger_id, entry_id, 0)):
+                self._note_slots(opened.slots, block.ledger_id, entry_id)
 
     def complete(self) -> None:
         """It has seen every message."""
+        self._unfinished = self._chunked.unfinished()
 
     def _note_slots(self, slots: list[Slot], ledger_id: int, entry_id: int) -> None:
         for index, key, is_tombstone in slots:
@@ -36,4 +43,4 @@ class KeyTable(Survivors):
                 self._latest[key] = (ledger_id, entry_id, index)
 
     def _is_last(self, key: str, place: MessagePosition, slot: Slot) -> bool:
-        return self._latest.get(key) == place
+        return place in self._unfinished or self._latest.get(key) == self._chunked.end(place)

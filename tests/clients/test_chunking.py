@@ -14,6 +14,7 @@ from broker_core.names import parse_topic
 from broker_core.publishing.deduplication_switch import DeduplicationStatus
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.topic import Topic
+from tests.clients.compacting import compact, read_compacted
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.receiving import consume, payloads
 from tests.condition import wait_until
@@ -185,3 +186,18 @@ def test_a_large_message_sent_again_is_stored_once(
     for sequence_id in (1, 1, 2, 1, 2, 3):  # the client treats 0 as unset
         producer.send(payload(sequence_id), sequence_id=sequence_id)
     assert payloads(consume(consumer, 3)) == [payload(1), payload(2), payload(3)]
+
+
+def test_a_chunked_value_survives_compactions_until_it_is_replaced(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    producer = chunking(client, topic)
+    producer.send(payload(1), partition_key="large")
+    producer.send(b"small", partition_key="other")
+    for _ in range(2):  # the second compaction reads the chunks from the compacted ledger
+        compact(pulsar_broker, topic)
+        assert read_compacted(client, topic) == [("large", payload(1)), ("other", b"small")]
+        producer.send(b"small", partition_key="other")
+    producer.send(payload(2), partition_key="large")
+    compact(pulsar_broker, topic)
+    assert read_compacted(client, topic) == [("other", b"small"), ("large", payload(2))]

@@ -95,6 +95,14 @@ def test_compacting_twice_keeps_the_result(
     assert loaded(pulsar_broker, topic).compaction.compacted is first
 
 
+def test_a_topic_with_chunked_messages_is_left_to_the_broker(client: pulsar.Client, cli: Cli, topic: str) -> None:
+    client.create_producer(topic, chunking_enabled=True).send(bytes(6 << 20), partition_key="large")
+    outcome = cli("ops", "compact", topic, "--engine", "local")
+    assert outcome.exit_code == 2
+    assert "in a job: the message at" in outcome.stderr
+    assert f"use: pulsarctl topics compact {topic}" in outcome.stderr
+
+
 @pytest.fixture
 def admin(pulsar_broker: EmbeddedBroker) -> Iterator[AdminClient]:
     found = AdminClient(Settings(web_url=pulsar_broker.http_url))

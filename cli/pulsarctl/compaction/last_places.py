@@ -25,12 +25,13 @@ Bucket = tuple[str, int]  # partition, number
 class Keys:
     """What tasks have found for one bucket. `counted` has entries and messages by ledger, in one bucket of each part.
 
-    `whole` are entries that cannot be opened.
+    `whole` are entries that cannot be opened. `chunked` is the place of a chunk, if there is one.
     """
 
     last: dict[str, Place] = field(default_factory=dict)
     counted: dict[int, tuple[int, int]] = field(default_factory=dict)
     whole: list[Place] = field(default_factory=list)
+    chunked: Place | None = None
 
     def merge(self, other: "Keys") -> "Keys":
         """This one, with what the other has. The order does not matter."""
@@ -41,6 +42,7 @@ class Keys:
             own = self.counted.get(ledger_id, (0, 0))
             self.counted[ledger_id] = (own[0] + entries, own[1] + messages)
         self.whole += other.whole
+        self.chunked = self.chunked or other.chunked
         return self
 
 
@@ -62,6 +64,8 @@ class KeysOfPart:
                 if known is None:
                     found[0].whole.append((part.ledger_id, entry_id, WHOLE))
                     continue
+                if entry.metadata.num_chunks_from_msg > 1:
+                    found[0].chunked = (part.ledger_id, entry_id, 0)
                 for index, key, _ in known.slots:
                     if key is not None:
                         found[bucket_of(key)].last[key] = (part.ledger_id, entry_id, index)

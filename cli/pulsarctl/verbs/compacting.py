@@ -44,7 +44,8 @@ def compact(
 
     The job reads what is not compacted yet. The broker compares what it read with the log, looks at each message that
     the job names and at a sample of the others, and copies the messages that remain. The result is the same as that of
-    topics compact. Only pulsarctl's broker can do this. Large topics are read on Spark.
+    topics compact. Only pulsarctl's broker can do this. Large topics are read on Spark. Topics with chunked messages
+    are refused: use topics compact.
 
     Example: pulsarctl ops compact shop/eu/prices --master spark://spark.example:7077
     """
@@ -98,7 +99,9 @@ class Compacted:
 def _compact(call: Call, found: "Uncompacted", plan: PartsPlan, timeout: str) -> list[Compacted]:
     from pulsarctl.compaction.last_places import last_places
 
-    places = last_places(found, _keys(call, found, plan))
+    keys = _keys(call, found, plan)
+    _refuse_chunks(keys)
+    places = last_places(found, keys)
     deadline = monotonic() + parse_duration(timeout)
     for part, each in places.items():
         call.admin.topics.compact_places(part, each.encode())
@@ -106,6 +109,17 @@ def _compact(call: Call, found: "Uncompacted", plan: PartsPlan, timeout: str) ->
         status = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
         raise_if_failed("compaction", part, status)
     return [_result(call, part, places.get(part), plan.choice.engine) for part in found.after]
+
+
+def _refuse_chunks(keys: "dict[Bucket, Keys]") -> None:
+    """The broker keeps or drops the chunks of a message together; the places that a job hands over cannot say that."""
+    for (topic, _), each in keys.items():
+        if each.chunked is not None:
+            ledger_id, entry_id, _ = each.chunked
+            raise UsageProblem(
+                f"cannot compact {topic} in a job: the message at {ledger_id}:{entry_id} is chunked",
+                hint=f"use: pulsarctl topics compact {topic}",
+            )
 
 
 def _keys(call: Call, found: "Uncompacted", plan: PartsPlan) -> "dict[Bucket, Keys]":
