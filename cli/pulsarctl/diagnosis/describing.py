@@ -1,6 +1,6 @@
 """Statistics and policies of topics, subscriptions, namespaces, tenants, and brokers as pages. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,29 +137,26 @@ def worded(policy: PolicyInForce) -> str:
     if policy.failure:
         return "not readable"
     if policy.name == "retention" and isinstance(value, Mapping):
-        minutes, megabytes = int(value["retentionTimeInMinutes"]), int(value["retentionSizeInMB"])
-        time = "no time limit" if minutes < 0 else age(minutes * 60_000)
-        return f"{time}, {'no size limit' if megabytes < 0 else human_size(megabytes << 20)}"
-    if policy.name == "message-ttl":
-        return age(int(value or 0) * 1000) if value else "no expiry"
-    if policy.name == "compaction-threshold":
-        return human_size(int(value)) if value else "never"
+        return _retention(int(value["retentionTimeInMinutes"]), int(value["retentionSizeInMB"]))
     if policy.name == "backlog-quota" and isinstance(value, Mapping):
-        return ", ".join(_quota(kind, one) for kind, one in value.items()) or "none"
-    if policy.text:
-        return policy.text
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {each}" for key, each in value.items())
-    if isinstance(value, bool) or value is None:
-        return {True: "on", False: "off", None: "none"}[value]
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return ", ".join(_quotas(value)) or "no limit"
+    return policy.text or "none"
 
 
-def _quota(kind: str, quota: Document) -> str:
-    size, seconds = int(quota.get("limitSize") or -1), int(quota.get("limitTime") or -1)
-    limit = age(seconds * 1000) if kind == "message_age" else human_size(size)
-    unlimited = (seconds if kind == "message_age" else size) < 0
-    return "no limit" if unlimited else f"{limit} ({quota.get('policy')})"
+def _retention(minutes: int, megabytes: int) -> str:
+    if not minutes and not megabytes:
+        return "none"
+    time = "no time limit" if minutes < 0 else age(minutes * 60_000)
+    return f"{time}, {'no size limit' if megabytes < 0 else human_size(megabytes << 20)}"
+
+
+def _quotas(by_kind: Document) -> Iterator[str]:
+    """Those that limit anything."""
+    for kind, quota in by_kind.items():
+        size, seconds = int(quota.get("limitSize") or -1), int(quota.get("limitTime") or -1)
+        if (seconds if kind == "message_age" else size) > 0:
+            limit = age(seconds * 1000) if kind == "message_age" else human_size(size)
+            yield f"{limit} ({quota.get('policy')})"
 
 
 def _subscriptions(found: Document, now: int) -> Section:

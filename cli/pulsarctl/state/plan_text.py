@@ -71,12 +71,14 @@ def count(number: int, noun: str) -> str:
 
 
 def _values(part: Part) -> str:
-    shown = [_value(part, one) for one in (part.old, part.new) if one is not None]
-    return " -> ".join(shown)
+    values = [_safe(part, one) for one in (part.old, part.new) if one is not None]
+    shown = [_text(part, one) for one in values]
+    if len(shown) == 2 and shown[0] == shown[1]:  # which differ in what the text leaves out
+        shown = [json.dumps(one, ensure_ascii=False) for one in values]
+    return " -> ".join(_short(one) for one in shown)
 
 
-def _value(part: Part, value: Any) -> str:
-    text = _text(part, _safe(part, value))
+def _short(text: str) -> str:
     text = _printable(text)
     return text if len(text) <= VALUE_LENGTH_MAX else f"{text[:VALUE_LENGTH_MAX]}..."
 

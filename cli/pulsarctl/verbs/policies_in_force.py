@@ -31,7 +31,10 @@ SAME = {  # names in the verbs of namespaces -> of topics
 }
 NOT_SETTABLE = 405  # of a broker without topic policies
 CLUSTER = "{cluster}"
-NO_VALUE: tuple[Any, ...] = (None, "", 0, -1, False, {}, [])
+DEFAULT = "default"  # of a broker; its value is not known
+EMPTY: tuple[Any, ...] = (None, "", {}, [])
+NO_VALUE: tuple[Any, ...] = (*EMPTY, 0, -1, False)
+OFFLOAD_SETTINGS = frozenset({"managedLedgerOffloadedReadPriority", "s3ManagedLedgerOffloadRoleSessionName"})
 
 Read = Callable[[], Any]
 
@@ -105,7 +108,7 @@ def _read(policy: Policy, origin: str, read: Read) -> PolicyInForce | None:
 
 
 def _made(policy: Policy, value: Any, origin: str) -> PolicyInForce:
-    text = "" if value in NO_VALUE else policy_text(policy.name, value)
+    text = DEFAULT if value in EMPTY else policy_text(_name(policy), value)
     return PolicyInForce(_name(policy), value, origin, text)
 
 
@@ -114,7 +117,9 @@ def _name(policy: Policy) -> str:
 
 
 def _says_something(value: Any) -> bool:
-    """Whether a default limits or switches on anything."""
+    """Whether a default limits or switches on anything. Without a driver, no setting of tiered storage does."""
     if isinstance(value, Mapping):
+        if not OFFLOAD_SETTINGS.isdisjoint(value) and not value.get("managedLedgerOffloadDriver"):
+            return False
         return any(_says_something(each) for each in value.values())
     return value not in NO_VALUE

@@ -127,6 +127,24 @@ def test_every_policy_in_force_is_shown_with_where_it_is_set(cli: Cli, client: p
     assert "max-unacked-messages-per-consumer" not in of_namespace
 
 
+def test_a_policy_that_limits_nothing_says_so(cli: Cli, client: pulsar.Client) -> None:
+    namespace, topic = "public/off", "public/off/orders"
+    assert cli("namespaces", "create", namespace).exit_code == 0
+    publish(client, topic, "a")
+    defaults = rows_of(described(cli, "topic", topic))
+    assert defaults["max-producers"] == defaults["dispatch-rate"] == ["no", "limit", "broker"]
+    assert defaults["backlog-quota"] == ["no", "limit", "broker"]
+    assert defaults["retention"] == ["none", "broker"]
+    assert defaults["inactive-topic-policies"] == ["off", "broker"]
+    assert "offload-policies" not in defaults
+    assert cli("namespaces", "set-subscribe-rate", namespace, "-sr", "-1").exit_code == 0
+    assert cli("namespaces", "set-deduplication", namespace, "--enable").exit_code == 0
+    found = rows_of(described(cli, "namespace", namespace))
+    assert found["subscribe-rate"] == ["no", "limit", "namespace"]
+    assert found["deduplication"] == ["on", "namespace"]
+    assert found["retention"] == found["message-ttl"] == found["max-producers"] == ["default", "broker"]
+
+
 def test_a_policy_that_may_not_be_read_is_not_shown_as_unset(cli_alone: Cli) -> None:
     """A client that may produce may not read policies."""
     with HttpStub(_forbidding) as stub:

@@ -1,5 +1,6 @@
 """A setter confirms the value on a terminal and prints nothing elsewhere."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pulsarctl.verbs.policies.text import policy_text
 from tests.cli.program import PULSARCTL
 from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
+from tests.cli.verbs.policy_lines import RATE
 
 
 @pytest.mark.parametrize(
@@ -20,18 +22,33 @@ from tests.cli.terminal import on_a_terminal
         ("message-ttl", 5400, "1h 30m"),
         ("max-message-size", 1 << 20, "1.0 MiB"),
         ("max-producers", 10, "10"),
-        ("deduplication", True, "yes"),
+        ("deduplication", True, "on"),
         ("subscription-types-enabled", ["Shared", "Failover"], "Shared, Failover"),
         (
             "delayed-delivery",
             {"tickTime": 100, "active": True, "maxDeliveryDelayInMillis": 0},
-            "tick time 100ms, enabled yes",
+            "on, tick time 100ms",
         ),
         (
             "publish-rate",
             {"publishThrottlingRateInMsg": 1000, "publishThrottlingRateInByte": -1},
-            "messages 1,000, bytes without limit",
+            "messages 1,000",
         ),
+        ("publish-rate", {"publishThrottlingRateInMsg": 0, "publishThrottlingRateInByte": -1}, "no limit"),
+        ("dispatch-rate", json.loads(RATE % (5, -1, "true", 2)), "messages 5, on top of the publish rate, per 2s"),
+        ("dispatch-rate", json.loads(RATE % (0, 0, "false", 1)), "no limit"),
+        ("subscribe-rate", {"subscribeThrottlingRatePerConsumer": -1, "ratePeriodInSecond": 30}, "no limit"),
+        ("delayed-delivery", {"tickTime": 100, "active": False, "maxDeliveryDelayInMillis": 0}, "off"),
+        ("inactive-topic-policies", {"maxInactiveDurationSeconds": 60, "deleteWhileInactive": False}, "off"),
+        ("auto-subscription-creation", {"allowAutoSubscriptionCreation": True}, "on"),
+        ("encryption-required", False, "off"),
+        ("max-producers-per-topic", 0, "no limit"),
+        ("max-message-size", 0, "no limit"),
+        ("max-unacked-messages-per-consumer", 50_000, "50,000"),
+        ("message-ttl", 0, "no expiry"),
+        ("compaction-threshold", 0, "never"),
+        ("subscription-expiration-time", 0, "never"),
+        ("deduplication-snapshot-interval", 0, "off"),
         ("anything", {"newField": 7}, "newField 7"),
     ],
 )
@@ -56,7 +73,7 @@ def test_a_duration_is_shown_in_its_largest_units() -> None:
         ),
         (
             ("namespaces", "set-schema-validation-enforce", "public/default", "--disable"),
-            "schema-validation-enforce of public/default: no\r\n",
+            "schema-validation-enforce of public/default: off\r\n",
         ),
         (("namespaces", "set-properties", "public/default", "-p", "a=b"), "properties of public/default: a=b\r\n"),
     ],

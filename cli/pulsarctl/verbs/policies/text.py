@@ -21,32 +21,65 @@ FIELDS = {
     "limitTime": ("time", SECONDS),
     "policy": ("then", None),
     "tickTime": ("tick time", MILLISECONDS),
-    "active": ("enabled", None),
     "maxDeliveryDelayInMillis": ("longest delay", MILLISECONDS),
+    "bookkeeperEnsemble": ("ensemble", None),
+    "bookkeeperWriteQuorum": ("write quorum", None),
+    "bookkeeperAckQuorum": ("ack quorum", None),
+    "managedLedgerMaxMarkDeleteRate": ("mark-delete rate", None),
     "inactiveTopicDeleteMode": ("mode", None),
     "maxInactiveDurationSeconds": ("after", SECONDS),
-    "deleteWhileInactive": ("enabled", None),
     "dispatchThrottlingRateInMsg": ("messages", RATE),
     "dispatchThrottlingRateInByte": ("bytes", BYTE_RATE),
     "publishThrottlingRateInMsg": ("messages", RATE),
     "publishThrottlingRateInByte": ("bytes", BYTE_RATE),
     "subscribeThrottlingRatePerConsumer": ("subscribes", RATE),
-    "relativeToPublishRate": ("on top of the publish rate", None),
     "ratePeriodInSecond": ("per", SECONDS),
-    "allowAutoTopicCreation": ("enabled", None),
-    "allowAutoSubscriptionCreation": ("enabled", None),
     "topicType": ("type", None),
     "defaultNumPartitions": ("partitions", None),
 }
-ABSENT_AT_0 = {"maxDeliveryDelayInMillis"}
+ABSENT_AT_0 = {"maxDeliveryDelayInMillis", "managedLedgerMaxMarkDeleteRate"}
+SWITCHES = {"active", "deleteWhileInactive", "allowAutoTopicCreation", "allowAutoSubscriptionCreation"}
+THROTTLES = {key for key in FIELDS if "ThrottlingRate" in key}  # 0 and -1 are no limit
+RELATIVE = "relativeToPublishRate"
+AT_0 = {"message-ttl": "no expiry", "compaction-threshold": "never", "subscription-expiration-time": "never"} | {
+    "deduplication-snapshot-interval": "off"
+}
 
 
 def policy_text(name: str, value: Any) -> str:
-    """The text for the body that sets policy `name`, such as `time 1d, size 10.0 GiB`."""
+    """The text for the body that sets policy `name`, such as `time 1d, size 10.0 GiB`. It says what is in force, so
+    that different bodies may have the same text: `no limit` for a rate of 0 and of -1, `off` for any switched off.
+    """
     if not isinstance(value, dict):
-        return _shown(value, SCALARS.get(name))
-    fields = ((*FIELDS.get(key, (key, None)), one) for key, one in value.items() if one or key not in ABSENT_AT_0)
-    return ", ".join(f"{label} {_shown(one, unit)}" for label, unit, one in fields)
+        return _scalar(name, value)
+    if any(value.get(key) is False for key in SWITCHES):
+        return "off"
+    if value.keys() & THROTTLES and not any((value.get(key) or 0) > 0 for key in THROTTLES):
+        return "no limit"
+    return ", ".join(["on"] * any(value.get(key) for key in SWITCHES) + _fields(value))
+
+
+def _scalar(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if name.startswith("max-") and value <= 0:
+        return "no limit"
+    if value == 0 and name in AT_0:
+        return AT_0[name]
+    return _shown(value, SCALARS.get(name))
+
+
+def _fields(document: dict[str, Any]) -> list[str]:
+    found = []
+    for key, value in document.items():
+        if key in SWITCHES or (key in ABSENT_AT_0 and not value) or (key in THROTTLES and (value or 0) <= 0):
+            continue
+        if key == RELATIVE:
+            found += ["on top of the publish rate"] * bool(value)
+            continue
+        label, unit = FIELDS.get(key, (key, None))
+        found.append(f"{label} {_shown(value, unit)}")
+    return found
 
 
 def _shown(value: Any, unit: int | None) -> str:
@@ -55,7 +88,7 @@ def _shown(value: Any, unit: int | None) -> str:
     if isinstance(value, list):
         return ", ".join(str(one) for one in value)
     if unit is None:
-        return str(value)
+        return f"{value:,}" if isinstance(value, int) else str(value)
     if value < 0:
         return "without limit"
     if unit in MILLISECONDS_IN:
