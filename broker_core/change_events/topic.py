@@ -50,8 +50,8 @@ class ChangeEventsTopic(Topic):
         if self._follower is not None:
             self._follower.wake()
 
-    async def close(self, *, served_at: str = "") -> None:
+    async def close(self, *, served_at: str = "", for_deletion: bool = False) -> None:
         if self._follower is not None:
             await self._follower.close()
             self._follower = None  # its reader holds this topic
-        await super().close(served_at=served_at)
+        await super().close(served_at=served_at, for_deletion=for_deletion)

@@ -153,6 +153,11 @@ class CursorList:
         if cursor.durable:
             self._catalog.remove_cursor(self._info, cursor.info.id)
 
+    async def forget_acks(self) -> None:
+        """Of a managed ledger that goes: what was not written yet is of no use."""
+        async for cursor in in_short_turns(list(self.by_name.values())):
+            self._acks.forget(cursor)
+
     def slowest(self) -> Position:
         """The smallest mark-delete of a durable cursor; LATEST when there is none."""
         return min((cursor.mark_delete for cursor in self.by_name.values() if cursor.durable), default=LATEST)

@@ -283,7 +283,7 @@ class StorageEngine:
         return await self._ledgers.open(name)
 
     async def delete_ledger(self, name: str) -> None:
-        """With its entries and cursors; durable on return."""
+        """As `ManagedLedger.delete`, open or not."""
         await self._ledgers.delete(name)
 
     # ---- threads and tasks

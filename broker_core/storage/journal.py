@@ -190,15 +190,20 @@ class Journal:
     # ---- sync thread
 
     def _run(self) -> None:
-        while True:
-            rotations, group = self._next_work()
-            if rotations:
-                self._rotate(rotations)
-            elif group is None:
-                self._close_file()
-                return
-            else:
-                self._write_group(group)
+        """Holds no group while it waits for the next one: what waited for a group may be large, such as a log."""
+        while self._do(*self._next_work()):
+            pass
+
+    def _do(self, rotations: list["asyncio.Future[int]"], group: Group | None) -> bool:
+        """False at the end."""
+        if rotations:
+            self._rotate(rotations)
+        elif group is None:
+            self._close_file()
+            return False
+        else:
+            self._write_group(group)
+        return True
 
     def _next_work(self) -> Work:
         while True:

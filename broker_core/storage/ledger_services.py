@@ -112,11 +112,13 @@ class LedgerServices:
         self.writer.remove(ledger)
 
     async def write_out(self, ledgers: Iterable[Ledger]) -> None:
-        """Everything of the ledgers is in their files on return."""
-        await self.synced()
-        for ledger in ledgers:
-            self.writer.flush(ledger)
-        await self.writer.barrier()
+        """Everything of the ledgers is in their files on return, or if that fails, what the journal has confirmed."""
+        try:
+            await self.synced()
+        finally:
+            for ledger in ledgers:
+                self.writer.flush(ledger)
+            await self.writer.barrier()
 
     def release(self, ledgers: Iterable[Ledger]) -> None:
         """Frees the memory and files of ledgers that were written out."""

@@ -9,6 +9,7 @@ any -> closed. A full disk refuses appends too, but heals by itself.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from broker_core.rates.turns import in_short_turns
@@ -338,10 +339,15 @@ class ManagedLedger:
 
     async def close(self) -> None:
         """Waits for what was appended and acknowledged; the managed ledger refuses everything afterwards."""
-        if isinstance(self._writer.refusal, Closed):
-            return
-        self._writer.refusal = Closed(f"{self.name} is closed")
+        if self.is_open:
+            self._refuse_all("closed")
+            await self._write_out()
+
+    def _refuse_all(self, state: str) -> None:
+        self._writer.refusal = Closed(f"{self.name} is {state}")
         self.copies.close()
+
+    async def _write_out(self) -> None:
         self._writer.seal_for_good()
         async for cursor in in_short_turns(list(self.cursors.values())):
             cursor.write_acks()
@@ -352,6 +358,36 @@ class ManagedLedger:
             self._closed(self)
             self._cursors.close()
         self._services.release(ledgers)
+
+    async def delete(self) -> None:
+        """With its entries and cursors; durable on return. Nothing is written but that record, and files are removed.
+
+        Raises StorageError: it is still there, and closed. A caller that is canceled may leave it deleted.
+        """
+        self._check_open()
+        if self.info.id not in self._services.catalog.infos:
+            await self.close()  # never used: nothing is on disk
+            return
+        self._refuse_all("deleted")
+        compacted = list(self.info.compacted)
+        try:
+            await self._cursors.forget_acks()
+            await self._journal.synced(changes.change("delete", self.info.id), self._deleted)
+        except Exception:
+            await self._write_out()
+            raise
+        for ledger_id in compacted:
+            remove = partial(self._services.disk.remove, self._services.compacted_path(ledger_id))
+            await self._services.read_thread(remove)
+
+    def _deleted(self, error: Exception | None) -> None:
+        """What was appended before was confirmed before: the journal answers in order."""
+        if error is None:
+            ids = list(self.info.ledgers)
+            self._services.catalog.remove(self.info)
+            self.forget(ids)
+            self._closed(self)
+            self._cursors.close()
 
     def _check_open(self) -> None:
         if isinstance(self._writer.refusal, Closed):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from functools import partial
 from pathlib import Path
 
-from broker_core.storage import changes, filenames
+from broker_core.storage import filenames
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Closed, DamageReport, Fenced, Lost, StorageError
@@ -58,17 +58,10 @@ class OpenLedgers:
             future.set_result(None)
 
     async def _load(self, name: str) -> ManagedLedger:
-        managed_ledger_id = self._catalog.names.get(name)
-        if managed_ledger_id is None:
-            return self._new(ManagedLedgerInfo(self._catalog.new_id(), name), {})
-        info = self._catalog.infos.get(managed_ledger_id)
+        info = await self._known(name)
         if info is None:
-            info = await self._load_info(managed_ledger_id)
-            if info is None:
-                database = filenames.metadata_file(self._services.path)
-                raise StorageError(f"{name} is in the list of names, but not in {database}")
-            self._catalog.infos[managed_ledger_id] = info
-        ledgers = {i: Ledger(info.ledgers[i], self._services.ledger_path(i), new=False) for i in info.ledgers}
+            return self._new(ManagedLedgerInfo(self._catalog.new_id(), name), {})
+        ledgers = self._ledgers_of(info)
         self._report(await self._services.read_thread(partial(self._short_files, name, list(ledgers.values()))))
         for ledger in ledgers.values():
             if not ledger.info.sealed_ms:
@@ -78,6 +71,22 @@ class OpenLedgers:
         owner = self._new(info, ledgers)
         await owner.load()
         return owner
+
+    async def _known(self, name: str) -> ManagedLedgerInfo | None:
+        managed_ledger_id = self._catalog.names.get(name)
+        if managed_ledger_id is None:
+            return None
+        info = self._catalog.infos.get(managed_ledger_id)
+        if info is None:
+            info = await self._load_info(managed_ledger_id)
+            if info is None:
+                database = filenames.metadata_file(self._services.path)
+                raise StorageError(f"{name} is in the list of names, but not in {database}")
+            self._catalog.infos[managed_ledger_id] = info
+        return info
+
+    def _ledgers_of(self, info: ManagedLedgerInfo) -> dict[int, Ledger]:
+        return {i: Ledger(info.ledgers[i], self._services.ledger_path(i), new=False) for i in info.ledgers}
 
     def _new(self, info: ManagedLedgerInfo, ledgers: dict[int, Ledger]) -> ManagedLedger:
         return ManagedLedger(self._services, info, ledgers, self._forget)
@@ -98,20 +107,14 @@ class OpenLedgers:
         return found
 
     async def delete(self, name: str) -> None:
-        """With its entries and cursors; durable on return."""
-        owner = await self.open(name)
-        await owner.close()
-        info = owner.info
-        if info.id not in self._catalog.infos:
-            return  # never used: nothing is on disk
+        """As `ManagedLedger.delete`, open or not."""
         async with self._loads(name):
-            await self._services.journal.synced(changes.change("delete", info.id))
-            ids, compacted = list(info.ledgers), list(info.compacted)
-            self._catalog.remove(info)
-            owner.forget(ids)
-            for ledger_id in compacted:
-                remove = partial(self._services.disk.remove, self._services.compacted_path(ledger_id))
-                await self._services.read_thread(remove)
+            owner = self._loaded.get(name)
+            if owner is None or not owner.is_open:
+                info = await self._known(name)
+                owner = None if info is None else self._new(info, self._ledgers_of(info))
+            if owner is not None:
+                await owner.delete()
 
     def owner_of(self, ledger_id: int) -> str:
         """The name of the open managed ledger that has the ledger; "" if none has."""

@@ -359,19 +359,23 @@ class Topic:
                 producer.throttle.renewed()
         self.throttles.forget_subscriptions(self.subscriptions.by_name)
 
-    async def close(self, *, served_at: str = "") -> None:
+    async def close(self, *, served_at: str = "", for_deletion: bool = False) -> None:
         """Unloads the topic: tells clients to reconnect, and syncs everything acknowledged.
 
         `served_at` is the broker that serves the topic next, which saves clients a lookup; "" if unknown.
+        `for_deletion`: the log stays open, for a deletion that does not write first what it removes.
         """
         try:
-            await self._close(served_at)
+            await self._close_parts(served_at)
+            if not for_deletion:
+                await self.ledger.close()
+            self.writes.count_noted()
         finally:  # no part holds the topic, or another part that holds it, from now on
             self._calls.end()
             self.ledger.on_confirmed = None
             self.subscriptions.by_name.clear()
 
-    async def _close(self, served_at: str) -> None:
+    async def _close_parts(self, served_at: str) -> None:
         self.lifecycle.close(served_at)
         self.admission.withdraw_all(self.lifecycle.unloading())
         for producer in list(self.producers.values()):
@@ -385,8 +389,6 @@ class Topic:
         await side_by_side(list(self.subscriptions.values()), lambda subscription: subscription.close())
         await self.compaction.close()
         self.ledger.on_confirmed = None
-        await self.ledger.close()
-        self.writes.count_noted()
 
 
 def _limits(name: TopicName, in_force: PoliciesInForce, config: TopicConfig) -> TopicLimits:

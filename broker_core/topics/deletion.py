@@ -70,8 +70,10 @@ class TopicDeletion:
             return wanted
 
     async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
-        await self._loaded.close(str(name))
-        if forever and name.is_persistent and self._aging.is_replicated(name) and not is_change_events(name):
+        is_remembered = forever and self._has_copies(name)
+        # A topic that cannot be remembered stays, so its log is closed as for an unload.
+        await self._loaded.close(str(name), for_deletion=name.is_persistent and not is_remembered)
+        if is_remembered:
             await self._deleted.remember(name)
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))
@@ -80,6 +82,10 @@ class TopicDeletion:
         await self._tenancy.topic_policies.forget(name)  # before the name is free: a crash leaves them to no new topic
         await self._documents.delete(name)
         self._gone(name)
+
+    def _has_copies(self, name: TopicName) -> bool:
+        """Whether replicators of other clusters could create it again."""
+        return name.is_persistent and self._aging.is_replicated(name) and not is_change_events(name)
 
     async def forget_schemas(self, name: TopicName) -> None:
         """Deletes the schemas of a topic, unless the topic of that name in the other domain uses them."""

@@ -48,11 +48,11 @@ class LoadedTopics(Mapping[str, "Topic"]):
                     del self._groups[group]
         return topic
 
-    async def close(self, key: str, *, served_at: str = "") -> None:
-        """Nothing if it is not loaded. `served_at`: as `Topic.close`."""
+    async def close(self, key: str, *, served_at: str = "", for_deletion: bool = False) -> None:
+        """As `Topic.close`; nothing if it is not loaded."""
         topic = self.pop(key)
         if topic is not None:
-            await topic.close(served_at=served_at)
+            await topic.close(served_at=served_at, for_deletion=for_deletion)
 
     def affected_by(self, namespace: NamespaceName, topic: TopicName | None) -> list[Topic]:
         """The topics for which a policy of `topic` is in force, or any policy of `namespace` if `topic` is None."""

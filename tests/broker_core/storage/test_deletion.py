@@ -1,0 +1,87 @@
+"""The deletion of a managed ledger: what it writes and syncs, and what is left after one that failed."""
+
+import asyncio
+import errno
+from pathlib import Path
+
+import pytest
+
+from broker_core.storage.engine import StorageEngine
+from broker_core.storage.errors import Closed, StorageError
+from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.broker_core.storage.storage import append, contents, opened, run_of
+
+
+async def in_use(path: Path) -> tuple[FaultyDisk, StorageEngine]:
+    """A log with an acknowledgment and two entries that are not in its file yet."""
+    disk = FaultyDisk()
+    engine = await opened(path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    first = await append(ledger, run_of(b"one", b"two"))
+    cursor.acknowledge(first.ledger_id, [0])
+    return disk, engine
+
+
+async def deletion_calls(disk: FaultyDisk, engine: StorageEngine) -> list[tuple[str, str]]:
+    """The operations on journal and ledger files, with the ends of their names."""
+    disk.calls.clear()
+    await engine.delete_ledger("t")
+    ends = [(operation, name.rpartition(".")[2]) for operation, name in disk.calls]
+    await engine.close()
+    return [(operation, end) for operation, end in ends if end in ("journal", "ledger")]
+
+
+async def test_a_deletion_in_use_writes_and_syncs_one_group_of_the_journal_and_no_ledger(tmp_path: Path) -> None:
+    disk, engine = await in_use(tmp_path)
+    assert await deletion_calls(disk, engine) == [("pwrite", "journal"), ("sync", "journal")]
+
+
+async def test_a_deletion_after_a_close_writes_and_syncs_one_group_of_the_journal(tmp_path: Path) -> None:
+    disk, engine = await in_use(tmp_path)
+    await (await engine.open_ledger("t")).close()
+    assert await deletion_calls(disk, engine) == [("pwrite", "journal"), ("sync", "journal")]
+
+
+async def test_a_deletion_that_failed_leaves_what_was_not_in_a_file_yet(tmp_path: Path) -> None:
+    disk, engine = await in_use(tmp_path)
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(StorageError):
+        await engine.delete_ledger("t")
+    disk.failures.clear()
+    ledger = await engine.open_ledger("t")
+    assert await contents(ledger) == [b"one", b"two"]
+    assert ledger.cursors["s"].backlog_entries == 1
+    assert engine.damage.reports == []
+    await engine.close()
+    engine = await opened(tmp_path)
+    assert await contents(await engine.open_ledger("t")) == [b"one", b"two"]
+    await engine.close()
+
+
+async def test_appends_under_way_are_answered_before_the_deletion_and_later_ones_refused(tmp_path: Path) -> None:
+    _, engine = await in_use(tmp_path)
+    ledger = await engine.open_ledger("t")
+    answered: list[Position | None] = []
+    ledger.append(run_of(b"three"), lambda position, _: answered.append(position))
+    deleting = asyncio.ensure_future(engine.delete_ledger("t"))
+    deleting.add_done_callback(lambda _: answered.append(None))
+    await asyncio.sleep(0)
+    with pytest.raises(Closed):
+        ledger.append(run_of(b"four"), lambda position, _: None)
+    await deleting
+    assert [position is not None for position in answered] == [True, False]
+    assert not engine.exists("t")
+    assert await contents(await engine.open_ledger("t")) == []
+    await engine.close()
+
+
+async def test_a_deletion_whose_caller_left_takes_effect_with_its_record(tmp_path: Path) -> None:
+    _, engine = await in_use(tmp_path)
+    deleting = asyncio.ensure_future(engine.delete_ledger("t"))
+    await asyncio.sleep(0)
+    deleting.cancel()
+    await engine.acks.written()
+    assert not engine.exists("t")
+    await engine.close()
