@@ -21,6 +21,7 @@ from itertools import accumulate
 WHOLE = -1
 LEDGERS_MAX = 20_000
 LINE_BYTES_MAX = 2 << 20
+_VALUES_MAX = 6 * (LEDGERS_MAX + 3)  # a row has five numbers; openings and commas are counted
 _INT64_MAX = (1 << 63) - 1
 _PLACE_BYTES = 8
 
@@ -87,6 +88,8 @@ class LastPlaces:
         line, _, rest = data.partition(b"\n")
         if len(line) > LINE_BYTES_MAX:
             raise MalformedPlaces(f"the first line has more than {LINE_BYTES_MAX} bytes")
+        if sum(line.count(each) for each in (b"[", b"{", b",")) > _VALUES_MAX:  # before they are made, which takes long
+            raise MalformedPlaces(f"the first line has more than {_VALUES_MAX} values")
         try:
             head = json.loads(line)
             after, through = _numbers(head["after"], 2), _numbers(head["through"], 2)

@@ -10,7 +10,7 @@ from broker_core.compaction.given_places import GivenPlaces, WrongPlaces
 from broker_core.compaction.key_table import KeyTable
 from broker_core.compaction.survivors import Survivors
 from broker_core.storage.block import Block
-from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
+from broker_core.wire.last_places import LEDGERS_MAX, WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
 from broker_core.wire.message import build_entry
 from broker_core.wire.slots import open_entry
 from tests.broker_core.compaction.entries import Message, batch, block, metadata, single
@@ -153,6 +153,17 @@ def test_an_entry_that_cannot_be_opened_must_be_named() -> None:
 def test_malformed_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(MalformedPlaces):
         LastPlaces.decode(data)
+
+
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"1"])
+def test_a_line_with_too_many_values_is_refused_before_they_are_made(value: bytes) -> None:
+    with pytest.raises(MalformedPlaces, match="has more than 120018 values"):
+        LastPlaces.decode(b"[" + b",".join([value] * 200_000) + b"]")
+
+
+def test_the_places_of_as_many_ledgers_as_allowed_are_read() -> None:
+    most = LastPlaces((1, 1), (1, 1), tuple(LedgerPlaces.of(number, 1, 1, []) for number in range(LEDGERS_MAX)))
+    assert LastPlaces.decode(most.encode()) == most
 
 
 def test_columns_that_unpack_to_more_than_they_name_are_refused() -> None:
