@@ -10,6 +10,7 @@ import asyncio
 import http.client
 import json
 import os
+import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,11 @@ ROLES = {
 
 def token(role: str, **claims: Any) -> str:
     return jwt.encode({"sub": role, **claims}, SECRET, "HS256")
+
+
+def expiring_token(role: str) -> str:
+    """Good for one to two seconds, so that a client can connect first: `exp` has whole seconds."""
+    return token(role, exp=int(time.time()) + 2)
 
 
 def config(**security: Any) -> BrokerConfig:

@@ -22,6 +22,7 @@ from tests.broker_core.security.secured import (
     ask,
     config,
     connect,
+    expiring_token,
     prepare,
     raw,
     stranger,
@@ -155,7 +156,7 @@ def test_behind_a_proxy_both_roles_need_the_permission(broker: EmbeddedBroker, o
 
 def expiring(broker: EmbeddedBroker, *, can_refresh: bool = True) -> RawClient:
     client = stranger(broker)
-    data = token("producer", exp=int(time.time()) + 1).encode()
+    data = expiring_token("producer").encode()
     client.send(
         client_commands.connect("raw", auth_method_name="token", auth_data=data, supports_auth_refresh=can_refresh)
     )

@@ -11,7 +11,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandProducer, ServerError
-from tests.broker_core.security.secured import PLAIN, config, prepare, stranger, token
+from tests.broker_core.security.secured import PLAIN, config, expiring_token, prepare, stranger, token
 from tests.raw_client import RawClient
 
 
@@ -103,8 +103,7 @@ def test_a_role_that_is_no_proxy_passes_nothing_on(broker: EmbeddedBroker, role:
 
 def test_passed_on_credentials_that_expire_are_asked_for(broker: EmbeddedBroker) -> None:
     """CVE-2023-31007: naming an original principal kept a connection from being checked again."""
-    expires = int(time.time()) + 1
-    client = through(broker, principal="producer", data=token("producer", exp=expires), method="token")
+    client = through(broker, principal="producer", data=expiring_token("producer"), method="token")
     client.expect(BaseCommand.CONNECTED)
     client.expect(BaseCommand.AUTH_CHALLENGE)
     assert client.is_closed()
@@ -133,7 +132,7 @@ def test_an_expired_proxy_is_disconnected_although_it_names_a_client(believing: 
     command = BaseCommand(type=BaseCommand.CONNECT)
     body = command.connect
     body.client_version, body.protocol_version, body.original_principal = "raw", 21, "producer"
-    body.auth_method_name, body.auth_data = "token", token("proxy", exp=int(time.time()) + 1).encode()
+    body.auth_method_name, body.auth_data = "token", expiring_token("proxy").encode()
     body.feature_flags.supports_auth_refresh = True
     client = stranger(believing)
     client.send(frame(command))

@@ -1,6 +1,5 @@
 """A token that expires while raw entries are read."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,12 @@ from pulsarctl.errors import NotAuthorized
 from pulsarctl.raw.entry_reader import LATEST, EntryReader
 from pulsarctl.settings.client_security import ClientSecurity
 from tests.broker_core.security.authority import Authority
-from tests.broker_core.security.secured import PLAIN, connect, token
+from tests.broker_core.security.secured import PLAIN, connect, expiring_token, token
 
 
 def expiring(folder: Path, authority: Authority) -> ClientSecurity:
-    """With a token that is good for one to two seconds: `exp` has whole seconds."""
     file = folder / "expiring"
-    file.write_text(token("consumer", exp=int(time.time()) + 2))
+    file.write_text(expiring_token("consumer"))
     return ClientSecurity(token_file=str(file), tls_trust_cert_path=str(authority.file))
 
 
