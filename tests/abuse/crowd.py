@@ -53,7 +53,7 @@ class Report:
     before: dict[str, Any] = field(default_factory=dict)
     during: dict[str, Any] = field(default_factory=dict)
     memory: tuple[float, float] = (0.0, 0.0)  # MB before and after
-    log: Log = field(default_factory=lambda: Log(0, 0, 0, ""))
+    log: Log = field(default_factory=lambda: Log(0, 0, "", ""))
 
     def failures(self) -> list[str]:
         """One sentence for each failure."""

@@ -91,7 +91,7 @@ def peak_mb(pid: int) -> float:
 class Log:
     lines: int
     tracebacks: int
-    longest: int
+    longest_line: str
     first_traceback: str
 
 
@@ -100,4 +100,4 @@ def read_log(file: Path) -> Log:
     lines = text.splitlines()
     at = text.find(TRACEBACK)
     first = text[max(at - 500, 0) : at + 3_000] if at >= 0 else ""
-    return Log(len(lines), text.count(TRACEBACK), max(map(len, lines), default=0), first)
+    return Log(len(lines), text.count(TRACEBACK), max(lines, key=len, default=""), first)

@@ -31,7 +31,7 @@ class Report:
     stalls: WorstStalls
     seconds: float = 0.0
     memory: tuple[float, float, float] = (0.0, 0.0, 0.0)  # MB before, after, and at most
-    log: Log = field(default_factory=lambda: Log(0, 0, 0, ""))
+    log: Log = field(default_factory=lambda: Log(0, 0, "", ""))
     client: dict[str, Any] = field(default_factory=dict)
 
     def failures(self) -> list[str]:
@@ -39,8 +39,9 @@ class Report:
         found = [f"{sentence} ({count} times)" for sentence, count in self.tally.failures.most_common(SHOWN)]
         if self.log.tracebacks:
             found.append(f"{self.log.tracebacks} tracebacks in the log, the first:\n{self.log.first_traceback}")
-        if self.log.longest > LONGEST_LINE:
-            found.append(f"a line of {self.log.longest} characters in the log")
+        longest = self.log.longest_line
+        if len(longest) > LONGEST_LINE:
+            found.append(f"a line of {len(longest)} characters in the log: {longest[:LONGEST_LINE]}")
         found += self.stalls.sentences()
         before, after, _ = self.memory
         if after > before + GROWTH_MB:
@@ -57,7 +58,8 @@ class Report:
             f"{sum(self.tally.inputs.values()):,} hostile inputs ({inputs}) in {self.seconds:.0f} s, "
             f"{self.tally.left_out:,} known ones left out\n"
             f"answers 500: {wrong}, and {self.tally.expected_500} that Pulsar gives too; "
-            f"tracebacks: {self.log.tracebacks}, lines in the log: {self.log.lines:,} (longest {self.log.longest})\n"
+            f"tracebacks: {self.log.tracebacks}, lines in the log: {self.log.lines:,} "
+            f"(longest {len(self.log.longest_line)})\n"
             f"longest stall of the loop: {self.stalls.longest * 1000:.0f} ms, "
             f"too long: {self.stalls.count}\n"
             f"memory: {before:.0f} MB before, {after:.0f} MB after, {most:.0f} MB at most\n"
