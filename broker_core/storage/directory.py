@@ -21,7 +21,7 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
     """
     journals = filenames.journal_directory(directory, config.journal_directory)
     disk.make_directory(directory)
-    if not disk.exists(filenames.format_file(directory)) and _is_foreign(disk, directory):
+    if _is_foreign(disk, directory):
         raise NotOurDirectory(
             f"{directory} is not empty and has no FORMAT file: it is not a data directory of pulsarctl; "
             + migration.REPAIR.format(directory)
@@ -127,6 +127,12 @@ def _warn_of_others(directory: Path) -> None:
 
 
 def _is_foreign(disk: Disk, directory: Path) -> bool:
-    """A directory whose first start was killed holds our lock file, and perhaps a FORMAT file not yet in place."""
-    ours = {filenames.lock_file(directory).name, filenames.format_file(directory).name + ".new"}
-    return any(name not in ours and not name.startswith("owner.json") for name in disk.list_directory(directory))
+    """A directory whose first start was killed holds our lock file, and perhaps a FORMAT file not yet in place.
+
+    Nothing is locked yet. The names come first and FORMAT after them: another process that makes this directory
+    meanwhile puts FORMAT there before any other name.
+    """
+    marker = filenames.format_file(directory)
+    ours = {filenames.lock_file(directory).name, marker.name, marker.name + ".new"}
+    others = [name for name in disk.list_directory(directory) if name not in ours and not name.startswith("owner.json")]
+    return bool(others) and not disk.exists(marker)
