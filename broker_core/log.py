@@ -2,6 +2,9 @@
 
 Modules use `logging.getLogger(__name__)` as usual. Facts that a machine needs separately from the sentence go into
 `extra`: `log.info("rolled", extra={"ledger": 7})` ends in `ledger=7`, or has the JSON key `ledger`.
+
+Names and reasons come from clients, so a line of text is bounded here, for all callers: it stays one line, it does not
+reach into a terminal, and a text of more than LONGEST_TEXT characters loses its middle.
 """
 
 import json
@@ -12,6 +15,8 @@ from typing import IO, Any
 
 FORMATS = ("text", "json")
 LEVELS = ("debug", "info", "warning", "error")
+LONGEST_TEXT = 600  # characters of a sentence, and of one fact; a name may have 1,024 (maxNameLength)
+SHOWN_END = 200  # of those, at the end: there stands the reason
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -21,7 +26,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = "".join(f" {key}={_bare_or_quoted(value)}" for key, value in _facts(record).items())
-        sentence = record.getMessage().replace("\n", "\\n")  # names come from clients: they must not start a line
+        sentence = _printable(_shortened(record.getMessage()))
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {sentence}{facts}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
@@ -34,7 +39,7 @@ class JsonFormatter(logging.Formatter):
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _shortened(record.getMessage()),
             **_facts(record),
         }
         if record.exc_info:
@@ -64,6 +69,21 @@ def _facts(record: logging.LogRecord) -> dict[str, Any]:
     return {key: value for key, value in vars(record).items() if key not in _STANDARD}
 
 
+def _shortened(text: str) -> str:
+    left_out = len(text) - LONGEST_TEXT
+    if left_out <= 0:
+        return text
+    return f"{text[: LONGEST_TEXT - SHOWN_END]}...({left_out} characters left out)...{text[-SHOWN_END:]}"
+
+
+def _printable(text: str) -> str:
+    """With escapes in place of what ends a line, moves a cursor, or turns the direction of writing."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def _bare_or_quoted(value: Any) -> str:
-    text = str(value)
-    return json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "=\n') else text
+    text = _shortened(str(value))
+    quoted = json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "=\n') else text
+    return _printable(quoted)

@@ -48,6 +48,28 @@ def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
     }
 
 
+def test_a_line_of_text_stays_one_line_and_does_not_control_the_terminal() -> None:
+    log, stream = lines_of("text")
+    log.info("topic %s\r\n\x1b[2J\u202e über", "a\ud800", extra={"client": "x\x1b[31m\x9b"})
+    assert stream.getvalue().endswith("topic a\\ud800\\r\\n\\x1b[2J\\u202e über client=x\\x1b[31m\\x9b\n")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_long_text_keeps_its_beginning_and_its_end(form: str) -> None:
+    """Two names of full length made a line of 1,613 characters."""
+    log, stream = lines_of(form)
+    log.warning("cannot close %s of %s: it is gone", "s" * 700, "t" * 900)
+    line = stream.getvalue()
+    assert len(line) < 800
+    assert "cannot close ssss" in line and "tttt: it is gone" in line and "...(1029 characters left out)..." in line
+
+
+def test_a_long_fact_is_shortened_in_text() -> None:
+    log, stream = lines_of("text")
+    log.info("rolled", extra={"topic": "t" * 1024})
+    assert "...(424 characters left out)..." in stream.getvalue()
+
+
 def test_an_exception_is_logged_with_its_traceback() -> None:
     log, stream = lines_of("json")
     try:
