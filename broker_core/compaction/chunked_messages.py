@@ -22,10 +22,6 @@ class _Message(NamedTuple):
     numbers: set[int]
 
 
-def is_chunk(metadata: MessageMetadata) -> bool:
-    return metadata.num_chunks_from_msg > 1
-
-
 class ChunkedMessages:
     def __init__(self) -> None:
         self._unfinished: OrderedDict[tuple[str, str], _Message] = OrderedDict()  # by producer name and uuid

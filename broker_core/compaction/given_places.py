@@ -20,9 +20,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from broker_core.compaction.chunked_messages import is_chunk
 from broker_core.compaction.survivors import MessagePosition, Survivors
 from broker_core.errors import BrokerError
+from broker_core.wire.batch import is_chunk
 from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
 from broker_core.wire.slots import Slot, open_entry
 

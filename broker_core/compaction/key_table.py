@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_core.compaction.chunked_messages import ChunkedMessages, is_chunk
+from broker_core.compaction.chunked_messages import ChunkedMessages
 from broker_core.compaction.survivors import MessagePosition, Survivors
+from broker_core.wire.batch import is_chunk
 from broker_core.wire.slots import Slot, open_entry
 
 if TYPE_CHECKING:

@@ -39,12 +39,16 @@ def is_encrypted(metadata: MessageMetadata) -> bool:
     return len(metadata.encryption_keys) > 0
 
 
+def is_chunk(metadata: MessageMetadata) -> bool:
+    return metadata.num_chunks_from_msg > 1
+
+
 def plain_payload(metadata: MessageMetadata, payload: bytes, limit: int = UNCOMPRESSED_SIZE_MAX) -> bytes:
     """The decompressed payload of an entry; an encrypted payload, or a chunk of a message, is returned unchanged.
 
     Raises `DecompressionFailed`.
     """
-    if is_encrypted(metadata) or metadata.num_chunks_from_msg > 1:
+    if is_encrypted(metadata) or is_chunk(metadata):
         return payload
     return decompress(metadata.compression, payload, metadata.uncompressed_size, limit)
 

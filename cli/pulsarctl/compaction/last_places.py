@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from broker_core.wire.batch import is_chunk
 from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces
 from broker_core.wire.slots import opened
 from pulsarctl.compaction.range import Uncompacted
@@ -64,7 +65,7 @@ class KeysOfPart:
                 if known is None:
                     found[0].whole.append((part.ledger_id, entry_id, WHOLE))
                     continue
-                if entry.metadata.num_chunks_from_msg > 1:
+                if is_chunk(entry.metadata):
                     found[0].chunked = (part.ledger_id, entry_id, 0)
                 for index, key, _ in known.slots:
                     if key is not None:

@@ -149,6 +149,10 @@ class Entry:
         return batch.is_batch(self.metadata)
 
     @property
+    def is_chunk(self) -> bool:
+        return batch.is_chunk(self.metadata)
+
+    @property
     def message_count(self) -> int:
         """Messages in the entry, including those compacted away or acknowledged individually."""
         return self.metadata.num_messages_in_batch
@@ -245,7 +249,7 @@ class Entry:
 
     def _chunk(self) -> tuple[str, int, int] | None:
         metadata = self.metadata
-        if metadata.num_chunks_from_msg <= 1:
+        if not self.is_chunk:
             return None
         return metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg
 

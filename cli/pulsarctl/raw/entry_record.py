@@ -115,7 +115,7 @@ class Chunks:
         Skips a message whose first chunk is before the start.
         """
         metadata = stored.metadata
-        if metadata.num_chunks_from_msg <= 1:
+        if not stored.is_chunk:
             return stored
         name = (stored.topic, metadata.uuid)
         if metadata.chunk_id == 0:

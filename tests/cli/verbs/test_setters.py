@@ -18,7 +18,7 @@ from tests.cli.verbs.policy_lines import RATE
     ("name", "body", "text"),
     [
         ("retention", {"retentionTimeInMinutes": 1440, "retentionSizeInMB": 10_240}, "time 1d, size 10.0 GiB"),
-        ("retention", {"retentionTimeInMinutes": -1, "retentionSizeInMB": 0}, "time without limit, size 0 B"),
+        ("retention", {"retentionTimeInMinutes": -1, "retentionSizeInMB": 0}, "no time limit, size 0 B"),
         ("message-ttl", 5400, "1h 30m"),
         ("max-message-size", 1 << 20, "1.0 MiB"),
         ("max-producers", 10, "10"),

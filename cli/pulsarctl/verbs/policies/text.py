@@ -41,8 +41,11 @@ ABSENT_AT_0 = {"maxDeliveryDelayInMillis", "managedLedgerMaxMarkDeleteRate"}
 SWITCHES = {"active", "deleteWhileInactive", "allowAutoTopicCreation", "allowAutoSubscriptionCreation"}
 THROTTLES = {key for key in FIELDS if "ThrottlingRate" in key}  # 0 and -1 are no limit
 RELATIVE = "relativeToPublishRate"
-AT_0 = {"message-ttl": "no expiry", "compaction-threshold": "never", "subscription-expiration-time": "never"} | {
-    "deduplication-snapshot-interval": "off"
+AT_0 = {
+    "message-ttl": "no expiry",
+    "compaction-threshold": "never",
+    "subscription-expiration-time": "never",
+    "deduplication-snapshot-interval": "off",
 }
 
 
@@ -78,8 +81,12 @@ def _fields(document: dict[str, Any]) -> list[str]:
             found += ["on top of the publish rate"] * bool(value)
             continue
         label, unit = FIELDS.get(key, (key, None))
-        found.append(f"{label} {_shown(value, unit)}")
+        found.append(f"no {label} limit" if _is_unlimited(value, unit) else f"{label} {_shown(value, unit)}")
     return found
+
+
+def _is_unlimited(value: Any, unit: int | None) -> bool:
+    return unit is not None and value < 0
 
 
 def _shown(value: Any, unit: int | None) -> str:
@@ -89,8 +96,8 @@ def _shown(value: Any, unit: int | None) -> str:
         return ", ".join(str(one) for one in value)
     if unit is None:
         return f"{value:,}" if isinstance(value, int) else str(value)
-    if value < 0:
-        return "without limit"
+    if _is_unlimited(value, unit):
+        return "no limit"
     if unit in MILLISECONDS_IN:
         return human_duration(value * MILLISECONDS_IN[unit])
     if unit == RATE:
