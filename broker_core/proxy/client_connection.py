@@ -24,6 +24,7 @@ from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
 from broker_core.proxy.splice import Splice
+from broker_core.security.strangers import TOO_MANY
 from broker_core.tasks import close_with
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -66,16 +67,12 @@ class ClientConnection(asyncio.Protocol):
         gateway.arrived(self)
         gateway.counts.new += 1
         refused = gateway.places.take(self.host)
-        self._stranger: asyncio.TimerHandle | None = None
-        if refused is None and not gateway.security.arrived(self.host):
-            refused = "Reached the maximum number of connections that have not authenticated"
+        self._stranger = gateway.security.strangers.admit(self.host, self.give_up) if refused is None else None
+        if refused is None and self._stranger is None:
+            refused = TOO_MANY
         if refused is not None:
             gateway.counts.rejected_connections += 1
             self._send_error(pb.NotAllowedError, refused)
-            return
-        self._stranger = self._loop.call_later(
-            gateway.config.security.timeout_seconds, self.give_up, "the client did not authenticate in time"
-        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.left()
@@ -98,9 +95,8 @@ class ClientConnection(asyncio.Protocol):
 
     def authenticated(self) -> None:
         if self._stranger is not None:
-            self._stranger.cancel()
+            self._stranger.leave()
             self._stranger = None
-            self._gateway.security.known(self.host)
 
     @property
     def is_closed(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from broker_core.security.login_throttle import Attempt, LoginThrottle
 from broker_core.security.operations import Operation
 from broker_core.security.principal import Principal
 from broker_core.security.provider import Credentials, Identity
+from broker_core.security.strangers import Strangers
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -43,7 +43,7 @@ class Security:
         self.throttle = LoginThrottle(config, clock)
         self.audit = Audit(config.audit_file, clock)
         self._proxies = names(config.proxies)
-        self._strangers: Counter[str] = Counter()  # connections that have not authenticated yet, by address
+        self.strangers = Strangers(config.max_unauthenticated, config.timeout_seconds)
 
     def use(self, tenancy: Tenancy) -> None:
         """Decides by these tenants and permissions from now on."""
@@ -105,22 +105,6 @@ class Security:
         except AuthenticationFailed as error:
             self.audit.failed(attempt.method, error.reason, attempt.address)
             raise
-
-    # Connections that have not authenticated yet
-
-    def arrived(self, host: str) -> bool:
-        """Counts a new connection; False if the address has too many of them."""
-        most = self.config.max_unauthenticated
-        if 0 < most <= self._strangers[host]:
-            return False
-        self._strangers[host] += 1
-        return True
-
-    def known(self, host: str) -> None:
-        """A counted connection has authenticated, or is gone."""
-        self._strangers[host] -= 1
-        if self._strangers[host] <= 0:
-            del self._strangers[host]
 
 
 def _authentication(config: SecurityConfig, openid: OpenIdConfig, clock: Clock, spawn: Spawn) -> Authentication:

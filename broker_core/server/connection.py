@@ -24,6 +24,7 @@ from broker_core.errors import (
     TopicFenced,
 )
 from broker_core.limits.incomplete_frames import COUNTED_FROM
+from broker_core.security.strangers import TOO_MANY, Stranger
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
 from broker_core.server.disconnected import Disconnected
@@ -63,7 +64,7 @@ class Connection(asyncio.Protocol):
         self._frame_max = self._config.max_message_size + FRAME_PADDING
         self._decoder = FrameDecoder(self._frame_max, broker.command_bounds, TURN_ITEMS)
         self._rows = COMMANDS if broker.security.authorization is None else SECURED_COMMANDS
-        self._stranger: asyncio.TimerHandle | None = None  # until the client has authenticated
+        self._stranger: Stranger | None = None  # until the client has authenticated
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._unsent = broker.unsent
@@ -101,28 +102,22 @@ class Connection(asyncio.Protocol):
             self._refuse_and_close(refused)
             return
         if self._broker.security.authentication is not None and not self._expect_authentication():
-            self._refuse_and_close("Reached the maximum number of connections that have not authenticated")
+            self._refuse_and_close(TOO_MANY)
             return
         self._liveness.start()
 
     def _expect_authentication(self) -> bool:
         """A client that has not proved who it is gets little memory and little time; False if it gets none."""
-        security = self._broker.security
-        if not security.arrived(self.host):
-            return False
+        self._stranger = self._broker.security.strangers.admit(self.host, self.give_up)
         self._decoder.frame_size_max = min(self._frame_max, UNAUTHENTICATED_FRAME)
-        self._stranger = self._loop.call_later(
-            security.config.timeout_seconds, self.give_up, "the client did not authenticate in time"
-        )
-        return True
+        return self._stranger is not None
 
     def authenticated(self) -> None:
         """The client has proved who it is, or is gone."""
         if self._stranger is not None:
-            self._stranger.cancel()
+            self._stranger.leave()
             self._stranger = None
             self._decoder.frame_size_max = self._frame_max
-            self._broker.security.known(self.host)
 
     def _refuse_and_close(self, reason: str) -> None:
         self._transport.write(commands.error(commands.BROKER_REQUEST_ID, NotAllowed.server_error, reason))
