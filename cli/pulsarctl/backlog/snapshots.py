@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pulsarctl.backlog.report import Report, Snapshot
 from pulsarctl.errors import CliError
+from pulsarctl.output.one_writer import one_writer
 
 SNAPSHOTS_MAX = 100
 
@@ -46,10 +47,10 @@ def save(file: Path, report: Report) -> None:
     rows = [[each.topic, each.subscription, each.tally.messages, each.tally.bytes] for each in report.subscriptions]
     line = json.dumps({"takenAt": report.moment.now_ms, "target": report.target, "subscriptions": rows})
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lines = file.read_text().splitlines() if file.exists() else []
-        fresh = file.with_name(f"{file.name}.{os.getpid()}")
-        fresh.write_text("\n".join([*lines, line][-SNAPSHOTS_MAX:]) + "\n")
-        fresh.replace(file)
+        with one_writer(file):
+            lines = file.read_text().splitlines() if file.exists() else []
+            fresh = file.with_name(f"{file.name}.{os.getpid()}")
+            fresh.write_text("\n".join([*lines, line][-SNAPSHOTS_MAX:]) + "\n")
+            fresh.replace(file)
     except OSError as error:
         raise CliError(f"cannot keep a snapshot in {file}: {error.strerror}", hint="omit --save") from error

@@ -1,6 +1,7 @@
 """`pulsarctl context`: named sets of addresses and credentials, in the file of the Go tool of the same name."""
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Table
 from pulsarctl.settings.addresses import admin_urls, service_addresses
 from pulsarctl.settings.client_security import FILES
-from pulsarctl.settings.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
+from pulsarctl.settings.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, changed, default_path
 from pulsarctl.settings.shown import masked, rows
 from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
@@ -87,10 +88,9 @@ def use(call: Call, name: Name) -> None:
 
     Example: pulsarctl context use prod
     """
-    file = _file()
-    file.require(name)
-    file.current = name
-    file.save()
+    with _changed() as file:
+        file.require(name)
+        file.current = name
 
 
 @app.verb("create", "set", "add")
@@ -100,8 +100,7 @@ def create(call: Call, name: Name) -> None:
     Example: pulsarctl context create prod --admin-url https://pulsar.example.com:8443 --token-file prod.token
     """
     given = {field: _kept(field, value) for field, value in (call.obj or {}).items() if field in STORED}
-    file = _file()
-    if not given and name not in file.names:
+    if not given and name not in _file().names:
         raise UsageProblem(
             "no address or credentials given", hint="pulsarctl context create NAME --admin-url URL [--url URL]"
         )
@@ -109,9 +108,9 @@ def create(call: Call, name: Name) -> None:
         admin_urls(web_url)
     if service_url := given.get("service_url"):
         service_addresses(service_url)
-    file.put(name, given)
-    file.current = name
-    file.save()
+    with _changed() as file:
+        file.put(name, given)
+        file.current = name
     call.tell(f"'{name}' is now the current context")
 
 
@@ -121,9 +120,8 @@ def copy(call: Call, old: Name, new: NewName) -> None:
 
     Example: pulsarctl context copy prod staging
     """
-    file = _file()
-    file.put(new, file.fields(old))
-    file.save()
+    with _changed() as file:
+        file.put(new, file.fields(old))
 
 
 @app.verb("rename")
@@ -132,9 +130,8 @@ def rename(call: Call, old: Name, new: NewName) -> None:
 
     Example: pulsarctl context rename prod production
     """
-    file = _file()
-    file.rename(old, new)
-    file.save()
+    with _changed() as file:
+        file.rename(old, new)
 
 
 @app.verb("delete", "rm", "del", loses_data=True)
@@ -143,11 +140,10 @@ def delete(call: Call, name: Name, yes: Yes = False) -> None:
 
     Example: pulsarctl context delete staging
     """
-    file = _file()
-    file.require(name)
+    _file().require(name)
     call.confirm(f"Delete context {name}?", yes=yes)
-    file.delete(name)
-    file.save()
+    with _changed() as file:
+        file.delete(name)
 
 
 def _kept(field: str, value: Any) -> Any:
@@ -159,6 +155,10 @@ def _kept(field: str, value: Any) -> Any:
 
 def _file() -> ContextFile:
     return ContextFile(default_path(os.environ))
+
+
+def _changed() -> AbstractContextManager[ContextFile]:
+    return changed(default_path(os.environ))
 
 
 def _current(file: ContextFile) -> str:

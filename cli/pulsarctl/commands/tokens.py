@@ -110,7 +110,8 @@ def create_key_pair(
     private = key.private_bytes(der, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     public = key.public_key().public_bytes(der, serialization.PublicFormat.SubjectPublicKeyInfo)
     if not force:
-        _refuse_existing(public_file)
+        for file in (private_file, public_file):  # both before either is written
+            _refuse_existing(file)
     _write_private(private_file, private, force=force)
     _write_private(public_file, public, force=force)
 
@@ -253,19 +254,20 @@ def _need_libraries() -> None:
 
 
 def _refuse_existing(path: Path) -> None:
-    if path.exists():
+    if os.path.lexists(path):
         reason = f"{path} exists, and a new key invalidates the tokens of the old one"
         raise Conflict(f"cannot write the key: {reason}", hint="use --force to overwrite it")
 
 
 def _write_private(path: Path, content: bytes, *, force: bool) -> None:
-    """Readable by its owner only, from the start."""
-    if not force:
-        _refuse_existing(path)
+    """Readable by its owner only, from the start. Without `force`, what another process has just made is kept."""
     try:
-        path.unlink(missing_ok=True)
+        if force:
+            path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
     except OSError as error:
+        if not force:
+            _refuse_existing(path)
         raise CliError(f"cannot write {path}: {error.strerror}") from None

@@ -7,11 +7,13 @@ the Go tool has no command that needs it. So are `user`, `password_file`, and th
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pulsarctl.errors import NotFound, UsageProblem
+from pulsarctl.output.one_writer import one_writer
 from pulsarctl.settings.client_security import METHOD_OF
 
 # key of a context -> field of Settings
@@ -139,6 +141,15 @@ class ContextFile:
     def _entry(self, section: str, name: str) -> dict[str, Any]:
         entry = self._section(section).get(name)
         return entry if isinstance(entry, dict) else {}
+
+
+@contextmanager
+def changed(path: Path) -> Iterator[ContextFile]:
+    """The file as it is now, saved at the end of the block. Other processes that change it wait."""
+    with one_writer(path):
+        file = ContextFile(path)
+        yield file
+        file.save()
 
 
 def _load(path: Path) -> dict[str, Any]:

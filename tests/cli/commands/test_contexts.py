@@ -1,10 +1,11 @@
 """`pulsarctl context`, exact output."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import yaml
 
-from tests.cli.program import PULSARCTL
+from tests.cli.program import PULSARCTL, Program
 from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
 
@@ -73,3 +74,15 @@ def test_resolved_names_the_source_of_every_value(cli_alone: Cli) -> None:
     assert "web_url                  http://prod:8080         current context 'prod'\n" in shown
     assert "service_url              pulsar://localhost:6650  the default\n" in shown
     assert "request_timeout_seconds  5.0                      --request-timeout\n" in shown
+
+
+def test_processes_that_create_contexts_at_once_keep_those_of_each_other(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(6)]
+    with ExitStack() as stack:
+        programs = [
+            stack.enter_context(Program(tmp_path, "context", "create", name, "--admin-url", "http://prod:8080"))
+            for name in names
+        ]
+        assert [program.finish() for program in programs] == [0] * len(names)
+    stored = yaml.safe_load((tmp_path / ".config" / "pulsar" / "config").read_text())
+    assert sorted(stored["contexts"]) == names

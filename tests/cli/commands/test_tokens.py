@@ -36,6 +36,13 @@ def test_a_key_is_not_overwritten_unless_asked(cli_alone: Cli, secret: Path) -> 
     assert secret.read_bytes() != before
 
 
+def test_a_name_that_only_looks_free_is_not_taken_over(cli_alone: Cli, tmp_path: Path) -> None:
+    name = tmp_path / "secret.key"
+    name.symlink_to(tmp_path / "nothing")
+    assert cli_alone("tokens", "create-secret-key", "--output-file", str(name)).exit_code == 6
+    assert name.is_symlink()
+
+
 @pytest.mark.parametrize(("algorithm", "size"), [("HS256", 32), ("HS384", 48), ("HS512", 64)])
 def test_a_secret_key_on_stdout_may_be_base64(cli_alone: Cli, algorithm: str, size: int) -> None:
     found = cli_alone("tokens", "create-secret-key", "-a", algorithm, "-b")
