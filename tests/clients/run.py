@@ -49,13 +49,13 @@ def main() -> int:
         print(f"test-clients: {missing}", file=sys.stderr)
         return 1
     outcomes: list[Outcome] = []
+    run = Run(options.real, options.through_proxy, options.secured)
     with ExitStack() as running:
         variables = running.enter_context(brokers_under_test(options))
         for chain in chains:
             started = time.monotonic()
-            outcomes += (mine := chain.run(variables))
+            outcomes += (mine := list(judged(chain.run(variables), run)))
             print(f"{chain.client}: {described(mine)} in {time.monotonic() - started:.0f} s", flush=True)
-    outcomes = list(judged(outcomes, Run(options.real, options.through_proxy, options.secured)))
     report(outcomes)
     if options.write_docs:
         write_page(outcomes)
@@ -113,7 +113,8 @@ def report(outcomes: list[Outcome]) -> None:
 
 def described(outcomes: list[Outcome]) -> str:
     counts = Counter(outcome.result for outcome in outcomes)
-    return f"{counts[PASSED]} passed, {counts[FAILED]} failed, {counts[SKIPPED]} skipped"
+    different = f", {counts[DIFFERENT]} different as in differences.py" if counts[DIFFERENT] else ""
+    return f"{counts[PASSED]} passed, {counts[FAILED]} failed, {counts[SKIPPED]} skipped{different}"
 
 
 if __name__ == "__main__":
