@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TopicContext:
+    """The same for all parts of a topic."""
+
     name: TopicName
     log: TopicLog
     clock: Clock

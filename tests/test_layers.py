@@ -5,6 +5,7 @@ import configparser
 import re
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import TypeGuard
 
 import grimp
 import pytest
@@ -46,6 +47,22 @@ def test_each_package_of_the_broker_says_what_belongs_in_it() -> None:
         path for name, path in modules().items() if name.endswith(".__init__") and name.startswith("broker_core")
     ]
     assert not [path.parent.name for path in packages if not docstring(path)]
+
+
+def is_dataclass(node: ast.AST) -> TypeGuard[ast.ClassDef]:
+    named = "dataclass"
+    return isinstance(node, ast.ClassDef) and any(named in ast.unparse(each) for each in node.decorator_list)
+
+
+def test_each_dataclass_says_what_it_is() -> None:
+    """Without a docstring, Python composes one from the signature at each start."""
+    silent = [
+        f"{name}.{node.name}"
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if is_dataclass(node) and not ast.get_docstring(node)
+    ]
+    assert not silent
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -43,6 +43,8 @@ class Match(NamedTuple):
 
 @dataclass(slots=True)
 class _Node:
+    """What may follow after a prefix of a path."""
+
     literals: dict[str, _Node] = field(default_factory=dict)
     variable: _Node | None = None
     methods: dict[str, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)

@@ -21,7 +21,6 @@ from broker_core.config.features import (
     InactiveConfig,
     RateConfig,
     SchemaConfig,
-    TopicListConfig,
 )
 from broker_core.config.http import HttpConfig
 from broker_core.config.metrics import MetricsConfig
@@ -34,11 +33,13 @@ from broker_core.config.security import SecurityConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.config.tls import TlsConfig
-from broker_core.config.topic import TopicConfig
+from broker_core.config.topic import TopicConfig, TopicListConfig
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig(Sections):
+    """All sections of the broker."""
+
     server: ServerConfig = field(default_factory=ServerConfig)
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
     commands: CommandConfig = field(default_factory=CommandConfig)

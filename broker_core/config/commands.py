@@ -7,6 +7,8 @@ from broker_core.config.setting import MB, setting
 
 @dataclass(frozen=True, slots=True)
 class CommandConfig:
+    """Bounds of one client command."""
+
     max_bytes: int = setting(
         "maxCommandSizeInBytes",
         2 * MB,

@@ -7,6 +7,8 @@ from broker_core.config.setting import setting
 
 @dataclass(frozen=True, slots=True)
 class ConsoleConfig:
+    """The web console."""
+
     enabled: bool = setting(
         "consoleEnabled", True, "Whether the broker serves the web console at / of its web ports (docs/console.md)."
     )

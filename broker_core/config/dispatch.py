@@ -7,6 +7,8 @@ from broker_core.config.setting import MB, setting
 
 @dataclass(frozen=True, slots=True)
 class DispatchConfig:
+    """Which consumer gets which messages, and how many at a time."""
+
     read_batch_entries: int = setting(
         "dispatcherMaxReadBatchSize", 1000, "Maximum number of entries per read for consumers.", least=1, dynamic=True
     )

@@ -110,6 +110,8 @@ class RateConfig:
 
 @dataclass(frozen=True, slots=True)
 class BacklogQuotaConfig:
+    """How large and how old a backlog may become."""
+
     check: bool = setting("backlogQuotaCheckEnabled", True, "Whether the broker enforces backlog quotas.")
     check_seconds: int = setting(
         "backlogQuotaCheckIntervalInSeconds", 60, "Interval between backlog quota checks (s).", least=1
@@ -145,6 +147,8 @@ class BacklogQuotaConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeduplicationConfig:
+    """Whether messages are stored once, and what the broker remembers for that."""
+
     enabled: bool = setting("brokerDeduplicationEnabled", False, "Whether the broker discards duplicate messages.")
     snapshot_entries: int = setting(
         "brokerDeduplicationEntriesInterval", 1000, "Number of entries between two deduplication snapshots.", least=1
@@ -171,6 +175,8 @@ class DeduplicationConfig:
 
 @dataclass(frozen=True, slots=True)
 class DelayedConfig:
+    """Messages that consumers get later."""
+
     enabled: bool = setting("delayedDeliveryEnabled", True, "Whether delayed message delivery is enabled.")
     tick_ms: float = setting("delayedDeliveryTickTimeMillis", 1000, "Precision of delayed delivery (ms).", least=1)
     strict: bool = setting(
@@ -204,6 +210,8 @@ class DelayedConfig:
 
 @dataclass(frozen=True, slots=True)
 class InactiveConfig:
+    """When unused topics are deleted."""
+
     delete: bool = setting(
         "brokerDeleteInactiveTopicsEnabled",
         False,
@@ -264,6 +272,8 @@ COMPATIBILITY_STRATEGIES = (
 
 @dataclass(frozen=True, slots=True)
 class SchemaConfig:
+    """What schemas a topic accepts."""
+
     compatibility: str = setting(
         "schemaCompatibilityStrategy",
         "FULL",
@@ -297,20 +307,4 @@ class SchemaConfig:
         200_000,
         "Maximum number of steps to compare two schemas; above it, they count as incompatible.",
         least=1000,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class TopicListConfig:
-    watchers: bool = setting("enableBrokerTopicListWatcher", True, "Whether clients can watch topic lists.")
-    evaluate_patterns: bool = setting(
-        "enableBrokerSideSubscriptionPatternEvaluation",
-        True,
-        "Whether the broker, and not the client, selects the topics that match a pattern.",
-    )
-    max_pattern_length: int = setting(
-        "subscriptionPatternMaxLength",
-        50,
-        "Maximum length of a pattern that the broker evaluates (characters).",
-        least=0,
     )

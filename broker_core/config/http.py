@@ -7,6 +7,8 @@ from broker_core.config.setting import MB, setting
 
 @dataclass(frozen=True, slots=True)
 class HttpConfig:
+    """Bounds of the admin API."""
+
     max_connections: int = setting(
         "maxHttpServerConnections",
         2048,

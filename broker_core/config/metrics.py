@@ -7,6 +7,8 @@ from broker_core.config.setting import setting
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
+    """The level of detail of `/metrics`."""
+
     topics: bool = setting(
         "exposeTopicLevelMetricsInPrometheus",
         True,

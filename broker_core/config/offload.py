@@ -13,6 +13,8 @@ TIERED_FIRST, LOCAL_FIRST = "tiered-storage-first", "bookkeeper-first"
 
 @dataclass(frozen=True, slots=True)
 class OffloadConfig:
+    """Tiered storage: where copies go, and when."""
+
     driver: str = setting(
         "managedLedgerOffloadDriver",
         "",

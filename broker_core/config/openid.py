@@ -10,6 +10,8 @@ from broker_core.config.setting import setting
 
 @dataclass(frozen=True, slots=True)
 class OpenIdConfig:
+    """Issuers of OpenID Connect tokens."""
+
     issuers: str = setting(
         "openIDAllowedTokenIssuers",
         "",

@@ -9,6 +9,8 @@ MOST_BUNDLES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class PolicyConfig:
+    """Defaults of policies."""
+
     retention_minutes: int = setting(
         "defaultRetentionTimeInMinutes", 0, "Time to retain acknowledged messages (min); -1 is no limit.", least=-1
     )

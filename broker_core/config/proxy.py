@@ -16,6 +16,8 @@ from broker_core.config.tls import TlsConfig
 
 @dataclass(frozen=True, slots=True)
 class ProxyServerConfig:
+    """Ports and addresses of the proxy."""
+
     cluster_name: str = setting("clusterName", "standalone", "Cluster name in the metrics.")
     bind_address: str = setting(
         "bindAddress", "", "Address to listen on; empty listens on the loopback addresses 127.0.0.1 and ::1."
@@ -59,6 +61,8 @@ class ProxyServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProxyBrokersConfig:
+    """How the proxy reaches the brokers."""
+
     service_url: str = setting(
         "brokerServiceURL",
         "",
@@ -149,6 +153,8 @@ class ProxyBrokersConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProxyLimits:
+    """Bounds of the connections of clients."""
+
     max_connections: int = setting(
         "maxConcurrentInboundConnections", 10_000, "Maximum number of connections; 0 is no limit.", least=0
     )
@@ -180,6 +186,8 @@ class ProxyLimits:
 
 @dataclass(frozen=True, slots=True)
 class ProxySecurityConfig(SecurityConfig):
+    """Who may use the proxy."""
+
     allow_unauthenticated: bool = setting(
         "allowUnauthenticatedAccess",
         False,
@@ -203,6 +211,8 @@ class ProxySecurityConfig(SecurityConfig):
 
 @dataclass(frozen=True, slots=True)
 class ProxyTlsConfig(TlsConfig):
+    """TLS listeners of the proxy."""
+
     broker_port: int = setting(
         "servicePortTls",
         -1,
@@ -224,6 +234,8 @@ class ProxyTlsConfig(TlsConfig):
 
 @dataclass(frozen=True, slots=True)
 class ProxyHttpConfig(HttpConfig):
+    """Bounds of HTTP requests through the proxy."""
+
     max_body_bytes: int = setting(
         "httpInputMaxReplayBufferSize",
         5 * MB,
@@ -247,6 +259,8 @@ class ProxyHttpConfig(HttpConfig):
 
 @dataclass(frozen=True, slots=True)
 class ProxyConfig(Sections):
+    """All sections of the proxy."""
+
     server: ProxyServerConfig = field(default_factory=ProxyServerConfig)
     brokers: ProxyBrokersConfig = field(default_factory=ProxyBrokersConfig)
     limits: ProxyLimits = field(default_factory=ProxyLimits)

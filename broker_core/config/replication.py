@@ -7,6 +7,8 @@ from broker_core.config.setting import MB, setting
 
 @dataclass(frozen=True, slots=True)
 class ReplicationConfig:
+    """Copies of topics in other clusters."""
+
     queue_size: int = setting(
         "replicationProducerQueueSize",
         1000,

@@ -11,6 +11,8 @@ from broker_core.config.setting import setting
 
 @dataclass(frozen=True, slots=True)
 class SecurityConfig:
+    """Who may use the broker, and how clients prove who they are."""
+
     authentication: bool = setting(
         "authenticationEnabled", False, "Whether clients must prove who they are (docs/security.md)."
     )

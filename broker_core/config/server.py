@@ -7,6 +7,8 @@ from broker_core.config.setting import MB, setting
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
+    """Ports and addresses of the broker, and its stop."""
+
     cluster_name: str = setting(
         "clusterName",
         "standalone",
@@ -70,6 +72,8 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionConfig:
+    """Bounds of the connections of clients."""
+
     max_message_size: int = setting("maxMessageSize", 5 * MB, "Maximum size of a message (bytes).", least=1)
     keep_alive_seconds: float = setting(
         "keepAliveIntervalSeconds", 30, "Interval between PINGs in both directions (s).", least=0.01

@@ -7,6 +7,8 @@ from broker_core.config.setting import setting
 
 @dataclass(frozen=True, slots=True)
 class TlsConfig:
+    """TLS listeners, and the certificates of clients."""
+
     broker_port: int = setting(
         "brokerServicePortTls",
         -1,

@@ -10,6 +10,8 @@ MOST_PARTITIONS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
+    """How topics come to be, and how many clients they may have."""
+
     allow_auto_creation: bool = setting(
         "allowAutoTopicCreation", True, "Whether producers and consumers create missing topics.", dynamic=True
     )
@@ -113,3 +115,21 @@ class TopicConfig:
     def partition_limit(self) -> int:
         """The maximum number of partitions per topic; always bounded, because each partition has a cost."""
         return self.max_partitions or DEFAULT_MOST_PARTITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class TopicListConfig:
+    """Lists of topics that clients ask for or watch."""
+
+    watchers: bool = setting("enableBrokerTopicListWatcher", True, "Whether clients can watch topic lists.")
+    evaluate_patterns: bool = setting(
+        "enableBrokerSideSubscriptionPatternEvaluation",
+        True,
+        "Whether the broker, and not the client, selects the topics that match a pattern.",
+    )
+    max_pattern_length: int = setting(
+        "subscriptionPatternMaxLength",
+        50,
+        "Maximum length of a pattern that the broker evaluates (characters).",
+        least=0,
+    )

@@ -48,6 +48,8 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """A response of the console."""
+
     status: int
     body: bytes = b""
     content_type: str = HTML_TYPE

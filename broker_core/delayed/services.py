@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DelayedServices:
+    """What the trackers of all subscriptions share."""
+
     config: DelayedConfig
     clock: Clock
     spawn: Spawn

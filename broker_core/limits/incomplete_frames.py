@@ -34,6 +34,8 @@ class FrameHolder(Protocol):
 
 @dataclass(slots=True)
 class _Frame:
+    """A frame that has not arrived completely."""
+
     size: int
     deadline: float  # the connection may be closed after this time
     paused: bool = False

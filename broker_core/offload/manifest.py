@@ -29,6 +29,8 @@ class ManifestFile:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
+    """A file of a table."""
+
     path: str
     size: int
     crc32c: int
@@ -36,6 +38,8 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """What a copy of a ledger consists of."""
+
     instance: str
     cluster: str
     topic: str

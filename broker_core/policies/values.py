@@ -27,6 +27,8 @@ def member(name: str, read: Reader, default: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PolicyObject:
+    """Base of the objects; its fields are made by `member`."""
+
     @classmethod
     def from_document(cls, document: Any, name: str = "the policy") -> Self:
         """Reads the object; unknown members are ignored."""
@@ -90,6 +92,8 @@ class RetentionPolicy(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class PublishRate(PolicyObject):
+    """What the producers of a topic may publish per second."""
+
     messages: int = member("publishThrottlingRateInMsg", int32, -1)
     bytes: int = member("publishThrottlingRateInByte", whole_number, -1)
 
@@ -106,6 +110,8 @@ class DispatchRate(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class SubscribeRate(PolicyObject):
+    """How often a consumer may subscribe."""
+
     per_consumer: int = member("subscribeThrottlingRatePerConsumer", int32, -1)
     period_seconds: int = member("ratePeriodInSecond", int32, 30)
 
@@ -175,6 +181,8 @@ class AutoTopicCreation(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class AutoSubscriptionCreation(PolicyObject):
+    """Whether consumers create missing subscriptions."""
+
     allowed: bool = member("allowAutoSubscriptionCreation", truth, False)
 
 

@@ -31,6 +31,8 @@ def producer_name(source: str, target: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Link:
+    """An open connection to the topic in the other cluster."""
+
     connection: RemoteConnection
     producer: RemoteProducer
     schemas: RemoteSchemas

@@ -32,6 +32,8 @@ class InvalidAvro(Exception):
 
 @dataclass(slots=True, eq=False)
 class AvroField:
+    """A field of a record."""
+
     name: str
     type: AvroType
     default: Any = NO_DEFAULT

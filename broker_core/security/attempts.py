@@ -15,6 +15,8 @@ LONGEST_DELAY = 5.0
 
 @dataclass(slots=True)
 class _Failures:
+    """How many attempts failed, and when the last one did."""
+
     count: int
     last: float
 

@@ -10,6 +10,8 @@ RESERVED_ORIGINAL = "__websocket_dummy_original_principle"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
+    """Who sent a command: a role, and behind a proxy also the original one."""
+
     role: str
     original: str = ""
 

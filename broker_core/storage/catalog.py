@@ -40,6 +40,8 @@ class LedgerInfo:
 
 @dataclass(slots=True)
 class CursorInfo:
+    """A cursor, as a restart needs it."""
+
     id: int
     name: str
     mark_delete: Position
@@ -56,6 +58,8 @@ class CursorInfo:
 
 @dataclass(slots=True)
 class ManagedLedgerInfo:
+    """The log of a topic, as a restart needs it."""
+
     id: int
     name: str
     properties: dict[str, str] = field(default_factory=dict)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TopicServices:
+    """The same for all topics of a broker."""
+
     clock: Clock
     expiry: ExpiryClock
     limits: TopicConfig

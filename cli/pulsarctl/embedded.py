@@ -30,6 +30,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Urls:
+    """The addresses of the embedded broker."""
+
     service_url: str
     http_url: str
 

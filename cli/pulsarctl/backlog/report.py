@@ -117,6 +117,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
+    """How much the backlog has changed since an earlier report."""
+
     since_ms: int
     messages: int
     bytes: int

@@ -43,6 +43,8 @@ class PartitionSurvey:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
+    """What is read of all partitions."""
+
     partitions: tuple[PartitionSurvey, ...]
 
     @property

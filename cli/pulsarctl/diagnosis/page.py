@@ -28,6 +28,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """A diagnosis as it is shown."""
+
     kind: str
     name: str
     facts: Sequence[Fact]

@@ -28,6 +28,8 @@ except ImportError:  # before PySpark 4.1; source.py refuses streams below 4.2
 
 @dataclass
 class Written(WriterCommitMessage):
+    """What a task reports to the driver."""
+
     rows: int
 
 

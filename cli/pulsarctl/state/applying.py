@@ -32,6 +32,8 @@ class Failure:
 
 @dataclass(slots=True)
 class Applied:
+    """What became of a plan."""
+
     done: int = 0
     failures: list[Failure] = field(default_factory=list)
     skipped: list[Change] = field(default_factory=list)

@@ -53,6 +53,8 @@ def parse(text: str, name: str, variables: Mapping[str, str]) -> list[Map]:
 
 @dataclass(slots=True)
 class _Reader:
+    """Reads one file."""
+
     file: str
     variables: Mapping[str, str]
     values_left: int

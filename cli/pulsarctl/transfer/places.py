@@ -71,6 +71,8 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Directory:
+    """A local directory."""
+
     path: Path
 
     def describe(self, name: str = "") -> str:

@@ -15,12 +15,12 @@ from pulsarctl.values.times import parse_time_ms
 
 @dataclass(frozen=True, slots=True)
 class Earliest:
-    pass
+    """The first message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    pass
+    """After the last message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,15 @@ class AtTime:
 
 @dataclass(frozen=True, slots=True)
 class LastMessages:
+    """The last `count` messages."""
+
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class AfterMessages:
+    """After the first `count` messages."""
+
     count: int
 
 

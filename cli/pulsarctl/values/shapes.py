@@ -105,6 +105,8 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
+    """True or false."""
+
     def read(self, value: Any, at: Path, report: Report) -> Any:
         truth = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
         if not isinstance(truth, bool):

@@ -34,6 +34,8 @@ BY_PREFIX = "Prefix"
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """May a role do this?"""
+
     role: str
     action: str
     resource: str

@@ -28,6 +28,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class PartsPlan:
+    """The parts that are read, and by which engine."""
+
     where: Where
     parts: "Sequence[LedgerRange]"
     choice: Choice

@@ -38,6 +38,8 @@ class SqlRequest:
 
 @dataclass(frozen=True, slots=True)
 class SqlPlan:
+    """What a query reads, and by which engine."""
+
     request: SqlRequest
     statement: "Statement"
     references: "Sequence[PlannedReference]"

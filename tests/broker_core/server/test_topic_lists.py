@@ -9,8 +9,8 @@ import pytest
 from broker_core.broker import Broker
 from broker_core.client import Outbound
 from broker_core.config.broker import BrokerConfig
-from broker_core.config.features import TopicListConfig
 from broker_core.config.server import ConnectionConfig
+from broker_core.config.topic import TopicListConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topics.pattern import TopicPattern

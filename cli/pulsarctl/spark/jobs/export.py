@@ -14,6 +14,8 @@ JOB_GROUP = "pulsarctl-export"
 
 @dataclass(frozen=True, slots=True)
 class _Task:
+    """Exports a part."""
+
     export: Export
 
     def __call__(self, part: Part) -> Written:

@@ -20,6 +20,8 @@ SETTINGS = {"spark.speculation": "false"}
 
 @dataclass(frozen=True, slots=True)
 class _Read:
+    """Reads a file."""
+
     route: RouteFile
 
     def __call__(self, number: int) -> Iterator[Routed]:
@@ -29,6 +31,8 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Send:
+    """Sends what was read."""
+
     send: SendBlocks
 
     def __call__(self, blocks: Iterable[Routed]) -> Iterator[Delivered]:

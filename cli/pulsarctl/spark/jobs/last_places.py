@@ -15,6 +15,8 @@ JOB_GROUP = "pulsarctl-compact"
 
 @dataclass(frozen=True, slots=True)
 class _Task:
+    """Finds the keys of a part."""
+
     work: KeysOfPart
 
     def __call__(self, part: LedgerRange) -> Iterator[tuple[Bucket, Keys]]:
