@@ -4,6 +4,7 @@ import logging
 import os
 import shutil
 import stat
+import time
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
@@ -12,6 +13,9 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.errors import CatalogUnusable, DirectoryLocked, NotOurDirectory
 
 log = logging.getLogger(__name__)
+
+GLANCES = 3  # of other processes in a row
+GLANCE_SECONDS = 0.01
 
 
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
@@ -26,7 +30,7 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
             f"{directory} is not empty and has no FORMAT file: it is not a data directory of pulsarctl; "
             + migration.REPAIR.format(directory)
         )
-    lock = disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
+    lock = _lock(disk, directory)
     _warn_of_others(directory)
     try:
         if not disk.exists(filenames.format_file(directory)):
@@ -39,6 +43,16 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
         disk.close(lock)
         raise
     return lock
+
+
+def _lock(disk: Disk, directory: Path) -> int:
+    """Asks again: a process that only looks whether the directory is in use holds the lock for a moment."""
+    for _ in range(GLANCES):
+        try:
+            return disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
+        except DirectoryLocked:
+            time.sleep(GLANCE_SECONDS)
+    return disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
 
 
 def _refuse_without_catalog(disk: Disk, directory: Path, journals: Path) -> None:

@@ -1,6 +1,7 @@
 """Two processes that start on one new directory: one waits for the other, and neither takes it for a stranger's."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,25 @@ class RivalDisk(RealDisk):
     def lock(self, path: Path, owner: str) -> int:
         self._call(path.parent)
         return super().lock(path, owner)
+
+
+class WatchedDisk(RealDisk):
+    """Another process looks whether the directory is in use, at the moment of our first attempt."""
+
+    def __init__(self) -> None:
+        self.is_watched = True
+
+    def lock(self, path: Path, owner: str) -> int:
+        with contextlib.ExitStack() as stack:
+            if self.is_watched:
+                self.is_watched = False
+                stack.callback(os.close, super().lock(path, ""))
+            return super().lock(path, owner)
+
+
+def test_a_start_is_not_refused_because_another_process_looks_at_the_lock(tmp_path: Path) -> None:
+    disk = WatchedDisk()
+    disk.close(directory.take(disk, tmp_path / "data", StorageConfig()))
 
 
 @pytest.mark.parametrize("turn", TURNS)
