@@ -12,6 +12,7 @@ from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.faulty_disk import FaultyDisk
 
 MANY = 1 << 30
 PATIENCE_SECONDS = 60.0  # only a failing test takes this long
@@ -86,6 +87,18 @@ async def contents(ledger: ManagedLedger) -> list[bytes]:
 async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> StorageEngine:
     config = config or StorageConfig(reserve_mb=0)
     return await StorageEngine.open(path, config, **options)  # type: ignore[arg-type]  # passes on
+
+
+async def reopened(engine: StorageEngine, path: Path) -> StorageEngine:
+    await engine.close()
+    return await opened(path)
+
+
+async def faulty(path: Path) -> tuple[FaultyDisk, StorageEngine, ManagedLedger]:
+    """An open engine with one ledger, and its disk, which fails when the test says so."""
+    disk = FaultyDisk()
+    engine = await opened(path, disk=disk)
+    return disk, engine, await engine.open_ledger("t")
 
 
 async def until(condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
