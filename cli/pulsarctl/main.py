@@ -7,16 +7,16 @@ of the time of a short command.
 import gc
 import sys
 
-from pulsarctl import __version__
-from pulsarctl.client import abandoned
-from pulsarctl.errors import CliError
-from pulsarctl.output import render, streams
-from pulsarctl.shell.exit_codes import exit_code, flushed
+from pulsarctl import __version__, stop_signals
 
 
 def main() -> None:
     """The console script."""
-    gc.disable()  # until a command runs (`Call`): what imports make is no garbage
+    stop_signals.end_at_once()  # until a command runs (`Call`)
+    gc.disable()  # until then, too: what imports make is no garbage
+    from pulsarctl.client import abandoned
+    from pulsarctl.output import streams
+
     streams.open_missing()
     if sys.argv[1:] in (["--version"], ["-v"], ["-V"]):
         sys.exit(_shown_version())
@@ -25,11 +25,16 @@ def main() -> None:
     try:
         application()()
     except SystemExit as leaving:
+        stop_signals.end_at_once()
         abandoned.leave(leaving.code)
         raise
 
 
 def _shown_version() -> int:
+    from pulsarctl.errors import CliError
+    from pulsarctl.output import render
+    from pulsarctl.shell.exit_codes import exit_code, flushed
+
     try:
         render.line(f"pulsarctl {__version__}")
     except CliError as problem:

@@ -20,6 +20,18 @@ class _Pending:
     number = 0
 
 
+def end_at_once() -> None:
+    """Before and after a command, Ctrl-C ends the process, because there is nothing to close and nothing to say."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # an ignored signal stays ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def unwind() -> None:
+    """Ctrl-C unwinds the main thread again, if `end_at_once` has changed that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def orderly_end() -> Iterator[None]:
     """In the block, the signals unwind the main thread, and the process exits with code 128 + N, as in a shell.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pulsarctl import stop_signals
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
@@ -31,6 +32,7 @@ class Call(typer.Context):
         if not gc.isenabled():  # in the process of `main`, which has imported the command by now
             gc.freeze()
             gc.enable()
+            stop_signals.unwind()
 
     @cached_property
     def settings(self) -> Settings:
