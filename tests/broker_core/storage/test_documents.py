@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.storage import tables
 from broker_core.storage.errors import StorageError
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import opened, until
@@ -50,4 +51,15 @@ async def test_a_failed_commit_is_a_storage_error_and_changes_nothing(tmp_path: 
         await engine.metadata.delete("kind", "key")
     assert engine.metadata.get("kind", "key") == {"a": 1}
     disk.failures.clear()
+    await engine.close()
+
+
+async def test_a_failed_write_leaves_the_metadata_file_consistent(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    await engine.metadata.put("tenant", "a", {"x": 1})
+    with pytest.raises(StorageError):
+        engine.metadata.commit([tables.delete("document", "tenant"), tables.put("ledger", 1)])
+    await engine.close()
+    engine = await opened(tmp_path)
+    assert engine.metadata.list("tenant") == {"a": {"x": 1}}
     await engine.close()
