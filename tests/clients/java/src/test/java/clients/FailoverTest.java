@@ -67,7 +67,7 @@ class FailoverTest extends ClientTest {
         assertQuiet(low);
         high.close();
         assertEquals(List.of("v2", "v3", "v4", "v5"), values(low, 4));
-        assertTrue(active.contains("low/-1"));
+        Eventually.until("low is told so", () -> active.contains("low/-1"));
     }
 
     @Test
