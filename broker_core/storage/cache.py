@@ -15,6 +15,7 @@ from broker_core.storage.tail import Tail
 
 _OVERHEAD = 500  # bytes of objects per block
 _PER_ENTRY = 20
+_COLD_SHARES = 8  # readers that go forward at once and find what was read ahead for them
 
 
 class BlockCache:
@@ -28,6 +29,11 @@ class BlockCache:
         self._cold: dict[int, list[Block]] = {}
         self._cold_order: OrderedDict[tuple[int, int], int] = OrderedDict()
         self.cold_bytes = 0
+
+    @property
+    def cold_share(self) -> int:
+        """The bytes that one of several readers may read ahead."""
+        return self._cold_limit // _COLD_SHARES
 
     def tail_of(self, ledger: Ledger) -> Tail:
         """Where the records of the current group are put; `end_group` takes them over."""

@@ -9,6 +9,7 @@ Indexes of ledgers are loaded on demand and kept within a budget, least recently
 """
 
 import asyncio
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -26,6 +27,7 @@ from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.spans import Spans
 
 _T = TypeVar("_T")
+AHEAD_BYTES = 1 << 20  # read at once for a reader that goes forward: each read is a hand-over to a thread
 
 
 class Reader:
@@ -55,7 +57,7 @@ class Reader:
         if spans is None:
             return None
         first_span = spans.find(entry_id)
-        stop_span = spans.until(first_span, max_bytes)
+        stop_span = spans.until(first_span, self._ahead(ledger, entry_id, max_bytes))
         if max_entries < 1000:
             stop_span = first_span + 1
         block = await self._read_spans(ledger, spans, first_span, stop_span, entry_id)
@@ -65,7 +67,14 @@ class Reader:
             return None
         if entry_id > block.last_entry_id:
             return await self.read(ledger, entry_id, max_entries, max_bytes)
-        return limited(block, entry_id - block.first_entry_id, max_entries, max_bytes)
+        found = limited(block, entry_id - block.first_entry_id, max_entries, max_bytes)
+        return _apart(found)  # it may wait long for its consumer, and must not keep what was read ahead
+
+    def _ahead(self, ledger: Ledger, entry_id: int, max_bytes: int) -> int:
+        """More than was asked for, if what is before it was read, and is still cached: there is room for the rest."""
+        if not entry_id or self._cache.around(ledger, entry_id - 1) is None:
+            return max_bytes
+        return max(max_bytes, min(AHEAD_BYTES, self._cache.cold_share))
 
     async def read_span(self, ledger: Ledger, entry_id: int) -> Block | None:
         """The span around an entry, or the sound part of it, which then is in the cache. Raises Damaged."""
@@ -214,3 +223,13 @@ class Reader:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
         except FileNotFoundError:
             return None
+
+
+def _apart(block: Block) -> Block:
+    """A small part of what was read gets bytes of its own, so that the rest can go."""
+    base, stop = block.starts[0], block.ends[-1]
+    if 2 * (stop - base) >= len(block.data):
+        return block
+    starts, ends = (array("I", [at - base for at in column]) for column in (block.starts, block.ends))
+    columns = (block.counts, block.publish_times, block.delivery_times)
+    return Block(block.ledger_id, block.first_entry_id, block.data[base:stop], starts, ends, *columns)
