@@ -1,10 +1,11 @@
-"""A broker and a client that sends single commands."""
+"""A broker, a client that sends single commands, and a disk that can fail."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.raw_client import RawClient
 
 
@@ -18,3 +19,9 @@ def broker(pulsar_broker: EmbeddedBroker) -> EmbeddedBroker:
 def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
     with RawClient(broker.service_url) as client:
         yield client
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    """For a broker of the test's own."""
+    return FaultyDisk()

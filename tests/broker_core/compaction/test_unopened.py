@@ -23,11 +23,6 @@ NEW = [("new", b"new")]
 
 
 @pytest.fixture
-def disk() -> FaultyDisk:
-    return FaultyDisk()
-
-
-@pytest.fixture
 def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(disk=disk) as broker:
         yield broker
