@@ -49,6 +49,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.required_encryption import refusal_explained
+from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
@@ -112,6 +113,7 @@ def produce(
             "cannot send KeyValue schemas: the client does not support them", hint="use -k for the message key"
         )
     check_encryption(encryption_key_name, encryption_key_value)
+    call.with_resource(orderly_end())
     key_file = None if encryption_key_value is None else call.with_resource(public_key_file(encryption_key_value))
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
     now_ms = clock.now_ms()

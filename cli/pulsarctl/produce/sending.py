@@ -72,7 +72,7 @@ class Sending:
         try:
             self._send_all(rate)
             self._publisher.finish()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # as `stop_signals.orderly_end` raises them
             if not self._quiet:
                 render.notice(f"interrupted: {self._how_far()}")
             raise

@@ -80,13 +80,16 @@ def test_sigterm_deletes_the_temporary_subscription(
     assert not loaded.subscriptions
 
 
-def test_ctrl_c_while_producing_reports_the_progress(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_while_producing_reports_the_progress(
+    tmp_path: Path, environ: dict[str, str], topic: str, number: signal.Signals, code: int
+) -> None:
     with Program(tmp_path, "produce", topic, environ=environ, stdin=True) as producer:
         producer.write(b"a\nb\n")
         words = ("consume", topic, *POSITION, "-n", "2", "-F", "%v\\n")
         assert run(tmp_path, *words, environ=environ).stdout == b"a\nb\n"
-        producer.send(signal.SIGINT)
-        assert producer.finish() == 130
+        producer.send(number)
+        assert producer.finish() == code
         assert b"resume at line" in producer.stderr
 
 
