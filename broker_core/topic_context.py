@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from broker_core.topic_log import TopicLog
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TopicContext:
     """The same for all parts of a topic."""
 

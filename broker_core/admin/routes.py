@@ -41,7 +41,7 @@ class Match(NamedTuple):
     parts: dict[str, str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Node:
     """What may follow after a prefix of a path."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from broker_core.topic_log import ReadableLog
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class CompactedTopic:
     """The result of the last compaction.
 

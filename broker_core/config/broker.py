@@ -36,7 +36,7 @@ from broker_core.config.tls import TlsConfig
 from broker_core.config.topic import TopicConfig, TopicListConfig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BrokerConfig(Sections):
     """All sections of the broker."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from broker_core.config.setting import MB, setting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CommandConfig:
     """Bounds of one client command."""
 

@@ -40,7 +40,7 @@ class Documents(Protocol):
     def list(self, kind: str, /) -> Iterable[str]: ...
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Shown:
     """A setting as tools see it: values as text in the unit of its key."""
 

@@ -18,7 +18,7 @@ APPEND_INDEX = "AppendIndexMetadataInterceptor"
 APPEND_TIME = "AppendBrokerTimestampMetadataInterceptor"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EntryMetadataConfig:
     """What the broker knows of an entry beside what its producer says (PIP-70)."""
 
@@ -45,7 +45,7 @@ class EntryMetadataConfig:
         return interceptor in (name.strip().rpartition(".")[2] for name in self.interceptors.split(","))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RateConfig:
     """Messages and bytes per second; -1 and 0 both mean no limit."""
 
@@ -108,7 +108,7 @@ class RateConfig:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BacklogQuotaConfig:
     """How large and how old a backlog may become."""
 
@@ -145,7 +145,7 @@ class BacklogQuotaConfig:
         return int(self.default_gb * (1 << 30)) if self.default_gb > 0 else self.default_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeduplicationConfig:
     """Whether messages are stored once, and what the broker remembers for that."""
 
@@ -173,7 +173,7 @@ class DeduplicationConfig:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DelayedConfig:
     """Messages that consumers get later."""
 
@@ -208,7 +208,7 @@ class DelayedConfig:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InactiveConfig:
     """When unused topics are deleted."""
 
@@ -270,7 +270,7 @@ COMPATIBILITY_STRATEGIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SchemaConfig:
     """What schemas a topic accepts."""
 

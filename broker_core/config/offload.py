@@ -11,7 +11,7 @@ DEFAULT_LAG_MS = 4 * 60 * 60 * 1000
 TIERED_FIRST, LOCAL_FIRST = "tiered-storage-first", "bookkeeper-first"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OffloadConfig:
     """Tiered storage: where copies go, and when."""
 

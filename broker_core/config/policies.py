@@ -7,7 +7,7 @@ from broker_core.config.setting import setting
 MOST_BUNDLES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PolicyConfig:
     """Defaults of policies."""
 

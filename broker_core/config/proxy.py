@@ -14,7 +14,7 @@ from broker_core.config.setting import MB, setting
 from broker_core.config.tls import TlsConfig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxyServerConfig:
     """Ports and addresses of the proxy."""
 
@@ -59,7 +59,7 @@ class ProxyServerConfig:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxyBrokersConfig:
     """How the proxy reaches the brokers."""
 
@@ -151,7 +151,7 @@ class ProxyBrokersConfig:
         return bool(self.web_url_tls if self.tls else self.web_url)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxyLimits:
     """Bounds of the connections of clients."""
 
@@ -184,7 +184,7 @@ class ProxyLimits:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxySecurityConfig(SecurityConfig):
     """Who may use the proxy."""
 
@@ -209,7 +209,7 @@ class ProxySecurityConfig(SecurityConfig):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxyTlsConfig(TlsConfig):
     """TLS listeners of the proxy."""
 
@@ -232,7 +232,7 @@ class ProxyTlsConfig(TlsConfig):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxyHttpConfig(HttpConfig):
     """Bounds of HTTP requests through the proxy."""
 
@@ -257,7 +257,7 @@ class ProxyHttpConfig(HttpConfig):
     max_json_depth: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProxyConfig(Sections):
     """All sections of the proxy."""
 

@@ -34,7 +34,7 @@ class Given(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gathered(Generic[Config]):
     """`in_file`: everything in the file, known or not. `by_key`: the value of each known key that counts."""
 

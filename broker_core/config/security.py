@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from broker_core.config.setting import setting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SecurityConfig:
     """Who may use the broker, and how clients prove who they are."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from broker_core.config.setting import MB, setting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ServerConfig:
     """Ports and addresses of the broker, and its stop."""
 
@@ -70,7 +70,7 @@ class ServerConfig:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ConnectionConfig:
     """Bounds of the connections of clients."""
 

@@ -19,7 +19,7 @@ from broker_core.errors import BrokerError, InvalidConfiguration
 FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoadedConfig:
     """`warnings`: one line each, for the process that starts the broker to log once. `file`: None without a file."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from broker_core.config.setting import setting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TlsConfig:
     """TLS listeners, and the certificates of clients."""
 

@@ -8,7 +8,7 @@ DEFAULT_MOST_PARTITIONS = 10_000
 MOST_PARTITIONS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TopicConfig:
     """How topics come to be, and how many clients they may have."""
 
@@ -117,7 +117,7 @@ class TopicConfig:
         return self.max_partitions or DEFAULT_MOST_PARTITIONS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TopicListConfig:
     """Lists of topics that clients ask for or watch."""
 

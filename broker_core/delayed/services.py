@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DelayedServices:
     """What the trackers of all subscriptions share."""
 

@@ -25,7 +25,7 @@ class SpecialEntries(Protocol):
         """Whether some may be markers of a replicator, which are for no consumer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DispatchContext:
     """special: what entries of the topic dispatchers must look for.
 

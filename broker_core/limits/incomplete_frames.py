@@ -32,7 +32,7 @@ class FrameHolder(Protocol):
         """Closes the connection; `holds` with 0 bytes follows."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Frame:
     """A frame that has not arrived completely."""
 

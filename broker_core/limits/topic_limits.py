@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TOPICS_EXCEEDED = "Exceed maximum number of topics in namespace."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TopicLimits:
     """The limits of one topic: its policies, and the configuration's limits per address."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SUBSCRIBERS_KEPT = 1000  # subscribers to remember before those with all tokens are dropped
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BrokerRates:
     """The limits that all topics of the broker share. A limit that changes is another object."""
 

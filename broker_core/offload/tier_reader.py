@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 _ENTRY_COST = 20  # bytes of columns per entry
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _OpenCopy:
     """An open object and its footer; closed when the last user lets it go."""
 

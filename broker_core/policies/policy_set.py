@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 
 from broker_core.config.broker import BrokerConfig
@@ -93,17 +92,16 @@ def as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-@cache
 def configured(config: BrokerConfig) -> TopicPolicies:
     """The policies that the configuration alone gives."""
     return TopicPolicies(**{field: declared.configured(config) for field, declared in POLICIES.items()})
 
 
-def resolve(levels: Iterable[PolicySet], config: BrokerConfig) -> TopicPolicies:
-    """The policies in force; `levels` go from the innermost (topic) outward, then `config` decides."""
+def resolve(levels: Iterable[PolicySet], base: TopicPolicies) -> TopicPolicies:
+    """The policies in force; `levels` go from the innermost (topic) outward, then the configured ones decide."""
     found: dict[str, Any] = {}
     for level in reversed(tuple(levels)):
         found.update(level)
     if "schema_auto_update" in found:
         found.setdefault("schema_compatibility_strategy", STRATEGY_OF_AUTO_UPDATE[found["schema_auto_update"]])
-    return dataclasses.replace(configured(config), **found) if found else configured(config)
+    return dataclasses.replace(base, **found) if found else base

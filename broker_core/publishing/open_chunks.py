@@ -16,7 +16,7 @@ from broker_core.wire.send import Chunk
 CHUNKS_MAX = 10_000  # of one message; further chunks are not tracked
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Message:
     """Chunk number -> checksum: `pushed` to the log, `persisted` on disk, the first of them at `first_stored`."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_core.storage.position import Position
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReplicationServices:
     """`cluster`: the name of this one. `start`: where new cursors begin.
 

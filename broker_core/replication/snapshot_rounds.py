@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from broker_core.wire.markers import EntryPosition, SnapshotResponse
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class SnapshotRound:
     """`started`: monotonic. `messages`: how many had been published by then. `missing`: clusters that must answer."""
 

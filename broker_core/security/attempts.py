@@ -13,7 +13,7 @@ FIRST_DELAY = 0.1  # seconds; it doubles with each further failure
 LONGEST_DELAY = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Failures:
     """How many attempts failed, and when the last one did."""
 

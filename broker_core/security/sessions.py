@@ -20,7 +20,7 @@ COOKIE = "pulsarctl_console"
 _OURS = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([-_A-Za-z0-9]{{43}})[ \t]*(?=;|$)")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Session:
     """`headers`: those that authenticate a request."""
 

@@ -75,7 +75,7 @@ ACCEPTED: dict[SessionState, frozenset[int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attachment:
     """What a consumer id of this connection stands for."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Load:
     """Rates are per second, over about the last minute."""
 
@@ -44,7 +44,7 @@ class Load:
                 self.messages_out, self.bytes_out = self.messages_out + messages, self.bytes_out + size
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BrokerLoad(Load):
     """`cpu_percent` is the average since the start; 100 is one processor. `bundles`: only those with loaded topics."""
 

@@ -17,7 +17,7 @@ Change = dict[str, Any]
 UNWANTED = 0  # instead of the owner of a copy: its objects are to be removed
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LedgerInfo:
     """A ledger as far as it is durable. `end` is the file offset after the last record."""
 
@@ -38,7 +38,7 @@ class LedgerInfo:
         return self.copy is None or not self.copy.local_gone
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class CursorInfo:
     """A cursor, as a restart needs it."""
 
@@ -56,7 +56,7 @@ class CursorInfo:
         return bool(self.windows or self.dirty_windows or self.batches or self.batches.dirty)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ManagedLedgerInfo:
     """The log of a topic, as a restart needs it."""
 

@@ -69,7 +69,7 @@ def decode_commit(record: bytes) -> Iterator[RowChange]:
         yield RowChange(bool(put), table, tuple(whole))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LogState:
     """What a log says: the number of its last commit, and the page sums of the database that were taken last.
 

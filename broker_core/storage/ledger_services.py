@@ -49,7 +49,7 @@ class GroupTimes:
         self.wall_ms = clock.wall_ms()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LedgerServices:
     """`meet_damage` records what a read met, and says whether to pass over it."""
 

@@ -26,7 +26,7 @@ _FLUSH = 1 << 20
 _FLUSH_ALL = 32 << 20
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Replayed:
     """A ledger that the journal continues: what was read and is not written yet."""
 

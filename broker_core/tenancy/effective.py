@@ -2,7 +2,7 @@
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.names import NamespaceName, TopicName
-from broker_core.policies.policy_set import PolicySet, resolve
+from broker_core.policies.policy_set import PolicySet, configured, resolve
 from broker_core.policies.topic_policies import TopicPolicies
 from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.records import Records
@@ -15,6 +15,7 @@ class EffectivePolicies:
     def __init__(self, records: Records, config: BrokerConfig) -> None:
         self._records = records
         self._config = config
+        self._configured: TopicPolicies | None = None  # what the configuration alone gives; read on demand
         # Resolved on demand; valid while the namespace is the same object, which every change replaces.
         self._of_namespaces: dict[NamespaceName, tuple[Namespace, TopicPolicies]] = {}
 
@@ -28,25 +29,31 @@ class EffectivePolicies:
         if is_system_topic(topic):  # brokers of several versions write to it
             anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
             levels = [PolicySet(allow_schema_update=True), *levels, anything]
-        return resolve(levels, self._config)
+        return self._resolved(levels)
 
     def in_namespace(self, name: NamespaceName) -> TopicPolicies:
         """The policies in force for topics of the namespace that have none of their own, including future topics."""
         namespace = self._records.namespaces.get(name)
         if namespace is None:
-            return resolve([], self._config)
+            return self._resolved([])
         known = self._of_namespaces.get(name)
         if known is None or known[0] is not namespace:
-            known = self._of_namespaces[name] = (namespace, resolve(self._levels_of(namespace), self._config))
+            known = self._of_namespaces[name] = (namespace, self._resolved(self._levels_of(namespace)))
         return known[1]
 
     def forget_all(self) -> None:
         """The configuration changed."""
+        self._configured = None
         self._of_namespaces.clear()
 
     def forget(self, name: NamespaceName) -> None:
         """The namespace is deleted."""
         self._of_namespaces.pop(name, None)
+
+    def _resolved(self, levels: list[PolicySet]) -> TopicPolicies:
+        if self._configured is None:
+            self._configured = configured(self._config)
+        return resolve(levels, self._configured)
 
     @staticmethod
     def _levels_of(namespace: Namespace | None) -> list[PolicySet]:

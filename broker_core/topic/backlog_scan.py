@@ -17,7 +17,7 @@ READ_ENTRIES = 1000
 READ_BYTES = 1 << 20
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BacklogScan:
     """`aborted`: a bound was reached before the end. A batch is one entry of several messages.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TopicServices:
     """The same for all topics of a broker."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_core.topic_context import TopicContext
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SubscriptionContext:
     """What the subscriptions of a topic share, and the calls they make.
 

@@ -104,7 +104,7 @@ def test_a_policy_set_is_read_back_from_its_document() -> None:
 def test_any_configuration_is_read_back_from_a_document() -> None:
     in_force = configured(BrokerConfig())
     policies = PolicySet(**{field: getattr(in_force, field) for field in POLICIES})
-    found = resolve([PolicySet.from_document(policies.to_document("here"), "here")], BrokerConfig())
+    found = resolve([PolicySet.from_document(policies.to_document("here"), "here")], in_force)
     # An explicit retention, even zero, turns off the broker's grace period for new messages.
     assert found == replace(in_force, retention=replace(in_force.retention, open_ledger_seconds=0))
 
@@ -127,7 +127,7 @@ def test_a_topic_policy_overrides_its_namespace_which_overrides_the_configuratio
     topic = PolicySet(ttl_seconds=0)
     namespace = PolicySet(retention=RetentionPolicy(-1, -1), ttl_seconds=5)
 
-    in_force = resolve([topic, namespace], config)
+    in_force = resolve([topic, namespace], configured(config))
 
     assert in_force.ttl_seconds == 0
     assert in_force.retention == RetentionPolicy(-1, -1)
