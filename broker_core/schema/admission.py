@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.errors import IncompatibleSchema
-from broker_core.schema.compatibility import Strategy
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
+from broker_core.schema.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

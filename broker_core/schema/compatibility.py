@@ -8,7 +8,6 @@ and a PROTOBUF_NATIVE schema only has to keep its root message.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
 
 from broker_core.errors import IncompatibleSchema
@@ -19,32 +18,8 @@ from broker_core.schema.protobuf_native import root_message
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 from broker_core.schema.steps import STEPS_MAX
+from broker_core.schema.strategy import Strategy
 from broker_core.schema.validation import legacy_json
-
-
-class Strategy(enum.StrEnum):
-    ALWAYS_INCOMPATIBLE = "ALWAYS_INCOMPATIBLE"
-    ALWAYS_COMPATIBLE = "ALWAYS_COMPATIBLE"
-    BACKWARD = "BACKWARD"
-    FORWARD = "FORWARD"
-    FULL = "FULL"
-    BACKWARD_TRANSITIVE = "BACKWARD_TRANSITIVE"
-    FORWARD_TRANSITIVE = "FORWARD_TRANSITIVE"
-    FULL_TRANSITIVE = "FULL_TRANSITIVE"
-
-    @property
-    def is_transitive(self) -> bool:
-        return self.value.endswith("_TRANSITIVE")
-
-    @property
-    def reads_old(self) -> bool:
-        """Whether the new schema has to read what the old ones wrote."""
-        return self.value.startswith(("BACKWARD", "FULL"))
-
-    @property
-    def read_by_old(self) -> bool:
-        return self.value.startswith(("FORWARD", "FULL"))
-
 
 # Strategies under which a consumer's schema only has to read the latest version, whatever they require of producers.
 _CONSUMERS_READ_THE_LATEST = frozenset(

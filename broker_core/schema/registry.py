@@ -19,16 +19,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_plus
 
 from broker_core.schema.bounds import DefinitionBounds, check_definition
-from broker_core.schema.compatibility import Strategy, check_compatible, check_readable
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import STRUCTURED, SchemaType
-from broker_core.schema.validation import validate
 from broker_core.tasks import OneAtATime, to_the_end
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import SchemaConfig
     from broker_core.names import NamespaceName, TopicName
+    from broker_core.schema.strategy import Strategy
     from broker_core.tasks import Spawn
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
@@ -111,6 +110,8 @@ class SchemaRegistry:
 
     async def check_compatible(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
         """Raises `InvalidSchema` or `IncompatibleSchema` if `put` would."""
+        from broker_core.schema.compatibility import check_compatible
+
         await self._validate(schema)
         versions = self.versions(topic)
         await self._computed(
@@ -119,6 +120,8 @@ class SchemaRegistry:
 
     async def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
         """Raises `IncompatibleSchema` unless a consumer may use that schema."""
+        from broker_core.schema.compatibility import check_readable
+
         versions = self.versions(topic)
         if _with_same_bytes(versions, schema) is None:
             await self._computed(schema, check_definition, schema, self._bounds)
@@ -127,6 +130,8 @@ class SchemaRegistry:
         )
 
     async def _validate(self, schema: SchemaData) -> None:
+        from broker_core.schema.validation import validate
+
         await self._computed(schema, check_definition, schema, self._bounds)
         await self._computed(schema, validate, schema)
 
@@ -215,6 +220,8 @@ def _same_or_compatible(
     versions: Sequence[SchemaVersion], schema: SchemaData, strategy: Strategy, steps_max: int
 ) -> SchemaVersion | None:
     """The version that is the same, or None if the schema may become one. Raises `IncompatibleSchema`."""
+    from broker_core.schema.compatibility import check_compatible
+
     found = _same(versions, schema)
     if found is None:
         check_compatible([one.schema for one in versions], schema, strategy, steps_max)

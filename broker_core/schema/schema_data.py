@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from broker_core.schema.avro import InvalidAvro, parse_avro
-from broker_core.schema.avro_identity import canonical_text
 from broker_core.schema.schema_type import AVRO_BASED, SchemaType
 
 
@@ -26,6 +24,9 @@ class SchemaData:
         Avro-based definitions are compared by meaning, all others, and invalid Avro, byte by byte.
         """
         if self.type in AVRO_BASED:
+            from broker_core.schema.avro import InvalidAvro, parse_avro
+            from broker_core.schema.avro_identity import canonical_text
+
             try:
                 return canonical_text(parse_avro(self.text))
             except (InvalidAvro, RecursionError):

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core import __version__
-from broker_core.server.collector import Collector
-from broker_core.server.idle_work import work_when_idle
 from broker_core.server.running import run_loop, stop_on_signals, write_private
 
 if TYPE_CHECKING:
@@ -44,6 +42,9 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
         announce(urls)
         server.broker.on_shutdown = stop.set
         await server.admin_started()
+        from broker_core.server.collector import Collector  # clients need not wait for these
+        from broker_core.server.idle_work import work_when_idle
+
         collector = Collector()
         collector.start()
         server.broker.spawn(work_when_idle(collector))

@@ -21,7 +21,6 @@ from broker_core.broker import Broker
 from broker_core.config.bind_addresses import BindAddress, bind_addresses
 from broker_core.config.listeners import advertised_listeners
 from broker_core.errors import InvalidConfiguration
-from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
 from broker_core.server.ports import BACKLOG, LOOPBACK, bind, listen, port_of
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from broker_core.admin.app import AdminServer
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
+    from broker_core.security.certificates import Certificates
     from broker_core.storage.disk import Disk
 
 log = logging.getLogger(__name__)
@@ -77,6 +77,8 @@ class Server:
 
             check_local_authority(config.tls)
         elif config.tls.enabled:
+            from broker_core.security.certificates import Certificates
+
             self._certificates = Certificates(config.tls)
         self.port = 0
         self.web_port = 0

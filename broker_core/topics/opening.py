@@ -10,7 +10,6 @@ from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.names import TopicName, parse_topic
-from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.policies.migration import Destination, destination
 from broker_core.policies.system import without_limits
 from broker_core.tenancy.documents import CLUSTER
@@ -80,6 +79,8 @@ class TopicOpener:
     async def open(self, name: TopicName) -> Topic:
         """The topic over its log, without its subscriptions, which `Topic.load` restores."""
         if not name.is_persistent:
+            from broker_core.nonpersistent.topic import NonPersistentTopic
+
             return NonPersistentTopic(name, self._services)
         ledger = await self._storage.open_ledger(ledger_name(name))
         if is_change_events(name):

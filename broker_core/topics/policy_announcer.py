@@ -11,19 +11,17 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
-from broker_core.change_events.policy_event import PolicyChange, event_entry, own_schema
 from broker_core.errors import BrokerError
 from broker_core.names import PERSISTENT, parse_topic
 from broker_core.rates.backoff import Backoff
 from broker_core.schema.admission import admit_producer
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import CHANGE_EVENTS
-from broker_core.topic.one_entry import publish_one
-from broker_core.wire.schema_commands import version_bytes
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.names import TopicName
+    from broker_core.policies.policy_set import PolicySet
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
@@ -72,17 +70,22 @@ class PolicyAnnouncer:
     async def _announce(self, topic: TopicName) -> None:
         policies = self._tenancy.topic_policies.of(topic, is_global=True)
         if self._tenancy.has_namespace(topic.namespace):
-            await self._publish(PolicyChange(topic, policies))
+            await self._publish(topic, policies)
         await self._tenancy.topic_policies.was_sent(topic, policies)
 
-    async def _publish(self, change: PolicyChange) -> None:
-        name = parse_topic(f"{PERSISTENT}://{change.topic.namespace}/{CHANGE_EVENTS}")
+    async def _publish(self, topic: TopicName, policies: PolicySet) -> None:
+        # Imported here: few brokers have policies for all clusters.
+        from broker_core.change_events.policy_event import PolicyChange, event_entry, own_schema
+        from broker_core.topic.one_entry import publish_one
+        from broker_core.wire.schema_commands import version_bytes
+
+        name = parse_topic(f"{PERSISTENT}://{topic.namespace}/{CHANGE_EVENTS}")
         events = await self._topics.get(name, create=True)
         version = await admit_producer(self._schemas, events.schema_subject, own_schema())
         now = self._clock.wall_ms()
         self._sequence_id = max(self._sequence_id + 1, now)  # grows over restarts, too
         entry = event_entry(
-            change,
+            PolicyChange(topic, policies),
             cluster=self._tenancy.cluster,
             sequence_id=self._sequence_id,
             now_ms=now,

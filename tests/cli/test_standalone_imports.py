@@ -1,5 +1,6 @@
 """What an idle broker imports: each feature's modules take memory, and time of the start, in every broker."""
 
+import subprocess
 import sys
 import urllib.request
 from pathlib import Path
@@ -9,18 +10,24 @@ from tests.broker_process import BrokerProcess
 # Features that are off, or that clients have not used yet.
 UNUSED = (
     "bcrypt",
-    "broker_core.change_events.follower",
+    "broker_core.change_events",
     "broker_core.console.page",
+    "broker_core.nonpersistent",
     "broker_core.offload.orders",
     "broker_core.offload.tier_file",
     "broker_core.offload.worker",
     "broker_core.proxy",
     "broker_core.replication.connection",
     "broker_core.replication.replicator",
+    "broker_core.schema.avro",
+    "broker_core.schema.compatibility",
+    "broker_core.schema.validation",
     "broker_core.security.authentication",
+    "broker_core.security.certificates",
     "broker_core.security.local_authority",
     "cramjam",
     "cryptography",
+    "google.protobuf.descriptor_pb2",
     "jwt",
     "lz4",
     "msgspec",
@@ -30,6 +37,8 @@ UNUSED = (
     "yaml",
     "zstandard",
 )
+# What the broker uses once clients can connect.
+LATER = ("aiohttp", "broker_core.admin", "broker_core.server.idle_work", "broker_core.stats", "ctypes")
 
 
 def test_a_broker_that_has_answered_a_request_imports_no_unused_feature(tmp_path: Path) -> None:
@@ -41,3 +50,11 @@ def test_a_broker_that_has_answered_a_request_imports_no_unused_feature(tmp_path
     modules = {line.rpartition("|")[2].strip() for line in log.splitlines() if line.startswith("import time:")}
     assert {"broker_core.broker", "broker_core.admin.clusters"} <= modules
     assert not modules & set(UNUSED)
+
+
+def test_the_first_client_does_not_wait_for_what_the_broker_uses_later() -> None:
+    script = "import sys, broker_core.server.server, broker_core.server.process; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    modules = set(done.stdout.split())
+    assert "broker_core.server.connection" in modules
+    assert not modules & {*UNUSED, *LATER}

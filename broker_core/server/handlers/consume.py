@@ -26,7 +26,6 @@ from broker_core.server.handlers.schema import check_consumers_schema, takes_any
 from broker_core.server.handlers.seek import position_of
 from broker_core.server.redirect import redirect_consumer
 from broker_core.server.session import SUBSCRIBE, Attachment, Session, creation
-from broker_core.stats.subscription_stats import ConsumerStats
 from broker_core.storage.position import LATEST
 from broker_core.topic.migration import TopicMigration
 from broker_core.topic.subscription import Subscription
@@ -191,6 +190,8 @@ def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> byt
     if attached is None:
         error = ConsumerNotFound(f"Consumer {command.consumer_id} not found")
         return commands.consumer_stats(command.request_id, error_code=error.server_error, error_message=error.reason)
+    from broker_core.stats.subscription_stats import ConsumerStats  # few clients ask
+
     subscription, stats = attached.subscription, ConsumerStats.of(attached.consumer)
     return commands.consumer_stats(
         command.request_id,

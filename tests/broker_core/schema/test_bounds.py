@@ -11,10 +11,11 @@ from broker_core.errors import IncompatibleSchema, InvalidSchema
 from broker_core.schema.avro import parse_avro
 from broker_core.schema.avro_resolution import why_unreadable
 from broker_core.schema.bounds import DefinitionBounds, check_definition
-from broker_core.schema.compatibility import Strategy, check_compatible
+from broker_core.schema.compatibility import check_compatible
 from broker_core.schema.key_value import decode_key_value, encode_key_value, key_value_data
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, SchemaType
+from broker_core.schema.strategy import Strategy
 
 BOUNDS = DefinitionBounds(max_bytes=10_000, max_values=100, max_depth=20)
 WITH_JSON = [*sorted(AVRO_BASED), SchemaType.PROTOBUF_NATIVE]

@@ -9,10 +9,11 @@ from google.protobuf import timestamp_pb2
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from broker_core.errors import BrokerError, IncompatibleSchema, InvalidSchema
-from broker_core.schema.compatibility import Strategy, check_compatible, check_readable
+from broker_core.schema.compatibility import check_compatible, check_readable
 from broker_core.schema.key_value import encode_key_value
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, CLIENT_SIDE, SchemaType
+from broker_core.schema.strategy import Strategy
 from broker_core.schema.validation import validate
 from tests.broker_core.schema.definitions import avro, string
 

@@ -10,10 +10,10 @@ from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import InvalidSchema
 from broker_core.names import parse_topic
-from broker_core.schema.compatibility import Strategy
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
+from broker_core.schema.strategy import Strategy
 from tests.broker_core.schema.definitions import avro, string
 from tests.held_disk import HeldDisk
 
