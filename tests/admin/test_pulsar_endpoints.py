@@ -4,7 +4,6 @@
 """
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from broker_core.admin.other_services import ROUTES as OTHER_SERVICES
 from broker_core.admin.routes import Match, Route
 from broker_core.security.operations import Kind
 from tests.admin.conftest import Admin
+from tests.admin.pulsar_endpoints import ENDPOINTS
 
-ENDPOINTS = [tuple(line.split()) for line in (Path(__file__).parent / "pulsar_endpoints.txt").read_text().splitlines()]
 ROUTES = all_routes()
 TOPIC_OPERATIONS = {
     "LOOKUP",

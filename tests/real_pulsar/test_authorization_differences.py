@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+from broker_core.admin.all_routes import all_routes
+from broker_core.admin.routes import Match
+from tests.admin.pulsar_endpoints import ENDPOINTS
 from tests.broker_core.security.who import CLIENTS, COMMAND_NEEDS, ROUTES, title
 from tests.real_pulsar.authorization import compared
 from tests.real_pulsar.authorization_differences import DIFFERENCES, INVALID_FIRST, NOT_ASKED, NOT_SERVED
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+BESIDE_THE_API = {"GET /metrics", "GET /status.html"}  # Pulsar serves them, too
 KNOWN = {title(route) for route in ROUTES} | set(COMMAND_NEEDS)
 
 
@@ -22,6 +26,13 @@ def test_each_difference_is_about_a_known_client() -> None:
 def test_no_explanation_is_about_a_route_that_is_not_compared() -> None:
     left_out = {title(route) for route in ROUTES if not compared(route)}
     assert left_out.isdisjoint({request for one in DIFFERENCES for request in one.requests} | set(INVALID_FIRST))
+
+
+def test_a_route_is_compared_only_if_pulsar_serves_it() -> None:
+    routes = all_routes()
+    found = [routes.find(method, path) for method, path in ENDPOINTS]
+    served = {title(match.route) for match in found if isinstance(match, Match)} | BESIDE_THE_API
+    assert {title(route) for route in ROUTES if compared(route)} <= served
 
 
 def test_the_docs_name_each_difference_in_who_passes() -> None:
