@@ -24,6 +24,7 @@ from broker_core.offload.tables import Tables, files_folder
 from broker_core.offload.tier_file import Group
 from broker_core.offload.tier_file_writer import TierFileWriter
 from broker_core.offload.tier_footer import TierFooter, tail_length
+from broker_core.offload.tier_groups import GroupReader
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 
@@ -191,11 +192,12 @@ def _read_back(store: Store, path: str, built: _Built) -> None:
         footer = TierFooter(tail)
         if footer.index.groups != built.groups:
             raise ValueError("the index reads back differently from what was written")
+        reader = GroupReader(footer)
         for groups in _read_together(footer, len(built.groups)):
             begin, end = groups[0].offset, groups[-1].offset + groups[-1].length
             data = memoryview(file.read_at(end - begin, begin))
             for group, offset, length in groups:
-                footer.block(group, offset, bytes(data[offset - begin : offset - begin + length]))
+                reader.entries(range(group, group + 1), offset, data[offset - begin : offset - begin + length])
 
 
 def _read_together(footer: TierFooter, count: int) -> Iterator[list[_Extent]]:

@@ -83,11 +83,13 @@ class TierIndex:
         return spans
 
 
-def checksum(data: bytes, ends: array[int], counts: array[int], times: array[int], delivery: array[int]) -> int:
+def checksum(
+    data: bytes | memoryview, ends: array[int], counts: array[int], times: array[int], delivery: array[int]
+) -> int:
     """CRC-32C of the entries and of the columns that go with them."""
     crc = crc32c(data)
     for column in (ends, counts, times, delivery):
-        crc = crc32c(column.tobytes(), crc)
+        crc = crc32c(column, crc)
     return crc
 
 

@@ -189,6 +189,8 @@ class TierReader:
         return blocks
 
     def _load_blocking(self, ledger: Ledger, copy: OffloadedCopy, opened: _OpenCopy, spans: range) -> dict[int, Block]:
+        from broker_core.offload.tier_groups import GroupReader
+
         footer, store = opened.footer, opened.store
         extents = {span: footer.extent(span) for span in spans}
         start, end = extents[spans[0]][0], sum(extents[spans[-1]])
@@ -197,9 +199,10 @@ class TierReader:
         except OSError as error:
             raise self._failure(ledger, store, copy, error) from error
         blocks: dict[int, Block] = {}
+        groups = GroupReader(footer)  # requests run in several threads
         for span, (offset, length) in extents.items():
             try:
-                blocks[span] = footer.block(span, offset, data[offset - start : offset - start + length])
+                blocks[span] = groups.block(span, offset, data[offset - start : offset - start + length])
             except ValueError as error:
                 if len(spans) > 1:
                     break

@@ -61,7 +61,7 @@ class EntryRun:
         topic: str,
         ledger_id: int,
         entry_ids: Array,
-        data: bytes,
+        data: bytes | memoryview,
         starts: Array,
         ends: Array,
         *,
@@ -94,7 +94,8 @@ class EntryRun:
     def entries(self) -> Sequence[Entry]:
         """Parsed one by one, and still compressed. Raises `DamagedEntry`."""
         places = zip(self.entry_ids.tolist(), self.starts.tolist(), self.ends.tolist(), strict=True)
-        return [self._parsed(entry_id, self.data[start:end]) for entry_id, start, end in places]
+        data = memoryview(self.data)
+        return [self._parsed(entry_id, bytes(data[start:end])) for entry_id, start, end in places]
 
     @cached_property
     def headers(self) -> Headers | None:

@@ -16,13 +16,14 @@ from crc32c import crc32c
 from broker_core.offload.manifest import Manifest, manifest_path
 from broker_core.offload.stores import Store
 from broker_core.offload.tier_footer import TierFooter
-from broker_core.storage.block import Block
+from broker_core.offload.tier_groups import GroupEntries, GroupReader
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.missing_entries import HoleCheck
 
 REQUEST_BYTES = 8 << 20  # a request for each row group would wait for the store most of the time
+DECODED_BYTES = 5 << 19  # of entries that are decoded together: many cost less each, and need more memory
 HINT = "check tier_store and its credentials; or leave it out to read through the broker"
 
 
@@ -40,6 +41,7 @@ class TierFile:
 
     file: Any
     footer: TierFooter
+    reader: GroupReader
     where: str
 
     @classmethod
@@ -75,14 +77,28 @@ class TierFile:
         data: bytes = self.file.read_at(stretch[-1].offset + stretch[-1].length - start, start)
         return data
 
-    def blocks(self, stretch: Sequence[Extent], data: bytes) -> Iterator[Block]:
-        """Decoded one by one, since they may be many times as large. Raises ValueError for bytes that were altered."""
+    def entries(self, stretch: Sequence[Extent], data: bytes) -> Iterator[GroupEntries]:
+        """Decoded in parts, since they may be many times as large. Raises ValueError for bytes that were altered."""
         start, view = stretch[0].offset, memoryview(data)
-        for group, offset, length in stretch:
-            yield self.footer.block(group, offset, view[offset - start : offset - start + length])
+        for part in self._parts(stretch):
+            begin, end = part[0].offset, part[-1].offset + part[-1].length
+            groups = range(part[0].group, part[-1].group + 1)
+            yield self.reader.entries(groups, begin, view[begin - start : end - start])
+
+    def _parts(self, stretch: Sequence[Extent]) -> Iterator[list[Extent]]:
+        part: list[Extent] = []
+        size = 0
+        for extent in stretch:
+            added = self.footer.index.groups[extent.group].size
+            if part and size + added > DECODED_BYTES:
+                yield part
+                part, size = [], 0
+            part.append(extent)
+            size += added
+        yield part
 
 
-def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter]:
+def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter, GroupReader]:
     """Raises OSError; ValueError, KeyError, and TypeError for an object that is not the one that was offloaded."""
     with store.filesystem.open_input_stream(store.key(manifest_path(path))) as stream:
         manifest = Manifest.decode(stream.read())
@@ -96,7 +112,7 @@ def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter]:
     footer = TierFooter(tail)
     if footer.index.ledger_id != ledger_id:
         raise ValueError(f"it has ledger {footer.index.ledger_id}")
-    return file, footer
+    return file, footer, GroupReader(footer)
 
 
 class Coming(NamedTuple):
@@ -120,13 +136,13 @@ class TierFileReader:
     def runs(self) -> Iterator[EntryRun]:
         """Raises `DamagedEntry`, `DataLoss`, and `CliError` if the store does not answer."""
         expected = self._first
-        for block in self._blocks():
-            yield from self._runs_of(block)
-            expected = block.last_entry_id + 1
+        for found in self._found():
+            yield from self._runs_of(found)
+            expected = found.first + len(found.counts)
         if expected <= self._last:
             self._missing.check(self._ledger_id, expected, self._last)
 
-    def _blocks(self) -> Iterator[Block]:
+    def _found(self) -> Iterator[GroupEntries]:
         """Reads one stretch ahead."""
         coming: Coming | None = None
         with ThreadPoolExecutor(1, "tier-file") as ahead:
@@ -138,10 +154,10 @@ class TierFileReader:
             if coming is not None:
                 yield from self._arrived(coming)
 
-    def _arrived(self, coming: Coming) -> Iterator[Block]:
+    def _arrived(self, coming: Coming) -> Iterator[GroupEntries]:
         try:
             data = coming.data.result()  # the store has a deadline for each request
-            yield from self._tier.blocks(coming.stretch, data)
+            yield from self._tier.entries(coming.stretch, data)
         except OSError as error:
             raise CliError(f"cannot read {self._tier.where}: {error}", hint=HINT) from error
         except ValueError as error:
@@ -149,10 +165,13 @@ class TierFileReader:
                 f"cannot read ledger {self._ledger_id} of {self._topic}: {self._tier.where} was altered: {error}"
             ) from error
 
-    def _runs_of(self, block: Block) -> Iterator[EntryRun]:
-        """What the block has of the range, without the markers of replicators, which no reader gets."""
-        entry_ids = np.arange(block.first_entry_id, block.first_entry_id + len(block))
-        wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (np.asarray(block.counts) > 0)
-        starts, ends = np.asarray(block.starts, np.int64)[wanted], np.asarray(block.ends, np.int64)[wanted]
+    def _runs_of(self, found: GroupEntries) -> Iterator[EntryRun]:
+        """What is of the range, without the markers of replicators, which no reader gets."""
+        entry_ids = np.arange(found.first, found.first + len(found.counts))
+        offsets = np.asarray(found.offsets, np.int64)
+        starts, ends = offsets[:-1], offsets[1:]
+        wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (np.asarray(found.counts) > 0)
+        if not wanted.all():
+            entry_ids, starts, ends = entry_ids[wanted], starts[wanted], ends[wanted]
         if len(starts):
-            yield EntryRun(self._topic, self._ledger_id, entry_ids[wanted], block.data, starts, ends, verify=False)
+            yield EntryRun(self._topic, self._ledger_id, entry_ids, found.data, starts, ends, verify=False)
