@@ -6,11 +6,10 @@ read a section at each use, or renew what they derived from it when the change i
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from broker_core.config.reading import Given, typed
 from broker_core.errors import FixedSetting, InvalidConfiguration, InvalidValue
@@ -40,8 +39,7 @@ class Documents(Protocol):
     def list(self, kind: str, /) -> Iterable[str]: ...
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Shown:
+class Shown(NamedTuple):
     """A setting as tools see it: values as text in the unit of its key."""
 
     value: str

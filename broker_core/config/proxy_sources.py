@@ -1,6 +1,5 @@
 """Where the proxy's configuration comes from: as for the broker, and `PULSAR_PROXY_CONF` names the file."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ def load_proxy_config(
     found = gather(ProxyConfig(), file, environment=environment, options=options, flags=flags, process="this proxy")
     _require_brokers(found.config)
     _refuse_exposure(found)
-    return dataclasses.replace(found, warnings=(*found.warnings, *_risks(found.config)))
+    return found._replace(warnings=(*found.warnings, *_risks(found.config)))
 
 
 def _require_brokers(config: ProxyConfig) -> None:

@@ -10,7 +10,6 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -34,8 +33,7 @@ class Given(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Gathered(Generic[Config]):
+class Gathered(NamedTuple, Generic[Config]):
     """`in_file`: everything in the file, known or not. `by_key`: the value of each known key that counts."""
 
     config: Config

@@ -5,9 +5,8 @@
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker_core.config.bind_addresses import bind_addresses
 from broker_core.config.broker import BrokerConfig
@@ -19,8 +18,7 @@ from broker_core.errors import BrokerError, InvalidConfiguration
 FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LoadedConfig:
+class LoadedConfig(NamedTuple):
     """`warnings`: one line each, for the process that starts the broker to log once. `file`: None without a file."""
 
     config: BrokerConfig

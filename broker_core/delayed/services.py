@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.delayed.alarms import Alarms
 from broker_core.delayed.bucket_files import BucketFiles
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DelayedServices:
+class DelayedServices(NamedTuple):
     """What the trackers of all subscriptions share."""
 
     config: DelayedConfig

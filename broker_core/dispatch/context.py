@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
@@ -25,8 +24,7 @@ class SpecialEntries(Protocol):
         """Whether some may be markers of a replicator, which are for no consumer."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DispatchContext:
+class DispatchContext(NamedTuple):
     """special: what entries of the topic dispatchers must look for.
 
     unacked: the limit of unacknowledged messages of the whole broker; None without one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class HeldBack(NamedTuple):
 NOTHING_HELD = HeldBack()
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchFacts:
+class DispatchFacts(NamedTuple):
     """key_shared_mode: Pulsar's name of it, "" where consumers have no keys.
 
     throttled: how often a dispatch rate left nothing to send, by Pulsar's name of the counter.
@@ -53,5 +52,5 @@ class DispatchFacts:
     held: HeldBack = NOTHING_HELD
     key_shared_mode: str = ""
     out_of_order: bool = False
-    throttled: Mapping[str, int] = field(default_factory=dict)
+    throttled: Mapping[str, int] = MappingProxyType({})
     hashes: Mapping[Consumer, OwnedHashes] | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from asyncio import TimerHandle
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.facts import DispatchFacts, DrainingHash, OwnedHashes
@@ -256,11 +255,14 @@ class KeySharedDispatcher(IndividualDispatcher):
             if holder is not self.ranges.owner(sticky_hash):
                 draining.setdefault(holder, []).append(DrainingHash(sticky_hash, entries))
         owned = self.ranges.by_owner()
-        return replace(
-            super().facts(),
-            key_shared_mode="STICKY" if self.mode.sticky else "AUTO_SPLIT",
-            out_of_order=self.mode.out_of_order,
-            hashes={one: OwnedHashes(owned.get(one, ()), tuple(draining.get(one, ()))) for one in self.consumers},
+        return (
+            super()
+            .facts()
+            ._replace(
+                key_shared_mode="STICKY" if self.mode.sticky else "AUTO_SPLIT",
+                out_of_order=self.mode.out_of_order,
+                hashes={one: OwnedHashes(owned.get(one, ()), tuple(draining.get(one, ()))) for one in self.consumers},
+            )
         )
 
     def _look_ahead(self) -> int:

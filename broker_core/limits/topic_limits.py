@@ -7,8 +7,7 @@ Clients that are connected stay when a limit is lowered. System topics have no l
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.errors import ConsumerBusy, LimitReached, ProducerBusy
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 TOPICS_EXCEEDED = "Exceed maximum number of topics in namespace."
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TopicLimits:
+class TopicLimits(NamedTuple):
     """The limits of one topic: its policies, and the configuration's limits per address."""
 
     topic: TopicName

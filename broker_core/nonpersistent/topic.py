@@ -54,8 +54,7 @@ class NonPersistentTopic(Topic):
 
 def _without_waiting(services: TopicServices) -> TopicServices:
     """A consumer that takes over starts at once: there is nothing that it could receive twice."""
-    return dataclasses.replace(
-        services,
+    return services._replace(
         dispatch=dataclasses.replace(services.dispatch, failover_delay_ms=0),
         rates=dataclasses.replace(services.rates, dispatch=NO_LIMIT),
         policies_of=lambda name: _for_what_is_not_kept(services.policies_of(name)),

@@ -10,9 +10,8 @@ A producer that takes the topic increments its epoch, so that a former owner wit
 comes back. Epochs count from 0 and never decrease, even if storing one fails.
 """
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from broker_core.errors import ProducerBusy, ProducerFenced
 
@@ -38,8 +37,7 @@ class GrantedAccess(Enum):
     WAITING = "waiting"
 
 
-@dataclass(frozen=True, slots=True)
-class Admission(Generic[P]):
+class Admission(NamedTuple, Generic[P]):
     """The result for a producer. `fenced_waiters` have lost their places in the queue.
 
     With `fences_producers` the connected producers must be closed.

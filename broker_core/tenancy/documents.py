@@ -5,9 +5,8 @@ restart finds exactly what was in force. A stored value that is invalid (an olde
 as not set. It is reported, blocks nothing, and disappears with the next change of its document.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from broker_core.config.policies import MOST_BUNDLES
@@ -64,12 +63,11 @@ class Tenant(NamedTuple):
         return cls(fields.read("adminRoles", names, ()), fields.read("allowedClusters", names, ()))
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionedTopic:
+class PartitionedTopic(NamedTuple):
     """`growing_to`: the number of partitions of an update that began and has not ended; 0 if there is none."""
 
     partitions: int
-    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    properties: Mapping[str, str] = MappingProxyType({})
     growing_to: int = 0
 
     def to_document(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 This is metadata only. Which partitions exist is not known here: the broker creates and deletes them.
 """
 
-import dataclasses
 from collections.abc import Mapping
 
 from broker_core.config.broker import BrokerConfig
@@ -57,14 +56,14 @@ class PartitionedMetadata:
         """Notes the number that the topic will have, so that a restart can finish the update; 0 if there is none."""
         async with self._changes.alone:
             current = self.check_update(topic, max(growing_to, self.count(topic)))
-            await self._records.put_partitioned(topic, dataclasses.replace(current, growing_to=growing_to))
+            await self._records.put_partitioned(topic, current._replace(growing_to=growing_to))
 
     async def update(self, topic: TopicName, partitions: int) -> None:
         """Sets a larger number of partitions, or the same; a smaller one is refused."""
         async with self._changes.alone:
             current = self.check_update(topic, partitions)
             growing_to = current.growing_to if current.growing_to > partitions else 0
-            changed = dataclasses.replace(current, partitions=partitions, growing_to=growing_to)
+            changed = current._replace(partitions=partitions, growing_to=growing_to)
             await self._records.put_partitioned(topic, changed)
 
     def unfinished(self) -> list[tuple[TopicName, int]]:
@@ -93,9 +92,7 @@ class PartitionedMetadata:
             current = self._records.partitioned.get(topic)
             if current is None:
                 raise TopicNotFound(f"Topic {topic} not found")
-            await self._records.put_partitioned(
-                topic, dataclasses.replace(current, properties=change(current.properties))
-            )
+            await self._records.put_partitioned(topic, current._replace(properties=change(current.properties)))
 
     async def delete(self, topic: TopicName) -> None:
         """Removes the metadata only; the broker deletes the partitions."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TopicServices:
+class TopicServices(NamedTuple):
     """The same for all topics of a broker."""
 
     clock: Clock

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from broker_core.topic_context import TopicContext
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SubscriptionContext:
+class SubscriptionContext(NamedTuple):
     """What the subscriptions of a topic share, and the calls they make.
 
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer

@@ -205,7 +205,7 @@ def _with_local_authority(loaded: "LoadedConfig") -> "LoadedConfig":
     if not tls.enabled:
         broker_port = 0 if server.broker_port == 0 else TLS_PORT
         tls = replace(tls, broker_port=broker_port, web_port=0 if server.web_port == 0 else WEB_TLS_PORT)
-    return replace(loaded, config=replace(loaded.config, tls=replace(tls, local_authority=True)))
+    return loaded._replace(config=replace(loaded.config, tls=replace(tls, local_authority=True)))
 
 
 def _tls_options(tls: "TlsConfig", directory: Path) -> str:

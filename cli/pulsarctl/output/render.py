@@ -9,9 +9,8 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import colors, pretty, streams
@@ -31,8 +30,7 @@ class Output(StrEnum):
     NAME = "name"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows for a terminal; `-o name` prints the first column."""
 
     columns: tuple[str, ...]

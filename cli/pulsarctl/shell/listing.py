@@ -1,16 +1,14 @@
 """How a noun's help lists its verbs: under headings, with the verbs of policies on a page of their own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pulsarctl.shell.headings import OF_POLICIES, Heading
 
 POLICIES = "policies"  # the verb whose help lists the verbs of policies
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """The visible verbs of a noun. `summary_of` is asked only for the verbs that are printed."""
 
     names: Sequence[str]
