@@ -13,11 +13,12 @@ from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidValue
 from broker_core.rates.turns import in_turns
 from broker_core.security.operations import TENANT_ADMIN, on_topic
-from broker_core.topic.backlog_scan import ScanBounds, scan
 
 
 async def analyze(call: Call) -> dict[str, Any]:
     """Counts entries and messages by reading them. Without entry filters, all of them are accepted."""
+    from broker_core.topic.backlog_scan import ScanBounds, scan
+
     topic = await one_topic(
         call,
         "Analyze backlog on a partitioned topic is not allowed, please try do it on specific topic partition",

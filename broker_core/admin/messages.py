@@ -27,7 +27,6 @@ from broker_core.policies.topic_policies import at_least_zero
 from broker_core.security.operations import on_topic
 from broker_core.storage.position import Position
 from broker_core.topic import peek
-from broker_core.wire.batch import plain_payload
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, MessageMetadata
 
@@ -102,6 +101,8 @@ async def _shown(
 
 def _answer(position: Position, data: bytes, largest: int) -> Answer:
     """Raises `EntryError`."""
+    from broker_core.wire.batch import plain_payload
+
     metadata, stored, broker_metadata = parse_entry(data, verify=False)
     size = _size_of_texts(metadata)
     if size > HEADERS_MAX or len(metadata.encryption_keys) + len(metadata.replicate_to) > KEYS_MAX:

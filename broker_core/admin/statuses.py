@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker_core.admin.body_memory import NoRoom
 from broker_core.admin.exchange import BodyBroken, BodyTooLarge, BodyTooSlow
-from broker_core.compaction.given_places import WrongPlaces
+from broker_core.compaction.errors import WrongPlaces
 from broker_core.errors import (
     AlreadyExists,
     AlreadyRunning,

@@ -27,7 +27,6 @@ from broker_core.policies.json_values import int32
 from broker_core.rates.turns import in_turns
 from broker_core.security.operations import on_namespace, on_topic, topic_policy
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
-from broker_core.wire.last_places import LastPlaces, MalformedPlaces
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
@@ -230,6 +229,8 @@ async def start_compaction(call: Call) -> None:
 
 async def compact_places(call: Call) -> None:
     """Compacts one topic with the last places of its keys, which `pulsarctl ops compact` has found."""
+    from broker_core.wire.last_places import LastPlaces, MalformedPlaces
+
     topic = await one_topic(call, "Compaction with places is of one partition")
     try:
         given = LastPlaces.decode(call.body)

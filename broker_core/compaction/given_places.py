@@ -20,8 +20,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from broker_core.compaction.errors import WrongPlaces
 from broker_core.compaction.survivors import MessagePosition, Survivors
-from broker_core.errors import BrokerError
 from broker_core.wire.batch import is_chunk
 from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
 from broker_core.wire.slots import Slot, open_entry
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 SAMPLES_MAX = 10_000
 SAMPLES_PER_BLOCK = 2
-
-
-class WrongPlaces(BrokerError):
-    """The places are not those of this log, so nothing was compacted."""
 
 
 class GivenPlaces(Survivors):

@@ -11,6 +11,7 @@ from tests.broker_process import BrokerProcess
 UNUSED = (
     "bcrypt",
     "broker_core.change_events",
+    "broker_core.compaction.given_places",
     "broker_core.console.page",
     "broker_core.nonpersistent",
     "broker_core.offload.orders",
@@ -25,6 +26,9 @@ UNUSED = (
     "broker_core.security.authentication",
     "broker_core.security.certificates",
     "broker_core.security.local_authority",
+    "broker_core.topic.backlog_scan",
+    "broker_core.wire.batch",
+    "broker_core.wire.last_places",
     "cramjam",
     "cryptography",
     "google.protobuf.descriptor_pb2",

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.compaction.chunked_messages import UNFINISHED_MAX
-from broker_core.compaction.given_places import GivenPlaces, WrongPlaces
+from broker_core.compaction.errors import WrongPlaces
+from broker_core.compaction.given_places import GivenPlaces
 from broker_core.compaction.key_table import KeyTable
 from broker_core.wire.last_places import LastPlaces, LedgerPlaces
 from broker_core.wire.message import build_entry

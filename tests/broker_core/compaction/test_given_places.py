@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.compaction.given_places import GivenPlaces, WrongPlaces
+from broker_core.compaction.errors import WrongPlaces
+from broker_core.compaction.given_places import GivenPlaces
 from broker_core.compaction.key_table import KeyTable
 from broker_core.compaction.survivors import Survivors
 from broker_core.storage.block import Block

@@ -1,0 +1,7 @@
+"""Why a compaction is refused."""
+
+from broker_core.errors import BrokerError
+
+
+class WrongPlaces(BrokerError):
+    """The places are not those of this log, so nothing was compacted."""
