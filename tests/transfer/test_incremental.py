@@ -8,7 +8,8 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.transfer.moved_topics import ops
+from pulsarctl.transfer.places import Directory
+from tests.transfer.moved_topics import failed, ops
 
 
 @pytest.fixture
@@ -55,3 +56,14 @@ def test_a_start_time_holds_for_partitions_without_news(
     in_an_hour = f"@{int((time.time() + 3600) * 1000)}"
     assert export(pulsar_broker, parted, tmp_path, "--start", in_an_hour) == 0
     assert export(pulsar_broker, parted, tmp_path) == 0
+
+
+def test_an_export_into_a_directory_that_another_one_writes_to_is_refused(
+    pulsar_broker: EmbeddedBroker, parted: str, tmp_path: Path
+) -> None:
+    assert export(pulsar_broker, parted, tmp_path) == 10
+    before = sorted(tmp_path.iterdir())
+    with Directory(tmp_path).alone():
+        code, _ = failed(pulsar_broker, "export", parted, tmp_path, "--incremental")
+    assert (code, sorted(tmp_path.iterdir())) == (6, before)
+    assert export(pulsar_broker, parted, tmp_path) == 0, "the lock has ended"

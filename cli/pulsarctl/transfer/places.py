@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 
 from crc32c import crc32c
 
-from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.errors import CliError, Conflict, UsageProblem
+from pulsarctl.output.one_writer import only_writer
 from pulsarctl.transfer.object_stores import HINT, SCHEMES, object_store
 
 COPY_BYTES = 8 << 20
@@ -48,6 +49,9 @@ class Place(Protocol):
 
     def names(self) -> list[str]:
         """All files, in order."""
+
+    def alone(self) -> contextlib.AbstractContextManager[None]:
+        """Raises `Conflict` while another process of this machine writes here. Stores have no locks."""
 
     def draft(self, name: str) -> Path:
         """Where to build a file on this machine. `put` or `drop` ends it."""
@@ -81,6 +85,15 @@ class Directory:
     def names(self) -> list[str]:
         found = self.path.rglob("*") if self.path.exists() else ()
         return sorted(each.relative_to(self.path).as_posix() for each in found if not each.is_dir())
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with only_writer(self.path) as is_ours:
+            if not is_ours:
+                raise Conflict(
+                    f"cannot export to {self.path}: another export is writing to it", hint="run it again after that"
+                )
+            yield
 
     def draft(self, name: str) -> Path:
         path = self.path / name
@@ -134,6 +147,9 @@ class Prefix:
         filesystem, root = object_store(self.uri)
         found = filesystem.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
         return sorted(each.path.removeprefix(f"{root}/") for each in found if each.is_file)
+
+    def alone(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def draft(self, name: str) -> Path:
         return Path(tempfile.mkdtemp(prefix="pulsarctl-")) / Path(name).name

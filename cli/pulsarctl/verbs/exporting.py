@@ -1,10 +1,13 @@
 """`ops export`: topics to files."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.errors import CliError
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -15,6 +18,8 @@ from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, 
 from pulsarctl.verbs.transfer_summary import summary, tell_incomplete, tell_undecoded
 
 if TYPE_CHECKING:
+    from pulsarctl.transfer.exporting import Written
+    from pulsarctl.transfer.places import Place
     from pulsarctl.verbs.export_plan import ExportPlan, ExportRequest
 
 Directory = Annotated[
@@ -93,19 +98,18 @@ def export(
         master=master,
         spark_settings=pairs(conf),
     )
-    _export(call, request, dry_run=dry_run)
+    if dry_run:
+        _show_plan(call, export_plan.plan(call, request))
+    else:
+        _export(call, request)
 
 
-def _export(call: Call, request: "ExportRequest", *, dry_run: bool) -> None:
+def _export(call: Call, request: "ExportRequest") -> None:
     from pulsarctl.verbs import export_plan
 
-    plan = export_plan.plan(call, request)
-    if dry_run:
-        _show_plan(call, plan)
-        return
-    for text in plan.notices:
-        call.notice(text)
-    written = export_plan.run(call, plan)
+    with _alone(request.place):  # before the plan, which continues what is there
+        plan = export_plan.plan(call, request)
+        written = _written(call, plan)
     tell_incomplete(call, written.incomplete)
     tell_undecoded(call, written.undecoded)
     value = {
@@ -118,6 +122,27 @@ def _export(call: Call, request: "ExportRequest", *, dry_run: bool) -> None:
         "engine": plan.choice.engine,
     }
     call.show(value, summary("EXPORT", value))
+
+
+@contextmanager
+def _alone(place: "Place") -> Iterator[None]:
+    """No other export of this machine writes there meanwhile. Raises `Conflict`, or `CliError`."""
+    from pulsarctl.transfer.places import reason_of
+
+    with ExitStack() as lock:
+        try:
+            lock.enter_context(place.alone())
+        except OSError as error:
+            raise CliError(f"cannot export to {place.describe()}: {reason_of(error)}") from error
+        yield
+
+
+def _written(call: Call, plan: "ExportPlan") -> "Written":
+    from pulsarctl.verbs import export_plan
+
+    for text in plan.notices:
+        call.notice(text)
+    return export_plan.run(call, plan)
 
 
 def _show_plan(call: Call, plan: "ExportPlan") -> None:
