@@ -33,8 +33,9 @@ from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, T
 from pulsarctl.settings.addresses import Address
 
 CHUNK_BYTES = 256 * 1024
-GATHERED_BYTES = 1024 * 1024  # of entries that are taken apart together
-GATHER_SECONDS = 0.002  # after which they are taken apart although they are fewer
+GATHERED_BYTES = 2 * 1024 * 1024  # of entries that are taken apart together
+SILENCE_SECONDS = 0.002  # after which they are taken apart although they are fewer
+GATHER_SECONDS = 0.02  # after which they are, too, although more of them arrive
 FRAME_PADDING_BYTES = 10 * 1024
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
 NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
@@ -202,7 +203,7 @@ class BrokerConnection:
         size, until = len(chunk), time.monotonic() + GATHER_SECONDS
         while chunk and size < GATHERED_BYTES and (remaining := until - time.monotonic()) > 0:
             self._decoder.keep(chunk)
-            self._socket.settimeout(remaining)
+            self._socket.settimeout(min(remaining, SILENCE_SECONDS))
             try:
                 chunk = self._socket.recv(CHUNK_BYTES)
             except TimeoutError:
