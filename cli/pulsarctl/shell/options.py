@@ -6,6 +6,7 @@ A command's own options take precedence. The shared options have no short names 
 
 import copy
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -189,12 +190,18 @@ _DECLARED = (_target, _credentials, _tls, _run, _messages)
 
 def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
     """The options; for the command `taken`, without its own names and spellings, and with most options hidden."""
-    options = [option for group in _DECLARED for option in _options_of(group)]
+    options = _made()
     if taken is None:
-        return options
+        return [copy.copy(option) for option in options]
     names = {parameter.name for parameter in taken.params}
     spellings = {spelling for parameter in taken.params for spelling in (*parameter.opts, *parameter.secondary_opts)}
     return [left for option in options if option.name not in names and (left := _without(option, spellings))]
+
+
+@cache
+def _made() -> list[TyperOption]:
+    """Made once for the program and its command, which change copies: Typer takes a millisecond or two."""
+    return [option for group in _DECLARED for option in _options_of(group)]
 
 
 def _options_of(group: Callable[..., None]) -> list[TyperOption]:
