@@ -7,7 +7,7 @@ so. `sources` says where values come from.
 """
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from broker_core.config.commands import CommandConfig
@@ -31,12 +31,13 @@ from broker_core.config.replication import ReplicationConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
+from broker_core.config.setting import section
 from broker_core.config.storage import StorageConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.config.topic import TopicConfig, TopicListConfig
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class BrokerConfig(Sections):
     """All sections of the broker."""
 

@@ -1,11 +1,9 @@
 """The section of the configuration that bounds the contents of one client command (`wire.bounds` has the table)."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import MB, setting
+from broker_core.config.setting import MB, section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class CommandConfig:
     """Bounds of one client command."""
 

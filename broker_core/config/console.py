@@ -1,11 +1,9 @@
 """The section of the configuration of the web console. Read `config` first."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ConsoleConfig:
     """The web console."""
 

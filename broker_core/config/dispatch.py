@@ -1,11 +1,9 @@
 """The section of the configuration for dispatch: which consumer gets which messages. Read `config` first."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import MB, setting
+from broker_core.config.setting import MB, section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class DispatchConfig:
     """Which consumer gets which messages, and how many at a time."""
 

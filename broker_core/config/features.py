@@ -3,9 +3,7 @@
 Read `config` first. Where a section repeats a policy, it is the default for topics without that policy.
 """
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
 def _rate(key: str, doc: str) -> int:
@@ -18,7 +16,7 @@ APPEND_INDEX = "AppendIndexMetadataInterceptor"
 APPEND_TIME = "AppendBrokerTimestampMetadataInterceptor"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class EntryMetadataConfig:
     """What the broker knows of an entry beside what its producer says (PIP-70)."""
 
@@ -45,7 +43,7 @@ class EntryMetadataConfig:
         return interceptor in (name.strip().rpartition(".")[2] for name in self.interceptors.split(","))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class RateConfig:
     """Messages and bytes per second; -1 and 0 both mean no limit."""
 
@@ -108,7 +106,7 @@ class RateConfig:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class BacklogQuotaConfig:
     """How large and how old a backlog may become."""
 
@@ -145,7 +143,7 @@ class BacklogQuotaConfig:
         return int(self.default_gb * (1 << 30)) if self.default_gb > 0 else self.default_bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class DeduplicationConfig:
     """Whether messages are stored once, and what the broker remembers for that."""
 
@@ -173,7 +171,7 @@ class DeduplicationConfig:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class DelayedConfig:
     """Messages that consumers get later."""
 
@@ -208,7 +206,7 @@ class DelayedConfig:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class InactiveConfig:
     """When unused topics are deleted."""
 
@@ -270,7 +268,7 @@ COMPATIBILITY_STRATEGIES = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class SchemaConfig:
     """What schemas a topic accepts."""
 

@@ -1,11 +1,9 @@
 """The section of the configuration that bounds the resources of admin API clients. Read `config` first."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import MB, setting
+from broker_core.config.setting import MB, section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class HttpConfig:
     """Bounds of the admin API."""
 

@@ -1,11 +1,9 @@
 """What `/metrics` shows. Each level multiplies the number of lines: topics, and the producers and consumers of each."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class MetricsConfig:
     """The level of detail of `/metrics`."""
 

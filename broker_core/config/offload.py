@@ -3,15 +3,13 @@
 A namespace or a topic can replace the store and the thresholds with its offload policies.
 """
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 DEFAULT_LAG_MS = 4 * 60 * 60 * 1000
 TIERED_FIRST, LOCAL_FIRST = "tiered-storage-first", "bookkeeper-first"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class OffloadConfig:
     """Tiered storage: where copies go, and when."""
 

@@ -3,12 +3,10 @@
 Keys and defaults are those of Pulsar's `AuthenticationProviderOpenID`, except for `openIDIssuerKeySets`.
 """
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class OpenIdConfig:
     """Issuers of OpenID Connect tokens."""
 

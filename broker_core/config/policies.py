@@ -1,13 +1,11 @@
 """What is in force where neither a namespace nor a topic has a policy."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 MOST_BUNDLES = 65_536
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class PolicyConfig:
     """Defaults of policies."""
 

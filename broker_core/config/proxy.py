@@ -4,17 +4,17 @@ It shares the sections for authentication, TLS, and HTTP with the broker. A sect
 gives a field another key, another sentence, or no key at all. `conf/proxy.yaml` is generated from these.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from broker_core.config.http import HttpConfig
 from broker_core.config.openid import OpenIdConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
-from broker_core.config.setting import MB, setting
+from broker_core.config.setting import MB, section, setting
 from broker_core.config.tls import TlsConfig
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxyServerConfig:
     """Ports and addresses of the proxy."""
 
@@ -59,7 +59,7 @@ class ProxyServerConfig:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxyBrokersConfig:
     """How the proxy reaches the brokers."""
 
@@ -151,7 +151,7 @@ class ProxyBrokersConfig:
         return bool(self.web_url_tls if self.tls else self.web_url)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxyLimits:
     """Bounds of the connections of clients."""
 
@@ -184,7 +184,7 @@ class ProxyLimits:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxySecurityConfig(SecurityConfig):
     """Who may use the proxy."""
 
@@ -209,7 +209,7 @@ class ProxySecurityConfig(SecurityConfig):
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxyTlsConfig(TlsConfig):
     """TLS listeners of the proxy."""
 
@@ -232,7 +232,7 @@ class ProxyTlsConfig(TlsConfig):
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxyHttpConfig(HttpConfig):
     """Bounds of HTTP requests through the proxy."""
 
@@ -257,7 +257,7 @@ class ProxyHttpConfig(HttpConfig):
     max_json_depth: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ProxyConfig(Sections):
     """All sections of the proxy."""
 

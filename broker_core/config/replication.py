@@ -1,11 +1,9 @@
 """The section of the configuration for geo-replication. Read `config` first. Keys and defaults are Pulsar's."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import MB, setting
+from broker_core.config.setting import MB, section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ReplicationConfig:
     """Copies of topics in other clusters."""
 

@@ -4,12 +4,10 @@ Keys, class names, and defaults are those of Pulsar's `broker.conf`. Values that
 commas.
 """
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class SecurityConfig:
     """Who may use the broker, and how clients prove who they are."""
 

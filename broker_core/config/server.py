@@ -1,11 +1,9 @@
 """Where the broker listens, what it tells clients about itself, and what one connection may hold."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import MB, setting
+from broker_core.config.setting import MB, section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ServerConfig:
     """Ports and addresses of the broker, and its stop."""
 
@@ -70,7 +68,7 @@ class ServerConfig:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class ConnectionConfig:
     """Bounds of the connections of clients."""
 

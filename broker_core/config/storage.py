@@ -1,11 +1,9 @@
 """Journal, ledgers, their files, and the memory for them."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class StorageConfig:
     """The storage engine's section; `broker_core.storage` knows nothing else of this package."""
 

@@ -1,11 +1,9 @@
 """The section of the configuration for TLS listeners. Read `config` first. Keys and defaults are Pulsar's."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class TlsConfig:
     """TLS listeners, and the certificates of clients."""
 

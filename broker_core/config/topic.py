@@ -1,14 +1,12 @@
 """How topics come to be, and how many producers, consumers, and subscriptions they may have."""
 
-from dataclasses import dataclass
-
-from broker_core.config.setting import setting
+from broker_core.config.setting import section, setting
 
 DEFAULT_MOST_PARTITIONS = 10_000
 MOST_PARTITIONS = 100_000
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class TopicConfig:
     """How topics come to be, and how many clients they may have."""
 
@@ -117,7 +115,7 @@ class TopicConfig:
         return self.max_partitions or DEFAULT_MOST_PARTITIONS
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@section
 class TopicListConfig:
     """Lists of topics that clients ask for or watch."""
 
