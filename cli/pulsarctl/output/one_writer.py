@@ -11,7 +11,7 @@ def one_writer(file: Path) -> Iterator[None]:
     """Waits for the other processes that change files of this file's folder. Raises OSError if it cannot be made."""
     folder = file.resolve().parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(folder, waits=True):
+    with locked(folder, waits=True):
         yield
 
 
@@ -19,20 +19,22 @@ def one_writer(file: Path) -> Iterator[None]:
 def only_writer(folder: Path) -> Iterator[bool]:
     """Whether no other process writes to the folder; until the end of the block, this one does. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder, waits=False) as is_ours:
+    with locked(folder, waits=False) as is_ours:
         yield is_ours
 
 
 @contextmanager
-def _locked(folder: Path, *, waits: bool) -> Iterator[bool]:
-    """The folder itself is locked, so that no lock file stays. The lock ends with its process.
+def locked(path: Path, *, waits: bool) -> Iterator[bool]:
+    """Whether this process has the lock of a file or folder, which ends with the process.
+
+    A folder is locked itself, so that no lock file stays.
 
     Without locks, as on Windows and some network file systems, every process gets it.
     """
     if os.name != "posix":
         yield True
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield _take(descriptor, waits=waits)
     finally:

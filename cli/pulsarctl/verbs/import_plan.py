@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -60,12 +61,25 @@ class Imported:
     sent: int
 
 
+def alone(call: Call, request: ImportRequest) -> AbstractContextManager[None]:
+    """Raises `Conflict` if another process sends the same data to the same topic."""
+    from pulsarctl.transfer.only_run import only_run
+
+    return only_run(_file(call, request), f"import {request.source.place.describe()} into {request.topic}")
+
+
+def _file(call: Call, request: ImportRequest) -> Path:
+    from pulsarctl.transfer import import_progress
+
+    return import_progress.file_for(os.environ, call.settings.service_url, request.topic, request.source.id)
+
+
 def plan(call: Call, request: ImportRequest) -> ImportPlan:
     """Raises `Conflict` for data that was imported before, and `CliError` without Spark where it is asked for."""
     from pulsarctl.transfer import import_progress
 
     source = request.source
-    file = import_progress.file_for(os.environ, call.settings.service_url, request.topic, source.id)
+    file = _file(call, request)
     if not file.exists():
         file = import_progress.file_of_same(file, request.topic, source.id, lambda: _created(call, request.topic))
     before = _before(file, request)

@@ -110,13 +110,14 @@ def import_(
 def _import(call: Call, request: "ImportRequest", *, dry_run: bool) -> None:
     from pulsarctl.verbs import import_plan
 
-    plan = import_plan.plan(call, request)
     if dry_run:
-        _show_plan(call, plan)
+        _show_plan(call, import_plan.plan(call, request))
         return
-    if plan.choice.notice:
-        call.notice(plan.choice.notice)
-    done = import_plan.run(call, plan)
+    with import_plan.alone(call, request):  # before the plan, which reads the progress
+        plan = import_plan.plan(call, request)
+        if plan.choice.notice:
+            call.notice(plan.choice.notice)
+        done = import_plan.run(call, plan)
     value = {
         "topic": request.topic,
         "messages": done.messages,

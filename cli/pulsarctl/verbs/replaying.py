@@ -79,6 +79,7 @@ def replay(
     from pulsarctl.verbs.export_plan import require_arrow
 
     require_arrow("replay")
+    from pulsarctl.transfer.only_run import only_run
     from pulsarctl.transfer.replay_state import ReplayFiles
 
     source, name = full_topic(topic), full_topic(target)
@@ -87,13 +88,14 @@ def replay(
     words = (call.settings.service_url, source, name, start, end, subscription, key or "", str(key is None))
     request = _Request(source, name, start, end, subscription, key, rate)
     files = ReplayFiles.of(os.environ, *words)
-    if again:
-        files.end()
     if dry_run:
         table = _table(call, request, start, end)
         value: dict[str, object] = {"topic": source, "target": name, "wouldSend": _count(table, key)}
     else:
-        found = _replay(call, request, files)
+        with only_run(files.plan, f"replay {source} into {name}"):
+            if again:
+                files.end()
+            found = _replay(call, request, files)
         value = {"topic": source, "target": name, "sent": found.sent, "storedBefore": found.row - found.sent}
     call.show(value, Table(("REPLAY", "VALUE"), list(value.items())))
 
