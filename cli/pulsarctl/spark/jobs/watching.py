@@ -6,12 +6,17 @@ from contextlib import contextmanager
 
 from pyspark import SparkContext
 
+from pulsarctl.spark.jobs.canceling import canceled_by_signals
+
 TELL_SECONDS = 0.5
 
 
 @contextmanager
 def watched(context: SparkContext, tell: Callable[[int], None]) -> Iterator[None]:
-    """Calls `tell` with the number of completed tasks. Spark itself would draw its bar between the lines of its log."""
+    """Calls `tell` with the number of completed tasks, and cancels the job on a signal.
+
+    Spark itself would draw its bar between the lines of its log.
+    """
     tracker, ended = context.statusTracker(), threading.Event()
 
     def watch() -> None:
@@ -23,7 +28,8 @@ def watched(context: SparkContext, tell: Callable[[int], None]) -> Iterator[None
     watcher = threading.Thread(target=watch, name="spark-progress", daemon=True)
     watcher.start()
     try:
-        yield
+        with canceled_by_signals(context):
+            yield
     finally:
         ended.set()
         watcher.join(1.0)
