@@ -45,7 +45,12 @@ class Turnstile:
     @property
     def turn_seconds(self) -> float:
         """How long a turn that begins now may be."""
-        return SHORT_TURN_SECONDS if time.perf_counter() < self._messages_until else TURN_SECONDS
+        return SHORT_TURN_SECONDS if self.beside_messages else TURN_SECONDS
+
+    @property
+    def beside_messages(self) -> bool:
+        """Whether messages come, as far as the works know: they look when they wait for a turn."""
+        return time.perf_counter() < self._messages_until
 
     def gives_way_to(self, urgent: Callable[[], bool]) -> Callable[[], None]:
         """`urgent` says whether messages are under way. Returns a function that ends this."""
@@ -95,7 +100,7 @@ class Turnstile:
 
     def _take_a_break(self) -> None:
         """The thread itself sleeps, because timers of the loop count in milliseconds."""
-        if time.perf_counter() < self._messages_until:
+        if self.beside_messages:
             time.sleep(BREAK_SECONDS)
 
 
