@@ -26,7 +26,8 @@ class Backlog:
     def entries(self, front: Position) -> int:
         total = self._ledgers.entries_after(front)
         for ledger_id, window in self._info.windows.items():
-            total -= window.acked_from(front.entry_id if ledger_id == front.ledger_id else 0)
+            if ledger_id >= front.ledger_id:
+                total -= window.acked_from(front.entry_id if ledger_id == front.ledger_id else 0)
         return total
 
     def totals(self, front: Position) -> tuple[int, int, bool]:

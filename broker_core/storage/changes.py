@@ -130,10 +130,14 @@ def _apply_batches(cursor: CursorInfo, ledger: LedgerInfo, table: bytes, n: int)
 
 
 def forget_passed(cursor: CursorInfo) -> None:
-    """Windows of ledgers that mark-delete has left behind say nothing any more, nor do batches before it."""
+    """What is acknowledged up to mark-delete says nothing any more, nor do batches before it."""
+    mark_ledger, mark_entry = cursor.mark_delete
     cursor.batches.discard_below(cursor.mark_delete.next)
-    for ledger_id in [i for i in cursor.windows if i < cursor.mark_delete.ledger_id]:
-        del cursor.windows[ledger_id]
+    for ledger_id in [i for i in cursor.windows if i <= mark_ledger]:
+        window = cursor.windows[ledger_id]
+        window.drop_before(mark_entry + 1)
+        if ledger_id < mark_ledger or not window.bits:
+            del cursor.windows[ledger_id]
         cursor.dirty_windows.add(ledger_id)
 
 

@@ -37,6 +37,25 @@ async def test_a_cumulative_acknowledgment_before_a_ledger_ends_in_the_previous_
     await engine.close()
 
 
+async def test_holes_that_are_closed_since_the_checkpoint_do_not_count_after_a_crash(tmp_path: Path) -> None:
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    first = await append(ledger, run_of(b"a", b"b", b"c"))
+    await ledger.roll()
+    await append(ledger, run_of(b"d", b"e"))
+    cursor.acknowledge(first.ledger_id, [1])
+    await engine.checkpoint()
+    cursor.acknowledge_up_to(first._replace(entry_id=2))
+    await cursor.flush()
+    copy = crash(tmp_path / "d")
+    await engine.close()
+    engine = await opened(copy)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
+    assert (cursor.backlog_entries, list(cursor.ack_ranges()), cursor.info.windows) == (2, [], {})
+    await engine.close()
+
+
 async def test_acknowledged_messages_of_a_batch_survive_a_failed_journal_write(tmp_path: Path) -> None:
     """The next records contain what the lost ones held."""
     engine = await opened(tmp_path / "d")
