@@ -21,7 +21,7 @@ def only_run(progress: Path, doing: str) -> Iterator[None]:
         lock.touch(mode=0o600)
     except OSError as error:
         raise CliError(f"cannot write {lock}: {error.strerror}") from error
-    with locked(lock, waits=False) as is_ours:
+    with locked(lock) as is_ours:
         if not is_ours:
             raise Conflict(f"cannot {doing}: another process is doing the same", hint="wait for its end")
         yield
