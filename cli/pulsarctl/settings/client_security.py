@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Self
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ClientSecurity:
     """At most one method of `METHODS` is given. Without one, a client certificate is the identity.
 

@@ -22,7 +22,7 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 Layer = tuple[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Settings(ClientSecurity):
     """Times are in seconds. `service_url` is for the binary protocol, and `web_url` for the admin API."""
 
