@@ -17,7 +17,7 @@ CLIENT_SIDE = sorted(
 
 
 IMPORT_ALL = """
-import importlib, pkgutil, sys
+import importlib, pkgutil, signal, sys
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
@@ -27,6 +27,7 @@ class Blocked:
 for name in UNIX_ONLY:
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Blocked())
+del signal.SIGHUP
 import pulsarctl
 for module in pkgutil.walk_packages(pulsarctl.__path__, "pulsarctl."):
     if not module.name.endswith("__main__"):
