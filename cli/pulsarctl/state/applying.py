@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.bulk.crew import Crew
-from pulsarctl.errors import CannotConnect, CliError
+from pulsarctl.errors import CannotConnect, CliError, NotFound
 from pulsarctl.state import operations
 from pulsarctl.state.plan import Change, Part, Plan
 from pulsarctl.values.names import namespace_of
@@ -91,13 +91,13 @@ def _make(admin: AdminClient, change: Change, cluster: str) -> list[Failure]:
     """Makes one change; returns what failed.
 
     What failed is tried again after the rest: a retention that is to shrink must wait for its backlog quota, and one
-    that is to grow must not.
+    that is to grow must not. What is gone already needs no deletion: two runs may prune at once.
     """
     failed: list[tuple[operations.Step, CliError]] = []
     every = list(operations.steps(change, cluster))
     for one in every:
         error = _tried(admin, one)
-        if error is not None:
+        if error is not None and not (change.action == "delete" and isinstance(error, NotFound)):
             failed.append((one, error))
             if not one.part:
                 break
