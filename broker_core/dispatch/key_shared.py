@@ -255,14 +255,11 @@ class KeySharedDispatcher(IndividualDispatcher):
             if holder is not self.ranges.owner(sticky_hash):
                 draining.setdefault(holder, []).append(DrainingHash(sticky_hash, entries))
         owned = self.ranges.by_owner()
-        return (
-            super()
-            .facts()
-            ._replace(
-                key_shared_mode="STICKY" if self.mode.sticky else "AUTO_SPLIT",
-                out_of_order=self.mode.out_of_order,
-                hashes={one: OwnedHashes(owned.get(one, ()), tuple(draining.get(one, ()))) for one in self.consumers},
-            )
+        facts = super().facts()
+        return facts._replace(
+            key_shared_mode="STICKY" if self.mode.sticky else "AUTO_SPLIT",
+            out_of_order=self.mode.out_of_order,
+            hashes={one: OwnedHashes(owned.get(one, ()), tuple(draining.get(one, ()))) for one in self.consumers},
         )
 
     def _look_ahead(self) -> int:

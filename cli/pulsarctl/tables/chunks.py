@@ -8,7 +8,7 @@ chunk is before the start that the user gave, or was trimmed, is skipped, as off
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
-from broker_core.wire.batch import is_encrypted
+from broker_core.wire.batch import is_chunk, is_encrypted
 from broker_core.wire.compression import decompress
 from broker_core.wire.message import Entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
@@ -84,7 +84,7 @@ class ChunkJoiner:
                 for run in self._read(span._replace(first=first, last=last)):
                     for entry, size in zip(run.entries, run.sizes.tolist(), strict=True):
                         own = entry.metadata
-                        if own.uuid == name[1] and own.producer_name == name[0] and own.num_chunks_from_msg > 1:
+                        if own.uuid == name[1] and own.producer_name == name[0] and is_chunk(own):
                             pieces.setdefault(own.chunk_id, (entry.payload, size))
                 if len(pieces) == metadata.num_chunks_from_msg:
                     return True

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from broker_core.wire.batch import is_batch, is_encrypted
+from broker_core.wire.batch import is_batch, is_chunk, is_encrypted
 from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables import arrays
@@ -110,7 +110,7 @@ def _value_sizes(rows: Rows) -> Sequence[int]:
 
 
 def _of_chunk(field: str) -> Callable[[Rows], Sequence[Any]]:
-    return _header(lambda metadata: getattr(metadata, field) if metadata.num_chunks_from_msg > 1 else None)
+    return _header(lambda metadata: getattr(metadata, field) if is_chunk(metadata) else None)
 
 
 COLUMNS: tuple[Column, ...] = (

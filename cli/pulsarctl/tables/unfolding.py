@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from broker_core.wire.batch import check_count, is_batch, is_encrypted, plain_payload, split_batch_columns
+from broker_core.wire.batch import check_count, is_batch, is_chunk, is_encrypted, plain_payload, split_batch_columns
 from broker_core.wire.errors import EntryError
 from broker_core.wire.message import Entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
@@ -125,7 +125,7 @@ class Unfolding:
             return False
         return self._decompressed(run.entries) <= PLAIN_MAX and not any(
             entry.metadata.HasField("num_messages_in_batch")
-            or entry.metadata.num_chunks_from_msg > 1
+            or is_chunk(entry.metadata)
             or entry.metadata.encryption_keys
             for entry in run.entries
         )
@@ -201,7 +201,7 @@ class Unfolding:
             if self._chunks is None:
                 self._take_whole(entry_id, entry, size, wanting)
                 return
-            if entry.metadata.num_chunks_from_msg > 1:
+            if is_chunk(entry.metadata):
                 joined = self._chunks.add(entry_id, entry, size, needed=bool(wanting))
                 if joined is None:
                     return
