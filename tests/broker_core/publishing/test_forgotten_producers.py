@@ -19,6 +19,13 @@ from tests.raw_client import RawClient
 from tests.raw_publishing import send, send_chunk
 
 
+def assert_nothing_holds_the_snapshot_back(broker: EmbeddedBroker) -> None:
+    topic = loaded(broker, NAME)
+    on_loop(broker, topic.deduplication.forget_inactive)
+    broker.call(topic.deduplication_switch.take_snapshot())
+    assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
+
+
 @pytest.mark.parametrize("unloaded", [False, True])
 def test_chunks_of_a_producer_that_has_left_are_forgotten_after_a_while(unloaded: bool) -> None:
     clock = ShiftedClock()
@@ -32,11 +39,8 @@ def test_chunks_of_a_producer_that_has_left_are_forgotten_after_a_while(unloaded
             broker.call(broker.broker.topics.unload(NAME))
             with RawClient(broker.service_url) as client:
                 create(client, "other")  # loads the topic
-        topic = loaded(broker, NAME)
         clock.ran_seconds = 61.0
-        on_loop(broker, topic.deduplication.forget_inactive)
-        broker.call(topic.deduplication_switch.take_snapshot())
-        assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
+        assert_nothing_holds_the_snapshot_back(broker)
 
 
 def test_chunks_that_a_replicator_has_copied_are_forgotten_after_a_while() -> None:
@@ -46,11 +50,8 @@ def test_chunks_that_a_replicator_has_copied_are_forgotten_after_a_while() -> No
             create(client, "pulsar.repl.east")
             client.send(send_chunk(0, 0, 3, replicated_from="east"))
             receipts(client, 1)
-        topic = loaded(broker, NAME)
         clock.ran_seconds = 61.0
-        on_loop(broker, topic.deduplication.forget_inactive)
-        broker.call(topic.deduplication_switch.take_snapshot())
-        assert topic.ledger.cursors[CURSOR].mark_delete == topic.ledger.last_confirmed
+        assert_nothing_holds_the_snapshot_back(broker)
 
 
 def test_above_the_limit_the_producers_that_left_first_are_forgotten() -> None:
