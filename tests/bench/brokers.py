@@ -37,7 +37,8 @@ def listener_pid(port: int) -> int | None:
 
 
 def scratch_dir(parent: Path, name: str) -> Path:
-    """An empty data directory without the log of an earlier run."""
+    """Absolute path of an empty data directory, without the log of an earlier run."""
+    parent = parent.resolve()  # other brokers run in directories of their own
     shutil.rmtree(parent / name, ignore_errors=True)
     (parent / f"{name}.log").unlink(missing_ok=True)
     return parent / name

@@ -69,7 +69,7 @@ class Found(NamedTuple):
 
 def tables(directory: Path) -> str:
     folder, lake = scratch_dir(directory, "tables"), scratch_dir(directory, "tables-lake")
-    tier = f"file://{scratch_dir(directory, 'tables-tier').absolute()}"
+    tier = f"file://{scratch_dir(directory, 'tables-tier')}"
     with BrokerProcess(folder, *SETTINGS) as process:
         for shape in SHAPES:
             publish(process.service_url, shape)
