@@ -162,6 +162,16 @@ def test_a_pattern_matches_whole_names_and_partitioned_topics_once(cli: Cli) -> 
     assert left(cli) == [f"persistent://{NAMESPACE}/other-day-1"]
 
 
+def test_topics_that_a_pattern_matches_are_not_asked_one_by_one_whether_they_are_partitioned(cli: Cli) -> None:
+    create(cli, "day-1", "day-2")
+    cli("topics", "create", f"{NAMESPACE}/day-3", "4")
+    done = cli("topics", "delete", f"{NAMESPACE}/day-.", "--regex", "--yes", "--verbose")
+    assert done.exit_code == 0, done.stderr
+    asked = [line for line in done.stderr.splitlines() if "GET" in line]
+    assert asked
+    assert [line for line in asked if "/day-" in line] == []
+
+
 def test_a_topic_that_is_named_twice_is_deleted_once(cli: Cli) -> None:
     (topic,) = create(cli, "a")
     assert cli("topics", "delete", topic, topic, "--yes").exit_code == 0

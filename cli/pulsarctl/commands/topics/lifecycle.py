@@ -1,5 +1,7 @@
 """Verbs that create, list, end, and delete topics."""
 
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +13,7 @@ from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parall
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.names import without_partition
+from pulsarctl.values.names import namespace_of, without_partition
 from pulsarctl.verbs.many import act_on, shown
 from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 
@@ -105,7 +107,9 @@ def delete(
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     if names:
         call.confirm(f"Delete {shown(names)}?", yes=yes, several=names.several)
-        act_on(call, names, lambda admin, name: _delete_one(admin, name, force=force), verb="delete", parallel=parallel)
+        partitioned = _partitioned_among(call, names) if names.found else None
+        act = partial(_delete_one, partitioned=partitioned, force=force)
+        act_on(call, names, act, verb="delete", parallel=parallel)
 
 
 @app.verb("unload", heading=Heading.LIFECYCLE)
@@ -144,8 +148,15 @@ def trim(
     act_on(call, names, lambda admin, name: admin.topics.trim(name), verb="trim", parallel=parallel)
 
 
-def _delete_one(admin: "AdminClient", topic: str, *, force: bool) -> None:
-    if admin.topics.partitions(topic):
+def _partitioned_among(call: Call, names: Iterable[str]) -> frozenset[str]:
+    """Asked for once, and not for each topic."""
+    namespaces = sorted({namespace_of(name) for name in names})
+    return frozenset(name for namespace in namespaces for name in call.admin.topics.list_partitioned(namespace))
+
+
+def _delete_one(admin: "AdminClient", topic: str, *, partitioned: frozenset[str] | None, force: bool) -> None:
+    """`partitioned` None: the broker is asked whether the topic is."""
+    if topic in partitioned if partitioned is not None else admin.topics.partitions(topic):
         admin.topics.delete_partitioned(topic, force=force)
     else:
         admin.topics.delete(topic, force=force)
