@@ -39,6 +39,7 @@ class Turnstile:
         self._urgent: list[Callable[[], bool]] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._rests = 0  # before the next turn
+        self._rest: asyncio.Handle | None = None
         self._opens = 0.0  # when the next turn may begin without a wait
         self._messages_until = 0.0  # that come now and then, as far as is known
 
@@ -57,10 +58,16 @@ class Turnstile:
         self._urgent.append(urgent)
         return lambda: self._urgent.remove(urgent)
 
+    def messages_went(self) -> None:
+        """Messages were answered. A rest is over if no others are under way, while their clients make the next."""
+        if self._rest is not None and not self._is_urgent():
+            self._rest.cancel()
+            self._rest = asyncio.get_running_loop().call_soon(self._open)
+
     async def enter(self) -> None:
-        """For work that has not begun: waits for others, but not if there has been no turn lately."""
+        """For work that has not begun: waits for others and for messages, but not if there has been no turn lately."""
         now = time.perf_counter()
-        if self._waiting or now < self._opens:
+        if self._waiting or now < self._opens or self._is_urgent():
             await self.wait()
         else:
             self._opens = now + REST_SECONDS
@@ -76,27 +83,40 @@ class Turnstile:
 
     def _open(self) -> None:
         """After what has arrived, and after a rest if that was a message."""
+        if self._goes_on():
+            self._take_a_break()
+            asyncio.get_running_loop().call_soon(self._let_through)
+
+    def _let_through(self) -> None:
+        """After what arrived in the break."""
         loop = asyncio.get_running_loop()
-        while self._waiting and self._waiting[0].done():  # its work was canceled
-            self._waiting.popleft()
-        if not self._waiting:
-            return
-        if self._gives_way():
-            self._rests += 1
-            loop.call_later(REST_SECONDS, self._open)
+        if not self._goes_on():
             return
         self._rests = 0
-        self._take_a_break()
         self._waiting.popleft().set_result(None)
         if self._waiting:  # not before the loop has looked around, after that turn
             loop.call_soon(loop.call_soon, self._open)
 
+    def _goes_on(self) -> bool:
+        """Whether a turn may begin. If messages are under way, it begins after a rest."""
+        self._rest = None
+        while self._waiting and self._waiting[0].done():  # its work was canceled
+            self._waiting.popleft()
+        if self._waiting and self._gives_way():
+            self._rests += 1
+            self._rest = asyncio.get_running_loop().call_later(REST_SECONDS, self._open)
+            return False
+        return bool(self._waiting)
+
     def _gives_way(self) -> bool:
         """Whether to rest, because messages are under way."""
-        is_urgent = any(urgent() for urgent in self._urgent)
+        is_urgent = self._is_urgent()
         if is_urgent:
             self._messages_until = time.perf_counter() + MESSAGES_SECONDS
         return is_urgent and self._rests < RESTS
+
+    def _is_urgent(self) -> bool:
+        return any(urgent() for urgent in self._urgent)
 
     def _take_a_break(self) -> None:
         """The thread itself sleeps, because timers of the loop count in milliseconds."""
@@ -119,10 +139,11 @@ def turnstile() -> Turnstile:
 class Turns:
     """Yields to the event loop after every turn, in work that is more than one loop."""
 
-    __slots__ = ("_ends",)
+    __slots__ = ("_ends", "_turnstile")
 
     def __init__(self) -> None:
-        self._ends = time.perf_counter() + turnstile().turn_seconds
+        self._turnstile = turnstile()
+        self._ends = time.perf_counter() + self._turnstile.turn_seconds
 
     @property
     def over(self) -> bool:
@@ -132,8 +153,8 @@ class Turns:
     async def pause(self) -> None:
         """If it is time for others."""
         if self.over:
-            await turnstile().wait()
-            self._ends = time.perf_counter() + turnstile().turn_seconds
+            await self._turnstile.wait()
+            self._ends = time.perf_counter() + self._turnstile.turn_seconds
 
 
 async def entered() -> Turns:

@@ -25,6 +25,7 @@ from broker_core.storage.pace import Pace
 from broker_core.storage.watch import DirectoryWatch
 
 PREALLOCATION = 16 << 20
+PATIENCE_SECONDS = 0.01
 
 Work = tuple[list["asyncio.Future[int]"], Group | None]  # files to begin, or a group to write; neither: the end
 _NOTHING = Group()
@@ -62,7 +63,7 @@ class Journal:
         self._rotations: list[asyncio.Future[int]] = []
         self._live: dict[int, int] = {}  # journal number -> bytes, of the files that exist
         self._blocks: dict[int, int] = {}  # journal number -> bytes that were written before it got that number
-        self._written = _NOTHING  # the group that the sync thread writes; assigned without the lock
+        self._written = _NOTHING  # the group that the sync thread wrote last, until it is reported; without the lock
         # --- sync thread only
         self._number = first_number - 1
         self._fd: int | None = None
@@ -94,8 +95,13 @@ class Journal:
         appender: Appender | None,
         what: Any,
         entries: int = 1,
+        *,
+        patient: bool = False,
     ) -> None:
-        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
+        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`.
+
+        A patient record waits up to `PATIENCE_SECONDS` for another one, to share its sync.
+        """
         with self._lock:
             group = self._group
             group.parts.append(head)
@@ -104,16 +110,26 @@ class Journal:
             group.size += length
             group.entries += entries
             group.waiting.append((appender, what))
-            if self._idle:
+            if not self._idle:
+                return
+            if patient:
+                self._loop.call_later(PATIENCE_SECONDS, self._ring)
+            else:
                 self._idle = False
                 # Not at once: what else this turn of the loop adds belongs into the same group.
                 self._loop.call_soon(self._bell.ring)
 
-    def write(self, record: bytes, done: Done) -> None:
-        """A record other than a run; `done(error or None)` is called on the loop after the sync."""
-        self.add(record, None, len(record), None, done)
+    def _ring(self) -> None:
+        """Late: the bell may be closed by now."""
+        with self._lock:
+            if not self._stopping:
+                self._bell.ring()
 
-    async def synced(self, record: bytes, then: Done | None = None) -> None:
+    def write(self, record: bytes, done: Done, *, patient: bool = False) -> None:
+        """A record other than a run; `done(error or None)` is called on the loop after the sync."""
+        self.add(record, None, len(record), None, done, patient=patient)
+
+    async def synced(self, record: bytes, then: Done | None = None, *, patient: bool = False) -> None:
         """Writes a record and waits until it is durable.
 
         `then(error or None)` is called at that very moment, even if the caller was canceled meanwhile: the record is
@@ -127,7 +143,7 @@ class Journal:
             if not future.done():
                 future.set_exception(error) if error else future.set_result(None)
 
-        self.write(record, done)
+        self.write(record, done, patient=patient)
         await future
 
     async def rotate(self) -> int:
@@ -244,7 +260,7 @@ class Journal:
             self._close_file()
             with self._lock:
                 self._failed = True
-        self._unreported, self._written = (group, error), _NOTHING
+        self._unreported = group, error
         waiting = bool(self._group.parts)  # before the report: its receipts are what a lone producer waits for
         pause = self._pace.pause(group.entries, group.size, time.monotonic(), waiting=waiting)
         if pause and not self._stopping:
@@ -277,9 +293,15 @@ class Journal:
     def _report(self, group: Group, error: Exception | None) -> None:
         self._unreported = None
         try:
-            self._loop.call_soon_threadsafe(self._on_synced, group, error)
+            self._loop.call_soon_threadsafe(self._answer, group, error)
         except RuntimeError:
             return  # a closed loop has no one to notify
+
+    def _answer(self, group: Group, error: Exception | None) -> None:
+        """On the loop."""
+        if self._written is group:  # else the thread has begun with the next one
+            self._written = _NOTHING
+        self._on_synced(group, error)
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.turns import in_short_turns, turnstile
 from broker_core.storage import changes, retention
 from broker_core.storage.arrival_times import ArrivalTimes
 from broker_core.storage.block import EMPTY, Block, EntryRun
@@ -372,7 +372,8 @@ class ManagedLedger:
         compacted = list(self.info.compacted)
         try:
             await self._cursors.forget_acks()
-            await self._journal.synced(changes.change("delete", self.info.id), self._deleted)
+            record = changes.change("delete", self.info.id)
+            await self._journal.synced(record, self._deleted, patient=turnstile().beside_messages)
         except Exception:
             await self._write_out()
             raise

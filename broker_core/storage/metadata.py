@@ -29,7 +29,7 @@ log = logging.getLogger("broker_core.storage")
 
 Document = dict[str, Any]
 _T = TypeVar("_T")
-APART_SECONDS = 0.01  # between two commits of documents, while messages come
+APART_SECONDS = 0.05  # between two commits of documents, while messages come
 
 
 class Metadata:

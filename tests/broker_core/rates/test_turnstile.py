@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from contextvars import Context
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any, TypeVar, TypeVarTuple
 
 import pytest
@@ -64,12 +64,45 @@ def test_work_goes_on_without_a_rest_while_no_message_is_under_way() -> None:
 
 def test_work_rests_until_messages_are_on_disk() -> None:
     async def scenario(loop: SleeplessLoop) -> list[float]:
-        answers = iter([True, False])
+        answers = chain([True], repeat(False))
         turnstile().gives_way_to(lambda: next(answers))
         await turnstile().wait()
         return loop.slept
 
     assert run(scenario) == [REST_SECONDS]
+
+
+def test_work_rests_for_a_message_that_comes_while_the_broker_gives_up_its_processor() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        answers = chain([False, True], repeat(False))
+        turnstile().gives_way_to(lambda: next(answers))
+        await turnstile().wait()
+        return loop.slept
+
+    assert run(scenario) == [REST_SECONDS]
+
+
+async def a_few_iterations() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_a_rest_ends_when_the_last_message_has_been_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker_core.rates.turns.REST_SECONDS", 3600)
+
+    async def scenario() -> list[bool]:
+        stile, under_way, found = Turnstile(), ["first", "second"], list[bool]()
+        stile.gives_way_to(lambda: bool(under_way))
+        waiting = asyncio.ensure_future(stile.wait())
+        await a_few_iterations()
+        while under_way:
+            under_way.pop()
+            stile.messages_went()
+            await a_few_iterations()
+            found.append(waiting.done())
+        return found
+
+    assert asyncio.run(scenario()) == [False, True]
 
 
 def test_work_goes_on_beside_a_load_that_never_ends() -> None:
@@ -112,7 +145,7 @@ def test_turns_are_short_until_no_message_has_come_for_a_while(monkeypatch: pyte
 
     async def scenario(_: SleeplessLoop) -> list[float]:
         nonlocal now
-        answers = iter([True, False])
+        answers = chain([True], repeat(False))
         turnstile().gives_way_to(lambda: next(answers))
         found = [turnstile().turn_seconds]
         await turnstile().wait()
@@ -179,17 +212,26 @@ def test_a_canceled_work_stops_no_other() -> None:
     run(scenario)
 
 
+async def three_requests_apart(loop: SleeplessLoop) -> list[float]:
+    for _ in range(3):
+        await entered()
+        for _ in range(round(2 * REST_SECONDS / TURN_SECONDS)):
+            time.perf_counter()
+    return loop.slept
+
+
 @pytest.mark.usefixtures("slow_clock")
 def test_a_request_that_comes_alone_begins_at_once() -> None:
+    assert run(three_requests_apart) == []
+
+
+@pytest.mark.usefixtures("slow_clock")
+def test_a_request_that_comes_while_messages_are_under_way_rests_first() -> None:
     async def scenario(loop: SleeplessLoop) -> list[float]:
         turnstile().gives_way_to(lambda: True)
-        for _ in range(3):
-            await entered()
-            for _ in range(round(2 * REST_SECONDS / TURN_SECONDS)):
-                time.perf_counter()
-        return loop.slept
+        return await three_requests_apart(loop)
 
-    assert run(scenario) == []
+    assert run(scenario) == [REST_SECONDS] * RESTS * 3
 
 
 @pytest.mark.usefixtures("slow_clock")
@@ -199,7 +241,7 @@ def test_requests_that_come_together_begin_one_by_one() -> None:
         await asyncio.gather(*(entered() for _ in range(5)))
         return loop.slept
 
-    assert run(scenario) == [REST_SECONDS] * RESTS * 4
+    assert run(scenario) == [REST_SECONDS] * RESTS * 5
 
 
 @pytest.mark.usefixtures("slow_clock")

@@ -4,6 +4,8 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import changes
 from broker_core.storage.errors import StorageError
@@ -139,7 +141,7 @@ async def test_waiting_documents_share_a_commit(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_the_journal_carries_messages_from_the_append_to_the_sync_and_no_other_records(tmp_path: Path) -> None:
+async def test_the_journal_carries_messages_from_the_append_to_the_answer_and_no_other_records(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     told: list[object] = []
@@ -149,4 +151,30 @@ async def test_the_journal_carries_messages_from_the_append_to_the_sync_and_no_o
     assert engine.journal.carries_messages
     await until(lambda: told == [None, None])
     assert not engine.journal.carries_messages
+    await engine.close()
+
+
+async def test_a_patient_record_shares_the_sync_of_the_next_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker_core.storage.journal.PATIENCE_SECONDS", 3600)
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"the first group opens a file"))
+    disk.calls.clear()
+    told: list[object] = []
+    engine.journal.write(changes.nothing(), told.append, patient=True)
+    await engine.metadata.put("topic", "t", {})  # longer than an idle journal takes to begin
+    ledger.append(run_of(b"x"), lambda position, error: told.append(error))
+    await until(lambda: told == [None, None])
+    assert [name for operation, name in disk.calls if operation == "sync"].count("0000000001.journal") == 1
+    await engine.close()
+
+
+async def test_a_patient_record_is_written_without_a_message_too(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    told: list[object] = []
+    engine.journal.write(changes.nothing(), told.append, patient=True)
+    await until(lambda: told == [None])
     await engine.close()

@@ -37,10 +37,10 @@ async def turns_of_a_deletion(broker: Broker, breaks: list[float]) -> int:
 
 
 @pytest.mark.usefixtures("slow_clock")
-async def test_messages_pass_after_the_close_of_the_topic_and_after_the_deletion_of_its_log(
+async def test_messages_pass_before_a_deletion_and_after_the_close_of_the_topic_and_the_deletion_of_its_log(
     broker: Broker, breaks: list[float]
 ) -> None:
-    assert await turns_of_a_deletion(broker, breaks) == 2
+    assert await turns_of_a_deletion(broker, breaks) == 3
 
 
 async def test_messages_pass_between_a_request_and_the_deletion_it_asks_for(
