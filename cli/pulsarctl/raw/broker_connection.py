@@ -108,7 +108,6 @@ class BrokerConnection:
         self.timeout_seconds = timeout_seconds
         self.arrived: deque[Arrived] = deque()
         self.is_lost = False
-        self._gathers = False
         self._ids = itertools.count(1)
         self._replies: dict[int, Any] = {}
         self._connected: Any = None
@@ -160,8 +159,10 @@ class BrokerConnection:
                 return True
         return False
 
-    def receive(self, deadline: float) -> bool:
+    def receive(self, deadline: float, *, gather: int = 0) -> bool:
         """Reads once and stores the frames. False if nothing arrived until `deadline` (monotonic seconds).
+
+        With `gather`, reads on until about that many bytes have arrived, or no more do soon.
 
         Raises `ConnectionLost`, `CannotConnect`, or the broker's error.
         """
@@ -171,7 +172,7 @@ class BrokerConnection:
         try:
             self._socket.settimeout(remaining)
             chunk = self._socket.recv(CHUNK_BYTES)
-            items = self._decoder.feed(self._gathered(chunk) if self._gathers else chunk)
+            items = self._decoder.feed(self._gathered(chunk, gather))
         except TimeoutError:
             return False
         except OSError as error:
@@ -193,15 +194,14 @@ class BrokerConnection:
     def gather_messages(self) -> None:
         """From now on, entries may arrive in runs (`MessageRun`)."""
         self._decoder.gather_messages()
-        self._gathers = True
 
-    def _gathered(self, chunk: bytes) -> bytes:
+    def _gathered(self, chunk: bytes, wanted: int) -> bytes:
         """Leaves `chunk` and what follows it soon to the decoder, except the last piece, which it returns.
 
         To take entries apart costs much less for each if they are many.
         """
         size, until = len(chunk), time.monotonic() + GATHER_SECONDS
-        while chunk and size < GATHERED_BYTES and (remaining := until - time.monotonic()) > 0:
+        while chunk and size < wanted and (remaining := until - time.monotonic()) > 0:
             self._decoder.keep(chunk)
             self._socket.settimeout(min(remaining, SILENCE_SECONDS))
             try:

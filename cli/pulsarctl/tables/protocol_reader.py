@@ -12,7 +12,7 @@ import numpy as np
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message_run import MessageRun
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
-from pulsarctl.raw.broker_connection import Arrived, ConnectionLost, NotReady
+from pulsarctl.raw.broker_connection import GATHERED_BYTES, Arrived, BrokerConnection, ConnectionLost, NotReady
 from pulsarctl.raw.partition_consumer import PartitionConsumer
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.tables.access import Access
@@ -41,6 +41,7 @@ class ProtocolReader:
         self._consumer: PartitionConsumer | None = None
         self._permitted = 0  # messages that the broker may still send
         self._opened_at = -1  # the entry from which the open subscription reads
+        self._frame_bytes = GATHERED_BYTES  # of an entry, judged by the last run
 
     def runs(self) -> Iterator[EntryRun]:
         """Raises `DataLoss` for entries that are gone, `DamagedEntry`, `TimedOut`, or what connecting raises."""
@@ -65,7 +66,7 @@ class ProtocolReader:
         try:
             consumer = self._consumer or self._open()
             connection = consumer.connection
-            if not connection.arrived and not connection.receive(time.monotonic() + PROBE_SECONDS):
+            if not connection.arrived and not self._receive(connection):
                 self._probe(consumer)
                 return None
             return self._take(consumer)
@@ -75,6 +76,11 @@ class ProtocolReader:
             self._close()
             time.sleep(RETRY_SECONDS)
             return None
+
+    def _receive(self, connection: BrokerConnection) -> bool:
+        """Entries to be taken apart together, but none after the last one."""
+        left = (self._last - self._next + 1) * self._frame_bytes
+        return connection.receive(time.monotonic() + PROBE_SECONDS, gather=min(left, GATHERED_BYTES))
 
     def _take(self, consumer: PartitionConsumer) -> EntryRun | None:
         """The next of what has arrived of the range."""
@@ -95,6 +101,7 @@ class ProtocolReader:
             return None
         messages = run.messages  # an entry that is damaged is the next one until it was read
         self._next += len(run)
+        self._frame_bytes = -(-(found.ends[-1] - found.starts[0]) // len(found.ends))
         self._repay(consumer, len(run), messages)
         return run
 
@@ -151,8 +158,8 @@ class ProtocolReader:
         self._permitted = min(PERMITS, self._last - self._next + 1)
         consumer = PartitionConsumer(self._topic, -1, start, permits=self._permitted)
         connection = self._lookup.connect(self._topic)
-        connection.gather_messages()
         consumer.subscribe(connection)
+        connection.gather_messages()
         self._consumer, self._opened_at = consumer, self._next
         return consumer
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
+import pytest
+
 from broker_core.wire import commands
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message_run import MessageRun
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandMessage, MessageIdData
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandMessage, CommandSuccess, MessageIdData
 from pulsarctl.auth.channel import Channel
-from pulsarctl.raw.broker_connection import Arrived, BrokerConnection
+from pulsarctl.raw.broker_connection import GATHERED_BYTES, Arrived, BrokerConnection
 from pulsarctl.settings.addresses import Address
 from pulsarctl.settings.client_security import OPEN
 from tests.threaded_listener import ThreadedListener
@@ -64,7 +66,7 @@ def test_what_arrives_in_pieces_is_complete_and_in_order() -> None:
     found: list[int] = []
     with gathering(in_pieces) as connection:
         while len(found) < 500:
-            assert connection.receive(time.monotonic() + SECONDS)
+            assert connection.receive(time.monotonic() + SECONDS, gather=GATHERED_BYTES)
             while connection.arrived:
                 found += entry_ids(connection.arrived.popleft())
     assert found == list(range(1000, 1500))
@@ -78,9 +80,47 @@ def test_a_broker_that_trickles_does_not_hold_up_what_has_arrived() -> None:
 
     with gathering(trickle) as connection:
         started = time.monotonic()
-        assert connection.receive(started + SECONDS)
+        assert connection.receive(started + SECONDS, gather=GATHERED_BYTES)
         assert time.monotonic() - started < SECONDS / 4
         assert list(map(entry_ids, connection.arrived)) == [[1]]
+
+
+@pytest.fixture
+def endless_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits for more until the test fails."""
+    for name in ("SILENCE_SECONDS", "GATHER_SECONDS"):
+        monkeypatch.setattr(f"pulsarctl.raw.broker_connection.{name}", SECONDS)
+
+
+@pytest.mark.usefixtures("endless_silence")
+def test_nothing_is_waited_for_after_the_bytes_that_are_wanted() -> None:
+    wanted = [message(entry_id) for entry_id in (1, 2)]
+
+    def in_pieces(connection: socket.socket) -> None:
+        connection.recv(4096)  # CONNECTED has been taken
+        for piece in wanted:
+            connection.sendall(piece)
+        connection.recv(1)  # until the client closes it
+
+    with gathering(in_pieces) as connection:
+        connection.send(commands.pong())
+        started = time.monotonic()
+        assert connection.receive(started + SECONDS, gather=sum(map(len, wanted)))
+        assert time.monotonic() - started < SECONDS / 4
+        assert [entry_id for each in connection.arrived for entry_id in entry_ids(each)] == [1, 2]
+
+
+@pytest.mark.usefixtures("endless_silence")
+def test_a_reply_is_taken_at_once() -> None:
+    def reply(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(commands.success(1))
+        connection.recv(1)  # until the client closes it
+
+    with gathering(reply) as connection:
+        started = time.monotonic()
+        connection.request(lambda number: commands.close_consumer(0, number), CommandSuccess, topic="t")
+        assert time.monotonic() - started < SECONDS / 4
 
 
 def entry_ids(arrived: Arrived) -> list[int]:
