@@ -343,6 +343,7 @@ class StorageEngine:
         if self._tasks:
             await asyncio.wait(self._tasks)
         self._end_urgency()
+        await self.metadata.settle()
         await self._run(self._close_files)
         self._readers.shutdown()
         self._metadata_thread.shutdown()

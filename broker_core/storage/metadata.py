@@ -103,6 +103,11 @@ class Metadata:
         if left > 0 and turnstile().beside_messages:
             await asyncio.sleep(left)
 
+    async def settle(self) -> None:
+        """Waits for the commits of all documents so far."""
+        if self._committing is not None:
+            await asyncio.wait([self._committing])
+
     async def run(self, work: Callable[[], _T]) -> _T:
         """Run `work` in the metadata thread."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)

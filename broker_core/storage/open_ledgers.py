@@ -109,6 +109,8 @@ class OpenLedgers:
     async def delete(self, name: str) -> None:
         """As `ManagedLedger.delete`, open or not."""
         async with self._loads(name):
+            if self._closed:
+                raise Closed("the storage is closed")
             owner = self._loaded.get(name)
             if owner is None or not owner.is_open:
                 info = await self._known(name)
@@ -130,7 +132,9 @@ class OpenLedgers:
         self._closed = True
 
     async def close(self) -> None:
-        """Closes all of them; raises the first failure, after every one of them was tried."""
+        """Closes all of them, after loads and deletions; raises the first failure, after every one was tried."""
+        while self._loading:
+            await asyncio.wait(self._loading.values())
         closing = (ledger.close() for ledger in list(self._loaded.values()))
         for error in await asyncio.gather(*closing, return_exceptions=True):
             if isinstance(error, BaseException):

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, StorageError
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.broker_core.storage.storage import append, contents, opened, run_of
+from tests.broker_core.storage.storage import append, contents, opened, run_of, until
 
 
 async def in_use(path: Path) -> tuple[FaultyDisk, StorageEngine]:
@@ -85,3 +86,32 @@ async def test_a_deletion_whose_caller_left_takes_effect_with_its_record(tmp_pat
     await engine.acks.written()
     assert not engine.exists("t")
     await engine.close()
+
+
+class SlowRemoval(FaultyDisk):
+    """Of the files of compacted ledgers, which a deletion removes last."""
+
+    def remove(self, path: Path) -> None:
+        if path.suffix == ".compacted":
+            threading.Event().wait(0.5)
+        super().remove(path)
+
+
+async def test_a_storage_closes_after_the_deletions_that_are_under_way(tmp_path: Path) -> None:
+    engine = await opened(tmp_path, disk=SlowRemoval())
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"one"))
+    ledger.info.compacted.append(1000)
+    deleting = asyncio.ensure_future(engine.delete_ledger("t"))
+    await until(lambda: not engine.exists("t"))
+    await engine.close()
+    assert deleting.done()
+    await deleting
+
+
+async def test_a_closed_storage_refuses_deletions(tmp_path: Path) -> None:
+    _, engine = await in_use(tmp_path)
+    await engine.close()
+    async with asyncio.timeout(10):
+        with pytest.raises(Closed):
+            await engine.delete_ledger("t")

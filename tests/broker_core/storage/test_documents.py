@@ -104,3 +104,18 @@ async def test_documents_wait_for_no_other_while_no_message_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await commits_of_two(tmp_path, monkeypatch, 0.0, beside_messages=False) == 2
+
+
+async def test_a_document_that_waits_beside_messages_is_written_before_the_storage_closes(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    end = turnstile().gives_way_to(lambda: True)
+    await turnstile().wait()  # it looks whether messages come
+    await engine.metadata.put("kind", "earlier", {})
+    writer = asyncio.create_task(engine.metadata.put("kind", "key", {"a": 1}))
+    await asyncio.sleep(0)
+    end()
+    await engine.close()
+    await writer
+    again = await opened(tmp_path)
+    assert again.metadata.get("kind", "key") == {"a": 1}
+    await again.close()
