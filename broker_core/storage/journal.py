@@ -63,7 +63,7 @@ class Journal:
         self._rotations: list[asyncio.Future[int]] = []
         self._live: dict[int, int] = {}  # journal number -> bytes, of the files that exist
         self._blocks: dict[int, int] = {}  # journal number -> bytes that were written before it got that number
-        self._written = _NOTHING  # the group that the sync thread wrote last, until it is reported; without the lock
+        self._written = _NOTHING  # the group that the sync thread took last, until it is answered
         # --- sync thread only
         self._number = first_number - 1
         self._fd: int | None = None
@@ -241,7 +241,8 @@ class Journal:
             group = self._group
             if group.parts and not self._failed:
                 if self.live_bytes < self._max_bytes or self._stopping:
-                    self._group = Group()
+                    # Before the group ahead of it is reported: until it is answered, this one is under way, too.
+                    self._group, self._written = Group(), group
                     return [], group
             elif self._stopping:
                 return [], None
@@ -251,7 +252,6 @@ class Journal:
 
     def _write_group(self, group: Group) -> None:
         error: Exception | None = None
-        self._written = group
         try:
             self._put(group)
         except Exception as failure:

@@ -1,8 +1,11 @@
 """One sync confirms everything that arrived in the meantime, in order, and nothing is confirmed before its sync."""
 
 import asyncio
+import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,6 +154,36 @@ async def test_the_journal_carries_messages_from_the_append_to_the_answer_and_no
     assert engine.journal.carries_messages
     await until(lambda: told == [None, None])
     assert not engine.journal.carries_messages
+    await engine.close()
+
+
+async def test_a_group_that_the_journal_has_taken_is_under_way_when_the_one_before_it_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop may answer a group at once, before the journal's thread goes on with the next one."""
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"the first group opens a file"))
+    loop = asyncio.get_running_loop()
+    call = loop.call_soon_threadsafe
+
+    def call_and_wait(callback: Callable[..., object], *args: Any) -> None:
+        answered = threading.Event()
+        call(callback, *args)
+        call(answered.set)
+        answered.wait(10)
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", call_and_wait)
+    found: list[bool] = []
+    disk.sync_seconds = 0.1  # so that the second message comes during the sync of the first
+    syncs = len(disk.calls)
+    ledger.append(run_of(b"x"), lambda *_: found.append(engine.journal.carries_messages))
+    await until(lambda: len(disk.calls) > syncs)
+    ledger.append(run_of(b"y"), lambda *_: found.append(engine.journal.carries_messages))
+    await until(lambda: len(found) == 2)
+    monkeypatch.undo()
+    assert found == [True, False]
     await engine.close()
 
 
