@@ -59,7 +59,7 @@ class Turnstile:
         return lambda: self._urgent.remove(urgent)
 
     def messages_went(self) -> None:
-        """Messages were answered. A rest is over if no others are under way, while their clients make the next."""
+        """Messages were answered. If no others are under way, a rest ends: work goes on while clients send the next."""
         if self._rest is not None and not self._is_urgent():
             self._rest.cancel()
             self._rest = asyncio.get_running_loop().call_soon(self._open)
@@ -79,7 +79,6 @@ class Turnstile:
         if len(self._waiting) == 1:
             asyncio.get_running_loop().call_soon(self._open)
         await turn
-        self._opens = time.perf_counter() + REST_SECONDS
 
     def _open(self) -> None:
         """After what has arrived, and after a rest if that was a message."""
@@ -93,6 +92,7 @@ class Turnstile:
         if not self._goes_on():
             return
         self._rests = 0
+        self._opens = time.perf_counter() + REST_SECONDS  # not when the work goes on: another may enter before it does
         self._waiting.popleft().set_result(None)
         if self._waiting:  # not before the loop has looked around, after that turn
             loop.call_soon(loop.call_soon, self._open)
@@ -102,11 +102,14 @@ class Turnstile:
         self._rest = None
         while self._waiting and self._waiting[0].done():  # its work was canceled
             self._waiting.popleft()
-        if self._waiting and self._gives_way():
+        if not self._waiting:
+            self._rests = 0
+            return False
+        if self._gives_way():
             self._rests += 1
             self._rest = asyncio.get_running_loop().call_later(REST_SECONDS, self._open)
             return False
-        return bool(self._waiting)
+        return True
 
     def _gives_way(self) -> bool:
         """Whether to rest, because messages are under way."""

@@ -32,12 +32,16 @@ class SleeplessLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self.slept: list[float] = []
+        self.timers: list[asyncio.TimerHandle] = []
+        self.is_sleepless = True
 
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         self.slept.append(delay)
-        return super().call_later(0, callback, *args, context=context)
+        timer = super().call_later(0 if self.is_sleepless else delay, callback, *args, context=context)
+        self.timers.append(timer)
+        return timer
 
 
 def run(scenario: Callable[[SleeplessLoop], Coroutine[Any, Any, T]]) -> T:
@@ -82,6 +86,21 @@ def test_work_rests_for_a_message_that_comes_while_the_broker_gives_up_its_proce
     assert run(scenario) == [REST_SECONDS]
 
 
+def test_the_rests_of_a_canceled_work_do_not_count_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        turnstile().gives_way_to(lambda: True)
+        canceled = asyncio.ensure_future(turnstile().wait())
+        while len(loop.slept) < RESTS:  # noqa: ASYNC110  # before the iteration after the last rest
+            await asyncio.sleep(0)
+        canceled.cancel()
+        await a_few_iterations()
+        loop.slept.clear()
+        await turnstile().wait()
+        return loop.slept
+
+    assert run(scenario) == [REST_SECONDS] * RESTS
+
+
 async def a_few_iterations() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
@@ -91,7 +110,7 @@ def test_a_rest_ends_when_the_last_message_has_been_answered(monkeypatch: pytest
     monkeypatch.setattr("broker_core.rates.turns.REST_SECONDS", 3600)
 
     async def scenario() -> list[bool]:
-        stile, under_way, found = Turnstile(), ["first", "second"], list[bool]()
+        stile, under_way, found = Turnstile(), list(range(RESTS + 2)), list[bool]()
         stile.gives_way_to(lambda: bool(under_way))
         waiting = asyncio.ensure_future(stile.wait())
         await a_few_iterations()
@@ -102,7 +121,25 @@ def test_a_rest_ends_when_the_last_message_has_been_answered(monkeypatch: pytest
             found.append(waiting.done())
         return found
 
-    assert asyncio.run(scenario()) == [False, True]
+    assert asyncio.run(scenario()) == [False] * (RESTS + 1) + [True]
+
+
+def test_a_rest_that_messages_have_ended_does_not_end_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, two works would have their turns side by side from then on."""
+    monkeypatch.setattr("broker_core.rates.turns.REST_SECONDS", 3600)
+
+    async def scenario(loop: SleeplessLoop) -> list[bool]:
+        loop.is_sleepless = False
+        stile, under_way = Turnstile(), [True]
+        stile.gives_way_to(lambda: bool(under_way))
+        waiting = asyncio.ensure_future(stile.wait())
+        await a_few_iterations()
+        under_way.clear()
+        stile.messages_went()
+        await waiting
+        return [timer.cancelled() for timer in loop.timers]
+
+    assert run(scenario) == [True]
 
 
 def test_work_goes_on_beside_a_load_that_never_ends() -> None:
@@ -223,6 +260,29 @@ async def three_requests_apart(loop: SleeplessLoop) -> list[float]:
 @pytest.mark.usefixtures("slow_clock")
 def test_a_request_that_comes_alone_begins_at_once() -> None:
     assert run(three_requests_apart) == []
+
+
+@pytest.mark.parametrize("iterations", range(1, 5))
+def test_a_request_has_no_turn_in_the_iteration_of_another_work(iterations: int) -> None:
+    async def scenario(loop: SleeplessLoop) -> list[str]:
+        stile, said = Turnstile(), list[str]()
+
+        async def work() -> None:
+            await stile.wait()
+            said.append("work")
+            loop.call_soon(said.append, "others")
+
+        async def request() -> None:
+            await stile.enter()
+            said.append("request")
+
+        working = asyncio.ensure_future(work())
+        for _ in range(iterations):
+            await asyncio.sleep(0)
+        await asyncio.gather(working, request())
+        return said
+
+    assert run(scenario) == ["work", "others", "request"]
 
 
 @pytest.mark.usefixtures("slow_clock")
