@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from broker_core.config.storage import StorageConfig
+from broker_core.rates.turns import turnstile
 from broker_core.storage import changes
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
@@ -210,4 +211,19 @@ async def test_a_patient_record_is_written_without_a_message_too(tmp_path: Path)
     told: list[object] = []
     engine.journal.write(changes.nothing(), told.append, patient=True)
     await until(lambda: told == [None])
+    await engine.close()
+
+
+async def test_work_that_rests_goes_on_when_messages_have_been_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker_core.rates.turns.REST_SECONDS", 3600)
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    disk.sync_seconds = 0.1
+    ledger.append(run_of(b"x"), lambda *_: None)
+    async with asyncio.timeout(10):
+        await turnstile().wait()
+    assert not engine.journal.carries_messages
     await engine.close()
