@@ -17,6 +17,7 @@ class FaultyDisk(RealDisk):
         self.failures: dict[tuple[str, str], int] = {}
         self.full = False
         self.sync_seconds = 0.0
+        self.removal_seconds = 0.0
         self.calls: list[tuple[str, str]] = []
         self._paths: dict[int, Path] = {}
 
@@ -54,6 +55,10 @@ class FaultyDisk(RealDisk):
         """Two steps, as on a platform without a combined call. Either may fail."""
         self.pwrite(fd, b"".join(buffers), offset)
         self.sync(fd)
+
+    def remove(self, path: Path) -> None:
+        time.sleep(self.removal_seconds)
+        super().remove(path)
 
     def commit(self, connection: sqlite3.Connection) -> None:
         if ("commit", "") in self.failures:

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import threading
 from pathlib import Path
 
 import pytest
@@ -89,20 +88,13 @@ async def test_a_deletion_whose_caller_left_takes_effect_with_its_record(tmp_pat
     await engine.close()
 
 
-class SlowRemoval(FaultyDisk):
-    """Of the files of compacted ledgers, which a deletion removes last."""
-
-    def remove(self, path: Path) -> None:
-        if path.suffix == ".compacted":
-            threading.Event().wait(0.5)
-        super().remove(path)
-
-
 async def test_a_storage_closes_after_the_deletions_that_are_under_way(tmp_path: Path) -> None:
-    engine = await opened(tmp_path, disk=SlowRemoval())
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
     ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"one"))
-    ledger.info.compacted.append(1000)
+    ledger.info.compacted += [1000, 1001, 1002]  # whose files are removed last, one by one
+    disk.removal_seconds = 0.2
     deleting = asyncio.ensure_future(engine.delete_ledger("t"))
     await until(lambda: not engine.exists("t"))
     await engine.close()
