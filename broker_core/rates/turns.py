@@ -39,7 +39,7 @@ class Turnstile:
         self._urgent: list[Callable[[], bool]] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._rests = 0  # before the next turn
-        self._rest: asyncio.Handle | None = None
+        self.rest: asyncio.Handle | None = None  # which `messages_went` ends
         self._opens = 0.0  # when the next turn may begin without a wait
         self._messages_until = 0.0  # that come now and then, as far as is known
 
@@ -60,9 +60,9 @@ class Turnstile:
 
     def messages_went(self) -> None:
         """Messages were answered. If no others are under way, a rest ends: work goes on while clients send the next."""
-        if self._rest is not None and not self._is_urgent():
-            self._rest.cancel()
-            self._rest = asyncio.get_running_loop().call_soon(self._open)
+        if self.rest is not None and not self._is_urgent():
+            self.rest.cancel()
+            self.rest = asyncio.get_running_loop().call_soon(self._open)
 
     async def enter(self) -> None:
         """For work that has not begun: waits for others and for messages, but not if there has been no turn lately."""
@@ -99,7 +99,7 @@ class Turnstile:
 
     def _goes_on(self) -> bool:
         """Whether a turn may begin. If messages are under way, it begins after a rest."""
-        self._rest = None
+        self.rest = None
         while self._waiting and self._waiting[0].done():  # its work was canceled
             self._waiting.popleft()
         if not self._waiting:
@@ -107,7 +107,7 @@ class Turnstile:
             return False
         if self._gives_way():
             self._rests += 1
-            self._rest = asyncio.get_running_loop().call_later(REST_SECONDS, self._open)
+            self.rest = asyncio.get_running_loop().call_later(REST_SECONDS, self._open)
             return False
         return True
 

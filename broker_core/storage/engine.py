@@ -37,7 +37,6 @@ from broker_core.storage.errors import (
     StorageError,
 )
 from broker_core.storage.journal import Journal
-from broker_core.storage.journal_group import Group
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import GroupTimes, LedgerServices
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -145,15 +144,10 @@ class StorageEngine:
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
         self._groups = SyncedGroups(services, answers, self._spawn, self._metadata_thread.submit)
-        self._turnstile = turnstile()
-        self.journal.start(recovery.journals, self._synced)
-        self._end_urgency = self._turnstile.gives_way_to(lambda: self.journal.carries_messages)
+        self.journal.start(recovery.journals, self._groups.synced)
+        self._end_urgency = turnstile().gives_way_to(lambda: self.journal.carries_messages)
         self._watch_directory()
         self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
-
-    def _synced(self, group: Group, error: Exception | None) -> None:
-        self._groups.synced(group, error)
-        self._turnstile.messages_went()
 
     def _services(self) -> LedgerServices:
         return LedgerServices(

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from broker_core.rates.turns import turnstile
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
 from broker_core.storage.doorbell import doorbell
@@ -48,6 +49,7 @@ class Journal:
         watch: DirectoryWatch,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._turnstile = turnstile()
         self._watch = watch
         self._disk = disk
         self.directory = directory
@@ -302,6 +304,8 @@ class Journal:
         if self._written is group:  # else the thread has begun with the next one
             self._written = _NOTHING
         self._on_synced(group, error)
+        if self._turnstile.rest is not None:  # without a call for each group: it is usually none
+            self._turnstile.messages_went()
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()
