@@ -86,7 +86,7 @@ def test_work_rests_for_a_message_that_comes_while_the_broker_gives_up_its_proce
     assert run(scenario) == [REST_SECONDS]
 
 
-def test_the_rests_of_a_canceled_work_do_not_count_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rests_of_a_canceled_work_do_not_count_for_the_next() -> None:
     async def scenario(loop: SleeplessLoop) -> list[float]:
         turnstile().gives_way_to(lambda: True)
         canceled = asyncio.ensure_future(turnstile().wait())

@@ -12,10 +12,21 @@ import pytest
 from broker_core.config.storage import StorageConfig
 from broker_core.rates.turns import turnstile
 from broker_core.storage import changes
+from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
+from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, opened, run_of, until
+
+
+async def begun(path: Path) -> tuple[FaultyDisk, StorageEngine, ManagedLedger]:
+    """The first group, which opens a file of the journal, has been written."""
+    disk = FaultyDisk()
+    engine = await opened(path, disk=disk)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"first"))
+    return disk, engine, ledger
 
 
 async def test_runs_of_all_ledgers_share_a_sync(tmp_path: Path) -> None:
@@ -162,10 +173,7 @@ async def test_a_group_that_the_journal_has_taken_is_under_way_when_the_one_befo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loop may answer a group at once, before the journal's thread goes on with the next one."""
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
-    await append(ledger, run_of(b"the first group opens a file"))
+    disk, engine, ledger = await begun(tmp_path)
     loop = asyncio.get_running_loop()
     call = loop.call_soon_threadsafe
 
@@ -192,10 +200,7 @@ async def test_a_patient_record_shares_the_sync_of_the_next_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("broker_core.storage.journal.PATIENCE_SECONDS", 3600)
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
-    await append(ledger, run_of(b"the first group opens a file"))
+    disk, engine, ledger = await begun(tmp_path)
     disk.calls.clear()
     told: list[object] = []
     engine.journal.write(changes.nothing(), told.append, patient=True)
