@@ -156,7 +156,8 @@ def _partitioned_among(call: Call, names: Iterable[str]) -> frozenset[str]:
 
 def _delete_one(admin: "AdminClient", topic: str, *, partitioned: frozenset[str] | None, force: bool) -> None:
     """`partitioned` None: the broker is asked whether the topic is."""
-    if topic in partitioned if partitioned is not None else admin.topics.partitions(topic):
+    is_partitioned = topic in partitioned if partitioned is not None else admin.topics.partitions(topic) > 0
+    if is_partitioned:
         admin.topics.delete_partitioned(topic, force=force)
     else:
         admin.topics.delete(topic, force=force)
