@@ -1,7 +1,7 @@
 """The admin HTTP server: sockets, requests, and answers.
 
-The HTTP library is imported in a thread when the server starts, after the binary port listens, so that the first
-clients do not wait for it. The routes are in the ROUTES of the other modules here.
+The HTTP library is imported in a thread when the first client connects (`server.admin_listener`), so that other clients
+do not wait meanwhile. The routes are in the ROUTES of the other modules here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 client_log = ClientLog(__name__)
 
-RECEIVE_BYTES = 32 * 1024  # per read from a connection: a body may come in chunks of a byte
 CLOSE_SECONDS = 2.0
 _STILL_POSSIBLE = "the change may still be made: check before you try again"
 
@@ -45,11 +44,10 @@ _PROTOCOL = "broker_core.admin.protocol"
 
 
 class AdminServer:
-    """The running server; `port` is that of its sockets."""
+    """The running server."""
 
-    def __init__(self, runner: web.ServerRunner, port: int) -> None:
+    def __init__(self, runner: web.ServerRunner) -> None:
         self._runner = runner
-        self.port = port
 
     async def close(self) -> None:
         """Stops accepting, and gives running requests two seconds."""
@@ -59,10 +57,10 @@ class AdminServer:
 async def start_admin(
     broker: Broker,
     sockets: Sequence[socket.socket],
-    tls_sockets: Sequence[socket.socket] = (),
-    context: ssl.SSLContext | None = None,
+    tls_sockets: Sequence[socket.socket],
+    context: ssl.SSLContext | None,
 ) -> AdminServer:
-    """Serves the admin API on bound sockets, and on others over TLS; those of each kind have the same port."""
+    """Serves the admin API on listening sockets, and on others over TLS."""
     web = await asyncio.to_thread(importlib.import_module, "aiohttp.web")
     protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
     handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
@@ -72,11 +70,10 @@ async def start_admin(
     )
     await runner.setup()
     for one in sockets:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
         await web.SockSite(runner, one).start()
     for one in tls_sockets:
         await web.SockSite(runner, one, ssl_context=context).start()
-    return AdminServer(runner, int(sockets[0].getsockname()[1]) if sockets else 0)
+    return AdminServer(runner)
 
 
 class Dispatcher:

@@ -22,7 +22,7 @@ from broker_core.config.http import HttpConfig
 
 log = ClientLog(__name__)
 
-LINGER_SECONDS = 2.0  # a client may continue to send a refused body this long, so that it sees the answer
+LINGER_SECONDS = 2.0  # a client may continue to send what is refused this long, so that it sees the answer
 HEAD_LINES = 4  # the maximum size of a header, in lines of the maximum length
 LONGEST_REASON = 200
 _HEAD_END = b"\r\n\r\n"
@@ -39,7 +39,7 @@ class Connection(web.RequestHandler):
     server answers the request, and then the extra bytes with 400. So does this one, because it parses a header alone.
     """
 
-    __slots__ = ("_errors", "_head_bytes", "_head_limit", "_host", "_server")
+    __slots__ = ("_errors", "_head_bytes", "_head_limit", "_host", "_is_refused", "_server")
 
     def __init__(self, server: Connections, config: HttpConfig) -> None:
         super().__init__(
@@ -55,6 +55,7 @@ class Connection(web.RequestHandler):
         self._server = server
         self._errors: list[BaseException] = []
         self._host = ""  # while it counts against the limit of its address
+        self._is_refused = False
         self._head_bytes = 0
         self._head_limit = HEAD_LINES * config.max_header_bytes
 
@@ -94,6 +95,8 @@ class Connection(web.RequestHandler):
         self._errors.clear()
 
     def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return
         end = data.find(_HEAD_END) + len(_HEAD_END)
         if len(_HEAD_END) <= end < len(data):
             self._received(data[:end])
@@ -105,12 +108,19 @@ class Connection(web.RequestHandler):
         self._head_bytes = self._head_bytes + len(data) if self._is_between_requests else 0
         if self._head_bytes > self._head_limit and self.transport is not None:
             log.info(self._client, "", "closing an HTTP connection of %s: the header is too large", self._client)
-            self.transport.write(_refusal(431, f"the header of a request has more than {self._head_limit} bytes"))
-            self.force_close()
+            self._refuse_head(self.transport)
             return
         super().data_received(data)
         if not self._is_between_requests:
             self._head_bytes = 0  # the header is complete, and the next one counts alone
+
+    def _refuse_head(self, transport: asyncio.Transport) -> None:
+        """Reads on for a moment: a connection that is closed with unread bytes loses the answer, too."""
+        self._is_refused = True
+        transport.write(_refusal(431, f"the header of a request has more than {self._head_limit} bytes"))
+        if transport.can_write_eof():
+            transport.write_eof()
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, self.force_close)
 
     @property
     def _is_between_requests(self) -> bool:

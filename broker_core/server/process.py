@@ -41,7 +41,6 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
     try:
         announce(urls)
         server.broker.on_shutdown = stop.set
-        await server.admin_started()
         from broker_core.server.collector import Collector  # clients need not wait for these
         from broker_core.server.idle_work import work_when_idle
 

@@ -21,14 +21,14 @@ from broker_core.broker import Broker
 from broker_core.config.bind_addresses import BindAddress, bind_addresses
 from broker_core.config.listeners import advertised_listeners
 from broker_core.errors import InvalidConfiguration
+from broker_core.server.admin_listener import AdminListener
 from broker_core.server.connection import Connection
-from broker_core.server.ports import BACKLOG, LOOPBACK, bind, listen, port_of
+from broker_core.server.ports import LOOPBACK, bind, listen, port_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from broker_core.admin.app import AdminServer
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
     from broker_core.security.certificates import Certificates
@@ -85,8 +85,7 @@ class Server:
         self._disk = disk
         self._prepare = prepare
         self._listeners: list[asyncio.Server] = []
-        self._admin: AdminServer | None = None
-        self._admin_start: asyncio.Task[None]
+        self._admin: AdminListener
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ class Server:
     async def start(self) -> None:
         """Raises `PortInUse`, or what the storage says of its directory (`StorageError`, `OSError`).
 
-        On return both ports take connections; the admin API answers as soon as its framework is imported.
+        On return both ports take connections.
         """
         with contextlib.ExitStack() as taken:
             ports = self._take_ports(taken)
@@ -110,9 +109,8 @@ class Server:
         await self._listen([*ports.plain, *ports.of("pulsar")])
         await self._listen([*ports.tls, *ports.of("pulsar+ssl")], self._context)
         web, web_tls = [*ports.web, *ports.of("http")], [*ports.web_tls, *ports.of("https")]
-        for one in (*web, *web_tls):
-            one.listen(BACKLOG)
-        self._admin_start = self.broker.spawn(self._start_admin(web, web_tls))
+        self._admin = AdminListener(web, web_tls, self._context)
+        self._admin.listen(self.broker)
         if self._certificates is not None:
             self.broker.spawn(self._certificates.watch())
 
@@ -176,16 +174,6 @@ class Server:
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
         await listen(sockets, lambda: Connection(self.broker), context, self._listeners)
 
-    async def _start_admin(self, sockets: list[socket.socket], tls_sockets: list[socket.socket]) -> None:
-        # Imported here: clients of the binary port need not wait for an HTTP framework.
-        from broker_core.admin.app import start_admin
-
-        self._admin = await start_admin(self.broker, sockets, tls_sockets, self._context)
-
-    async def admin_started(self) -> None:
-        """Waits until the admin API answers, or has failed to start; after `start`."""
-        await asyncio.wait([self._admin_start])
-
     async def stop(self) -> None:
         """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms.
 
@@ -196,9 +184,7 @@ class Server:
         for listener in self._listeners:
             listener.close()
         async with asyncio.timeout(self.broker.config.server.shutdown_timeout_ms / 1000):
-            await asyncio.gather(self._admin_start, return_exceptions=True)
-            if self._admin is not None:
-                await self._admin.close()
+            await self._admin.close()
             await self.broker.stop()
 
 

@@ -199,7 +199,6 @@ async def test_a_broker_that_leaves_is_not_ready(admin: Admin) -> None:
 
 async def test_load_balancers_have_time_to_leave_before_a_broker_stops(tmp_path: Path) -> None:
     server = await start(tmp_path / "data", BrokerConfig(server=dataclasses.replace(PORT_ZERO, leave_seconds=1.0)))
-    await server.admin_started()
     admin = Admin(server)
     stopping = asyncio.create_task(server.stop())
     assert (await admin("GET", "/status.html")).status == 503
@@ -211,7 +210,6 @@ async def test_load_balancers_have_time_to_leave_before_a_broker_stops(tmp_path:
 async def test_a_file_takes_the_broker_out(tmp_path: Path) -> None:
     file = tmp_path / "status"
     server = await start(tmp_path / "data", BrokerConfig(server=dataclasses.replace(PORT_ZERO, status_file=str(file))))
-    await server.admin_started()
     admin = Admin(server)
     assert (await admin("GET", "/status.html")).status == 404
     file.touch()

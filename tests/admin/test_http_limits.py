@@ -69,6 +69,11 @@ async def test_a_head_with_too_many_lines_is_431(admin: Admin) -> None:
     assert reason
 
 
+async def test_a_client_that_has_not_sent_all_of_its_head_sees_the_refusal(admin: Admin) -> None:
+    status, reason = await answer(admin, b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(200_000)))
+    assert (status, reason) == (431, "the header of a request has more than 32768 bytes")
+
+
 @limits(max_header_bytes=200)
 async def test_any_number_of_requests_may_use_one_connection(admin: Admin) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)

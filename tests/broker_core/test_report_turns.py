@@ -48,7 +48,6 @@ class TurnedBroker:
 
     async def _start(self) -> None:
         await self._server.start()
-        await self._server.admin_started()
         await side_by_side(range(TOPICS), self._topic)
 
     async def _topic(self, number: int) -> Topic:

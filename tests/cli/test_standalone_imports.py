@@ -6,6 +6,9 @@ import urllib.request
 from pathlib import Path
 
 from tests.broker_process import BrokerProcess
+from tests.official_client import connect
+
+PROGRAM = (sys.executable, "-X", "importtime", "-m", "pulsarctl", "standalone")
 
 # Features that are off, or that clients have not used yet.
 UNUSED = (
@@ -46,14 +49,27 @@ LATER = ("aiohttp", "broker_core.admin", "broker_core.server.idle_work", "broker
 
 
 def test_a_broker_that_has_answered_a_request_imports_no_unused_feature(tmp_path: Path) -> None:
-    program = (sys.executable, "-X", "importtime", "-m", "pulsarctl", "standalone")
-    with BrokerProcess(tmp_path / "data", program=program) as process:
+    with BrokerProcess(tmp_path / "data", program=PROGRAM) as process:
         with urllib.request.urlopen(f"{process.http_url}/admin/v2/clusters", timeout=30) as answer:
             assert answer.status == 200
-        log = process.log_path.read_text()
-    modules = {line.rpartition("|")[2].strip() for line in log.splitlines() if line.startswith("import time:")}
-    assert {"broker_core.broker", "broker_core.admin.clusters"} <= modules
+        modules = imported(process)
+    assert {"aiohttp.web_app", "broker_core.broker", "broker_core.admin.clusters"} <= modules
     assert not modules & set(UNUSED)
+
+
+def test_a_broker_of_messages_alone_imports_no_admin_api(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path / "data", program=PROGRAM) as process:
+        client = connect(process.service_url)
+        client.create_producer("messages").send(b"one")
+        client.close()
+        modules = imported(process)
+    assert "broker_core.publishing.producer" in modules
+    assert not {name for name in modules if name.startswith(("aiohttp", "broker_core.admin"))}
+
+
+def imported(process: BrokerProcess) -> set[str]:
+    log = process.log_path.read_text()
+    return {line.rpartition("|")[2].strip() for line in log.splitlines() if line.startswith("import time:")}
 
 
 def test_the_first_client_does_not_wait_for_what_the_broker_uses_later() -> None:
