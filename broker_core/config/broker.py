@@ -31,13 +31,13 @@ from broker_core.config.replication import ReplicationConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
-from broker_core.config.setting import section
 from broker_core.config.storage import StorageConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.config.topic import TopicConfig, TopicListConfig
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class BrokerConfig(Sections):
     """All sections of the broker."""
 

@@ -1,9 +1,10 @@
 """The section of the configuration that bounds the contents of one client command (`wire.bounds` has the table)."""
 
-from broker_core.config.setting import MB, section, setting
+from broker_core.config.setting import MB, setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class CommandConfig:
     """Bounds of one client command."""
 

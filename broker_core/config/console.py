@@ -1,9 +1,10 @@
 """The section of the configuration of the web console. Read `config` first."""
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class ConsoleConfig:
     """The web console."""
 

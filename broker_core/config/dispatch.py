@@ -1,9 +1,10 @@
 """The section of the configuration for dispatch: which consumer gets which messages. Read `config` first."""
 
-from broker_core.config.setting import MB, section, setting
+from broker_core.config.setting import MB, setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class DispatchConfig:
     """Which consumer gets which messages, and how many at a time."""
 

@@ -3,7 +3,8 @@
 Read `config` first. Where a section repeats a policy, it is the default for topics without that policy.
 """
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
 def _rate(key: str, doc: str) -> int:
@@ -16,7 +17,7 @@ APPEND_INDEX = "AppendIndexMetadataInterceptor"
 APPEND_TIME = "AppendBrokerTimestampMetadataInterceptor"
 
 
-@section
+@frozen
 class EntryMetadataConfig:
     """What the broker knows of an entry beside what its producer says (PIP-70)."""
 
@@ -43,7 +44,7 @@ class EntryMetadataConfig:
         return interceptor in (name.strip().rpartition(".")[2] for name in self.interceptors.split(","))
 
 
-@section
+@frozen
 class RateConfig:
     """Messages and bytes per second; -1 and 0 both mean no limit."""
 
@@ -106,7 +107,7 @@ class RateConfig:
     )
 
 
-@section
+@frozen
 class BacklogQuotaConfig:
     """How large and how old a backlog may become."""
 
@@ -143,7 +144,7 @@ class BacklogQuotaConfig:
         return int(self.default_gb * (1 << 30)) if self.default_gb > 0 else self.default_bytes
 
 
-@section
+@frozen
 class DeduplicationConfig:
     """Whether messages are stored once, and what the broker remembers for that."""
 
@@ -171,7 +172,7 @@ class DeduplicationConfig:
     )
 
 
-@section
+@frozen
 class DelayedConfig:
     """Messages that consumers get later."""
 
@@ -206,7 +207,7 @@ class DelayedConfig:
     )
 
 
-@section
+@frozen
 class InactiveConfig:
     """When unused topics are deleted."""
 
@@ -268,7 +269,7 @@ COMPATIBILITY_STRATEGIES = (
 )
 
 
-@section
+@frozen
 class SchemaConfig:
     """What schemas a topic accepts."""
 

@@ -1,9 +1,10 @@
 """The section of the configuration that bounds the resources of admin API clients. Read `config` first."""
 
-from broker_core.config.setting import MB, section, setting
+from broker_core.config.setting import MB, setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class HttpConfig:
     """Bounds of the admin API."""
 

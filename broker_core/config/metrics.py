@@ -1,9 +1,10 @@
 """What `/metrics` shows. Each level multiplies the number of lines: topics, and the producers and consumers of each."""
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class MetricsConfig:
     """The level of detail of `/metrics`."""
 

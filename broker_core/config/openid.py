@@ -3,10 +3,11 @@
 Keys and defaults are those of Pulsar's `AuthenticationProviderOpenID`, except for `openIDIssuerKeySets`.
 """
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class OpenIdConfig:
     """Issuers of OpenID Connect tokens."""
 

@@ -1,11 +1,12 @@
 """What is in force where neither a namespace nor a topic has a policy."""
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 MOST_BUNDLES = 65_536
 
 
-@section
+@frozen
 class PolicyConfig:
     """Defaults of policies."""
 

@@ -10,11 +10,12 @@ from broker_core.config.http import HttpConfig
 from broker_core.config.openid import OpenIdConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
-from broker_core.config.setting import MB, section, setting
+from broker_core.config.setting import MB, setting
 from broker_core.config.tls import TlsConfig
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class ProxyServerConfig:
     """Ports and addresses of the proxy."""
 
@@ -59,7 +60,7 @@ class ProxyServerConfig:
     )
 
 
-@section
+@frozen
 class ProxyBrokersConfig:
     """How the proxy reaches the brokers."""
 
@@ -151,7 +152,7 @@ class ProxyBrokersConfig:
         return bool(self.web_url_tls if self.tls else self.web_url)
 
 
-@section
+@frozen
 class ProxyLimits:
     """Bounds of the connections of clients."""
 
@@ -184,7 +185,7 @@ class ProxyLimits:
     )
 
 
-@section
+@frozen
 class ProxySecurityConfig(SecurityConfig):
     """Who may use the proxy."""
 
@@ -209,7 +210,7 @@ class ProxySecurityConfig(SecurityConfig):
     )
 
 
-@section
+@frozen
 class ProxyTlsConfig(TlsConfig):
     """TLS listeners of the proxy."""
 
@@ -232,7 +233,7 @@ class ProxyTlsConfig(TlsConfig):
     )
 
 
-@section
+@frozen
 class ProxyHttpConfig(HttpConfig):
     """Bounds of HTTP requests through the proxy."""
 
@@ -257,7 +258,7 @@ class ProxyHttpConfig(HttpConfig):
     max_json_depth: int = 0
 
 
-@section
+@frozen
 class ProxyConfig(Sections):
     """All sections of the proxy."""
 

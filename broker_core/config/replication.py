@@ -1,9 +1,10 @@
 """The section of the configuration for geo-replication. Read `config` first. Keys and defaults are Pulsar's."""
 
-from broker_core.config.setting import MB, section, setting
+from broker_core.config.setting import MB, setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class ReplicationConfig:
     """Copies of topics in other clusters."""
 

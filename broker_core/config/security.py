@@ -4,10 +4,11 @@ Keys, class names, and defaults are those of Pulsar's `broker.conf`. Values that
 commas.
 """
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class SecurityConfig:
     """Who may use the broker, and how clients prove who they are."""
 

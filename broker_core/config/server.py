@@ -1,9 +1,10 @@
 """Where the broker listens, what it tells clients about itself, and what one connection may hold."""
 
-from broker_core.config.setting import MB, section, setting
+from broker_core.config.setting import MB, setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class ServerConfig:
     """Ports and addresses of the broker, and its stop."""
 
@@ -68,7 +69,7 @@ class ServerConfig:
     )
 
 
-@section
+@frozen
 class ConnectionConfig:
     """Bounds of the connections of clients."""
 

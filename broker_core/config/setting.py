@@ -1,16 +1,9 @@
 """How a configuration field is declared: its Pulsar key, its default, its bounds, and one sentence about it."""
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar, dataclass_transform
+from dataclasses import field
+from typing import Any, NamedTuple
 
 MB = 1 << 20
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def section(found: type[T]) -> type[T]:
-    """A section of the configuration, immutable. It is neither compared nor printed: a start compiles each method."""
-    return dataclass(frozen=True, slots=True, eq=False, repr=False)(found)
 
 
 class Setting(NamedTuple):

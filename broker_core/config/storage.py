@@ -1,9 +1,10 @@
 """Journal, ledgers, their files, and the memory for them."""
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class StorageConfig:
     """The storage engine's section; `broker_core.storage` knows nothing else of this package."""
 

@@ -1,9 +1,10 @@
 """The section of the configuration for TLS listeners. Read `config` first. Keys and defaults are Pulsar's."""
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 
-@section
+@frozen
 class TlsConfig:
     """TLS listeners, and the certificates of clients."""
 

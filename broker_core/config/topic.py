@@ -1,12 +1,13 @@
 """How topics come to be, and how many producers, consumers, and subscriptions they may have."""
 
-from broker_core.config.setting import section, setting
+from broker_core.config.setting import setting
+from broker_core.frozen import frozen
 
 DEFAULT_MOST_PARTITIONS = 10_000
 MOST_PARTITIONS = 100_000
 
 
-@section
+@frozen
 class TopicConfig:
     """How topics come to be, and how many clients they may have."""
 
@@ -115,7 +116,7 @@ class TopicConfig:
         return self.max_partitions or DEFAULT_MOST_PARTITIONS
 
 
-@section
+@frozen
 class TopicListConfig:
     """Lists of topics that clients ask for or watch."""
 

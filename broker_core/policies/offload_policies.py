@@ -5,11 +5,11 @@ their own, which count where the object does not set them (Pulsar docs, "Tiered 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from broker_core.config.offload import LOCAL_FIRST, TIERED_FIRST, OffloadConfig
 from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.frozen import frozen
 from broker_core.policies.json_values import int32, name_or_none, string, whole_number
 from broker_core.policies.values import PolicyObject, member
 
@@ -28,7 +28,7 @@ def _priority(value: Any, name: str) -> str | None:
     return next((key for key, shown in _SHOWN.items() if text in (key, shown)), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffloadPolicies(PolicyObject):
     """None: not set. The secret of S3 is stored and shown as in Pulsar; the environment is a better place for it."""
 
@@ -64,7 +64,7 @@ class OffloadPolicies(PolicyObject):
 
     @classmethod
     def from_document(cls, document: Any, name: str = "offloadPolicies") -> Self:
-        found = super(OffloadPolicies, cls).from_document(document, name)  # slots made a new class: no bare super()
+        found = super().from_document(document, name)
         found.check()
         return found
 
@@ -83,14 +83,14 @@ class OffloadPolicies(PolicyObject):
         return _BUCKETS.get(self.driver or "", ("managedLedgerOffloadBucket", "s3ManagedLedgerOffloadBucket"))
 
     def to_document(self) -> dict[str, Any]:
-        document = super(OffloadPolicies, self).to_document()
+        document = super().to_document()
         if self.read_priority is not None:
             document["managedLedgerOffloadedReadPriority"] = _SHOWN[self.read_priority]
         return document
 
     def settings(self) -> dict[str, str]:
         """The members that say where the store is and how to get in."""
-        values = super(OffloadPolicies, self).to_document()
+        values = super().to_document()
         return {key: value for key, value in values.items() if isinstance(value, str) and key not in _NOT_OF_STORE}
 
 

@@ -7,13 +7,13 @@ checked, and which value the configuration has. `policy_set` holds the policies 
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
 from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.frozen import frozen
 from broker_core.policies.json_values import (
     Reader,
     int32,
@@ -103,7 +103,7 @@ def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
     return AutoTopicCreation(topics.allow_auto_creation, topics.auto_creation_type, partitions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TopicPolicies:
     """The policies in force for one topic.
 

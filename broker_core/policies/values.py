@@ -7,11 +7,11 @@ it. Rates are per second unless there is a period; -1 and 0 both mean unlimited.
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 from broker_core.config.retention import check_retention
 from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.frozen import frozen
 from broker_core.policies.json_values import Reader, int32, mapping, name_or_none, number, string, truth, whole_number
 from broker_core.storage.retention import Retention
 
@@ -25,7 +25,7 @@ def member(name: str, read: Reader, default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"json": name, "read": read})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PolicyObject:
     """Base of the objects; its fields are made by `member`."""
 
@@ -54,7 +54,7 @@ def _members(kind: type[PolicyObject]) -> list[dataclasses.Field[Any]]:
 UNSUBSCRIBED_MS = 10 * 60 * 1000  # as long as the open ledger of such a topic lasts in Pulsar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetentionPolicy(PolicyObject):
     """How long acknowledged messages are retained: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
 
@@ -90,7 +90,7 @@ class RetentionPolicy(PolicyObject):
         return Retention(UNSUBSCRIBED_MS, -1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublishRate(PolicyObject):
     """What the producers of a topic may publish per second."""
 
@@ -98,7 +98,7 @@ class PublishRate(PolicyObject):
     bytes: int = member("publishThrottlingRateInByte", whole_number, -1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DispatchRate(PolicyObject):
     """`relative`: on top of the current publish rate. A period of 0 s, which some tools send, means 1 s."""
 
@@ -108,7 +108,7 @@ class DispatchRate(PolicyObject):
     period_seconds: int = member("ratePeriodInSecond", int32, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubscribeRate(PolicyObject):
     """How often a consumer may subscribe."""
 
@@ -116,7 +116,7 @@ class SubscribeRate(PolicyObject):
     period_seconds: int = member("ratePeriodInSecond", int32, 30)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BacklogQuota(PolicyObject):
     """`size` in bytes or `seconds` of age, no limit if 0 or less; the type of the quota says which one applies."""
 
@@ -133,13 +133,13 @@ class BacklogQuota(PolicyObject):
         """Accepts `limit`, the former name of `limitSize`: tools still send it, even as a string."""
         if isinstance(document, Mapping) and document.get("limitSize") is None:
             document = {**document, "limitSize": document.get("limit")}
-        return super(BacklogQuota, cls).from_document(document, name)  # slots made a new class: no bare super()
+        return super().from_document(document, name)
 
     def to_document(self) -> dict[str, Any]:
         return {"limit": self.size, "limitSize": self.size, "limitTime": self.seconds, "policy": self.policy}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Persistence(PolicyObject):
     """Copies of an entry; stored and shown without effect, because there is one machine."""
 
@@ -155,7 +155,7 @@ class Persistence(PolicyObject):
             raise InvalidRequest(named)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AutoTopicCreation(PolicyObject):
     """`kind` is `partitioned` or `non-partitioned`; None or "" if no topic is created."""
 
@@ -179,14 +179,14 @@ class AutoTopicCreation(PolicyObject):
         return "[defaultNumPartitions] cannot be less than 1 for partition type." if self.partitions < 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AutoSubscriptionCreation(PolicyObject):
     """Whether consumers create missing subscriptions."""
 
     allowed: bool = member("allowAutoSubscriptionCreation", truth, False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DelayedDelivery(PolicyObject):
     """`max_delay_ms` 0: no limit."""
 
@@ -199,14 +199,14 @@ class DelayedDelivery(PolicyObject):
         """Accepts `maxDelayInMillis`, as some tools call the maximum delay."""
         if isinstance(document, Mapping) and document.get("maxDeliveryDelayInMillis") is None:
             document = {**document, "maxDeliveryDelayInMillis": document.get("maxDelayInMillis")}
-        return super(DelayedDelivery, cls).from_document(document, name)  # slots made a new class: no bare super()
+        return super().from_document(document, name)
 
     def to_document(self) -> dict[str, Any]:
         ticks = int(self.tick_ms) if self.tick_ms == int(self.tick_ms) else self.tick_ms
         return {"tickTime": ticks, "active": self.active, "maxDeliveryDelayInMillis": self.max_delay_ms}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InactiveTopics(PolicyObject):
     """Whether inactive topics are deleted, and after how many seconds; `mode`: what makes a topic inactive."""
 

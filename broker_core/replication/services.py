@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from broker_core.frozen import frozen
 from broker_core.replication.snapshot_metrics import SnapshotMetrics
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from broker_core.storage.position import Position
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen
 class ReplicationServices:
     """`cluster`: the name of this one. `start`: where new cursors begin.
 

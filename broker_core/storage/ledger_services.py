@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from broker_core.clock import Clock
 from broker_core.config.storage import StorageConfig
+from broker_core.frozen import frozen
 from broker_core.storage import changes, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
@@ -49,7 +49,7 @@ class GroupTimes:
         self.wall_ms = clock.wall_ms()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen
 class LedgerServices:
     """`meet_damage` records what a read met, and says whether to pass over it."""
 

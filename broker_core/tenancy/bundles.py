@@ -8,11 +8,11 @@ import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from broker_core.errors import BundleNotFound, InvalidRequest, InvalidValue
+from broker_core.frozen import frozen
 from broker_core.policies.json_values import Fields, mapping, names, shown, whole_number
 
 FULL_UPPER = 0xFFFF_FFFF
@@ -20,7 +20,7 @@ FULL_UPPER = 0xFFFF_FFFF
 _RANGE = re.compile(r"0x([0-9a-fA-F]{1,8})_0x([0-9a-fA-F]{1,8})")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bundles:
     """`boundaries` are sorted, the first is 0 and the last `FULL_UPPER`; n bundles have n + 1 boundaries."""
 

@@ -5,10 +5,11 @@ what was set; `to_body` adds the values that Pulsar shows for a new namespace.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
+from broker_core.frozen import frozen
 from broker_core.names import NamespaceName
 from broker_core.policies.json_values import Fields, OnBad, names, properties, refuse
 from broker_core.policies.kept import LOCAL_FIELDS, read_kept
@@ -88,7 +89,7 @@ _ORDER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Namespace:
     """`kept`: the fields of Pulsar's object that have no effect here (`policies.kept`)."""
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from broker_core.frozen import frozen
 
 PERMISSIONS = "auth_policies"  # the field of the namespace
 Actions = Mapping[str, Sequence[str]]  # by role
 _BY_PREFIX = "Prefix"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Permissions:
     """`namespace`: actions by role. `topics`: the same by full topic name. `subscriptions`: roles by subscription.
 
