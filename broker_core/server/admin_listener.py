@@ -1,8 +1,8 @@
 """The sockets of the admin API, which begins with the first client.
 
-Its HTTP framework and its handlers take a third of the memory of an idle broker and as much time as everything else at
-the start. Many brokers never need them: those of tests, and those that a command runs for a moment. So they are
-imported when somebody connects. Until then the kernel keeps connections, as in socket activation by systemd.
+Its HTTP framework and its handlers take a quarter of the memory of a broker that has used them, and as much time as
+everything else at the start. Many brokers never need them: those of tests, and those that a command runs for a moment.
+So the first client has them imported. Until then the kernel keeps connections, as in socket activation.
 """
 
 from __future__ import annotations
