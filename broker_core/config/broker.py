@@ -22,6 +22,7 @@ from broker_core.config.features import (
     RateConfig,
     SchemaConfig,
 )
+from broker_core.config.frozen import frozen
 from broker_core.config.http import HttpConfig
 from broker_core.config.metrics import MetricsConfig
 from broker_core.config.offload import OffloadConfig
@@ -34,7 +35,6 @@ from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.config.topic import TopicConfig, TopicListConfig
-from broker_core.frozen import frozen
 
 
 @frozen

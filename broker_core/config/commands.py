@@ -1,7 +1,7 @@
 """The section of the configuration that bounds the contents of one client command (`wire.bounds` has the table)."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import MB, setting
-from broker_core.frozen import frozen
 
 
 @frozen

@@ -1,7 +1,7 @@
 """The section of the configuration of the web console. Read `config` first."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 @frozen

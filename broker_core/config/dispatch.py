@@ -1,7 +1,7 @@
 """The section of the configuration for dispatch: which consumer gets which messages. Read `config` first."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import MB, setting
-from broker_core.frozen import frozen
 
 
 @frozen

@@ -3,8 +3,8 @@
 Read `config` first. Where a section repeats a policy, it is the default for topics without that policy.
 """
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 def _rate(key: str, doc: str) -> int:

@@ -1,7 +1,7 @@
 """What `/metrics` shows. Each level multiplies the number of lines: topics, and the producers and consumers of each."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 @frozen

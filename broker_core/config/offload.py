@@ -3,8 +3,8 @@
 A namespace or a topic can replace the store and the thresholds with its offload policies.
 """
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 DEFAULT_LAG_MS = 4 * 60 * 60 * 1000
 TIERED_FIRST, LOCAL_FIRST = "tiered-storage-first", "bookkeeper-first"

@@ -3,8 +3,8 @@
 Keys and defaults are those of Pulsar's `AuthenticationProviderOpenID`, except for `openIDIssuerKeySets`.
 """
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 @frozen

@@ -1,7 +1,7 @@
 """What is in force where neither a namespace nor a topic has a policy."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 MOST_BUNDLES = 65_536
 

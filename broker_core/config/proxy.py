@@ -6,13 +6,13 @@ gives a field another key, another sentence, or no key at all. `conf/proxy.yaml`
 
 from dataclasses import field
 
+from broker_core.config.frozen import frozen
 from broker_core.config.http import HttpConfig
 from broker_core.config.openid import OpenIdConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
 from broker_core.config.tls import TlsConfig
-from broker_core.frozen import frozen
 
 
 @frozen

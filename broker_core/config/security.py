@@ -4,8 +4,8 @@ Keys, class names, and defaults are those of Pulsar's `broker.conf`. Values that
 commas.
 """
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 @frozen

@@ -1,7 +1,7 @@
 """Where the broker listens, what it tells clients about itself, and what one connection may hold."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import MB, setting
-from broker_core.frozen import frozen
 
 
 @frozen

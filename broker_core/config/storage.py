@@ -1,7 +1,7 @@
 """Journal, ledgers, their files, and the memory for them."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 @frozen

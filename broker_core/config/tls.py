@@ -1,7 +1,7 @@
 """The section of the configuration for TLS listeners. Read `config` first. Keys and defaults are Pulsar's."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 
 @frozen

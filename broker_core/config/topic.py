@@ -1,7 +1,7 @@
 """How topics come to be, and how many producers, consumers, and subscriptions they may have."""
 
+from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
-from broker_core.frozen import frozen
 
 DEFAULT_MOST_PARTITIONS = 10_000
 MOST_PARTITIONS = 100_000

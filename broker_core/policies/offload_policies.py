@@ -7,9 +7,9 @@ their own, which count where the object does not set them (Pulsar docs, "Tiered 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
+from broker_core.config.frozen import frozen
 from broker_core.config.offload import LOCAL_FIRST, TIERED_FIRST, OffloadConfig
 from broker_core.errors import InvalidRequest, InvalidValue
-from broker_core.frozen import frozen
 from broker_core.policies.json_values import int32, name_or_none, string, whole_number
 from broker_core.policies.values import PolicyObject, member
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
+from broker_core.config.frozen import frozen
 from broker_core.errors import InvalidRequest, InvalidValue
-from broker_core.frozen import frozen
 from broker_core.policies.json_values import (
     Reader,
     int32,

@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Self
 
+from broker_core.config.frozen import frozen
 from broker_core.config.retention import check_retention
 from broker_core.errors import InvalidRequest, InvalidValue
-from broker_core.frozen import frozen
 from broker_core.policies.json_values import Reader, int32, mapping, name_or_none, number, string, truth, whole_number
 from broker_core.storage.retention import Retention
 

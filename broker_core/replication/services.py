@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from broker_core.frozen import frozen
+from broker_core.config.frozen import frozen
 from broker_core.replication.snapshot_metrics import SnapshotMetrics
 
 if TYPE_CHECKING:

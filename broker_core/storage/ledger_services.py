@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from broker_core.clock import Clock
+from broker_core.config.frozen import frozen
 from broker_core.config.storage import StorageConfig
-from broker_core.frozen import frozen
 from broker_core.storage import changes, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
+from broker_core.config.frozen import frozen
 from broker_core.errors import BundleNotFound, InvalidRequest, InvalidValue
-from broker_core.frozen import frozen
 from broker_core.policies.json_values import Fields, mapping, names, shown, whole_number
 
 FULL_UPPER = 0xFFFF_FFFF

@@ -9,7 +9,7 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
-from broker_core.frozen import frozen
+from broker_core.config.frozen import frozen
 from broker_core.names import NamespaceName
 from broker_core.policies.json_values import Fields, OnBad, names, properties, refuse
 from broker_core.policies.kept import LOCAL_FIELDS, read_kept

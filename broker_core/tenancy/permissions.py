@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from broker_core.frozen import frozen
+from broker_core.config.frozen import frozen
 
 PERMISSIONS = "auth_policies"  # the field of the namespace
 Actions = Mapping[str, Sequence[str]]  # by role

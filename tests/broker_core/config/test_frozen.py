@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.frozen import frozen
+from broker_core.config.frozen import frozen
 
 
 @frozen
