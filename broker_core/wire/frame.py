@@ -176,7 +176,7 @@ class FrameDecoder:
         run = foreseen.run(data)
         position = foreseen.read(run, position, self.frame_size_max)
         if run.ends:
-            items.append(run)
+            _add_run(items, run)
         return position
 
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
@@ -184,9 +184,11 @@ class FrameDecoder:
             delivered = parse_message(data[position + 8 : command_end])
             if delivered is not None:
                 self._sends.close_runs()
-                items.append(MessageFrame(delivered, data[command_end:end]))
-                if self._foreseen is not None:
-                    self._foreseen.learn(data[position + 8 : command_end], delivered)
+                if self._foreseen is None:
+                    items.append(MessageFrame(delivered, data[command_end:end]))
+                else:
+                    encoded = data[position + 8 : command_end]
+                    _add_run(items, self._foreseen.take(encoded, delivered, data, command_end, end))
                 return
         fields = plain_fields(data, position + 8, command_end, self._batch_max)
         if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
@@ -205,6 +207,15 @@ class FrameDecoder:
         else:
             self.divisible |= command_end - position > LONG and command.type in DIVISIBLE
             items.append(command)
+
+
+def _add_run(items: list[Item], run: MessageRun) -> None:
+    before = items[-1] if items else None
+    if isinstance(before, MessageRun) and before.is_followed_by(run):
+        before.starts.extend(run.starts)
+        before.ends.extend(run.ends)
+    else:
+        items.append(run)
 
 
 def parse_message(encoded: bytes) -> CommandMessage | None:

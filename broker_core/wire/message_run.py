@@ -23,6 +23,12 @@ class MessageRun(NamedTuple):
     starts: list[int]
     ends: list[int]
 
+    def is_followed_by(self, other: "MessageRun") -> bool:
+        """Whether both are one run, of the same bytes."""
+        next_id = self.entry_id + len(self.ends)
+        own = (self.consumer_id, self.ledger_id, next_id)
+        return self.data is other.data and own == (other.consumer_id, other.ledger_id, other.entry_id)
+
 
 class ForeseenMessages:
     """What the command after the last MESSAGE is if it delivers the next entry."""
@@ -46,6 +52,12 @@ class ForeseenMessages:
             self._at = _SIZE.size + command.index(found) + len(before)
             self._next, self._message = place.entryId, message
             self._carry()
+
+    def take(self, command: bytes, message: CommandMessage, data: bytes, start: int, end: int) -> MessageRun:
+        """A run of one: that MESSAGE, whose entry is `data[start:end]`. Learns from it."""
+        self.learn(command, message)
+        place = message.message_id
+        return MessageRun(message.consumer_id, place.ledgerId, place.entryId, data, [start], [end])
 
     def read(self, run: MessageRun, position: int, frame_size_max: int) -> int:
         """Adds the entries of complete frames that were foreseen; returns where the first other one starts."""

@@ -38,7 +38,7 @@ MESSAGES_MAX = 1_000_000
 """Of the batches of one run. Each announces its number in a few bytes, and all of them may not fit in memory."""
 
 _SIZE = 4  # bytes of the size in front of the metadata of a message
-_LOOKED_AT = 32 << 10  # pairs
+_LOOKED_AT = 128 << 10  # pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _likely_starts(words: Words) -> Array:
     Three zeros in a row include two at an even place. If more follow, the last three are those of a size.
     """
     pairs = words.bytes[: words.size & ~1].view("<u2")
-    places = [np.flatnonzero(pairs[at : at + _LOOKED_AT] == 0) + at for at in range(0, len(pairs), _LOOKED_AT)]
+    places = [(pairs[at : at + _LOOKED_AT] == 0).nonzero()[0] + at for at in range(0, len(pairs), _LOOKED_AT)]
     zeros = 2 * np.concatenate([*places, np.empty(0, np.int64)])
     after = (words.at(zeros) >> np.uint64(16)).astype("<u2")
     before = words.bytes[zeros - 1]

@@ -20,7 +20,7 @@ from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.values.message_ids import MessageId
 
-PERMITS = 5000  # messages in flight; a reader of a range wants all of them
+PERMITS = 20_000  # messages in flight; a reader of a range wants all of them, and TCP bounds what waits
 PROBE_SECONDS = 1.0  # silence after which the reader asks whether more is to come
 RETRY_SECONDS = 0.2
 
