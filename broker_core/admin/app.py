@@ -60,20 +60,28 @@ async def start_admin(
     tls_sockets: Sequence[socket.socket],
     context: ssl.SSLContext | None,
 ) -> AdminServer:
-    """Serves the admin API on listening sockets, and on others over TLS."""
-    web = await asyncio.to_thread(importlib.import_module, "aiohttp.web")
-    protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
-    handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
-    dispatcher = Dispatcher(broker, handlers.served_routes(), web)
+    """Serves the admin API on listening sockets, and on others over TLS; closes none of them, also if it fails."""
+    web, protocol, routes = await asyncio.to_thread(_imported)
+    dispatcher = Dispatcher(broker, routes, web)
     runner = web.ServerRunner(
         protocol.Connections(dispatcher.answer, broker.config.http), shutdown_timeout=CLOSE_SECONDS
     )
     await runner.setup()
-    for one in sockets:
-        await web.SockSite(runner, one).start()
-    for one in tls_sockets:
-        await web.SockSite(runner, one, ssl_context=context).start()
+    try:
+        for one in sockets:
+            await web.SockSite(runner, one.dup()).start()
+        for one in tls_sockets:
+            await web.SockSite(runner, one.dup(), ssl_context=context).start()
+    except BaseException:
+        await runner.cleanup()
+        raise
     return AdminServer(runner)
+
+
+def _imported() -> tuple[Any, Any, Routes]:
+    """The HTTP library, our connections of it, and the routes of all handlers."""
+    library, protocol, handlers = map(importlib.import_module, ("aiohttp.web", _PROTOCOL, _HANDLERS))
+    return library, protocol, handlers.served_routes()
 
 
 class Dispatcher:

@@ -95,8 +95,6 @@ class Connection(web.RequestHandler):
         self._errors.clear()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_refused:
-            return
         end = data.find(_HEAD_END) + len(_HEAD_END)
         if len(_HEAD_END) <= end < len(data):
             self._received(data[:end])
@@ -105,6 +103,8 @@ class Connection(web.RequestHandler):
 
     def _received(self, data: bytes) -> None:
         """Between two requests all bytes belong to a header; the library limits its lines, but hardly their number."""
+        if self._is_refused:
+            return
         self._head_bytes = self._head_bytes + len(data) if self._is_between_requests else 0
         if self._head_bytes > self._head_limit and self.transport is not None:
             log.info(self._client, "", "closing an HTTP connection of %s: the header is too large", self._client)
@@ -115,7 +115,7 @@ class Connection(web.RequestHandler):
             self._head_bytes = 0  # the header is complete, and the next one counts alone
 
     def _refuse_head(self, transport: asyncio.Transport) -> None:
-        """Reads on for a moment: a connection that is closed with unread bytes loses the answer, too."""
+        """Reads on until the client closes, or for a moment: a close with unread bytes would lose the answer."""
         self._is_refused = True
         transport.write(_refusal(431, f"the header of a request has more than {self._head_limit} bytes"))
         if transport.can_write_eof():

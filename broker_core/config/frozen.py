@@ -13,10 +13,16 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(found: type[T]) -> type[T]:
-    """As `dataclass(frozen=True)`: `fields` and `replace` of `dataclasses` take the class and its objects."""
-    made = dataclass(init=False, repr=False, eq=False)(found)
+    """As `dataclass(frozen=True, slots=True, repr=False)`: nothing prints the secrets of a configuration.
+
+    `fields` and `replace` of `dataclasses` take the class and its objects. Fields have no options but a default, its
+    factory, metadata, and `compare`.
+    """
+    own = vars(found)
+    made = dataclass(init=False, repr=False, eq=False, slots=True)(found)
     for name, method in _METHODS.items():
-        setattr(made, name, method)
+        if name not in own:
+            setattr(made, name, method)
     return made
 
 
@@ -51,6 +57,8 @@ def _compared(of: Any) -> tuple[Any, ...]:
 
 
 def _eq(self: Any, other: object) -> bool:
+    if self is other:
+        return True
     return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
 
 
@@ -58,20 +66,25 @@ def _hash(self: Any) -> int:
     return hash(_compared(self))
 
 
-def _repr(self: Any) -> str:
-    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
-    return f"{type(self).__name__}({shown})"
-
-
 def _refuse(self: Any, name: str, *_: Any) -> None:
     raise FrozenInstanceError(f"cannot change {name} of {type(self).__name__}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, one.name) for one in fields(self)]
+
+
+def _restore(self: Any, state: list[Any]) -> None:
+    for one, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, one.name, value)
 
 
 _METHODS = {
     "__init__": _init,
     "__eq__": _eq,
     "__hash__": _hash,
-    "__repr__": _repr,
     "__setattr__": _refuse,
     "__delattr__": _refuse,
+    "__getstate__": _state,
+    "__setstate__": _restore,
 }

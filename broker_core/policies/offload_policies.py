@@ -64,7 +64,7 @@ class OffloadPolicies(PolicyObject):
 
     @classmethod
     def from_document(cls, document: Any, name: str = "offloadPolicies") -> Self:
-        found = super().from_document(document, name)
+        found = super(OffloadPolicies, cls).from_document(document, name)  # noqa: UP008  # slots make a new class
         found.check()
         return found
 
@@ -83,14 +83,14 @@ class OffloadPolicies(PolicyObject):
         return _BUCKETS.get(self.driver or "", ("managedLedgerOffloadBucket", "s3ManagedLedgerOffloadBucket"))
 
     def to_document(self) -> dict[str, Any]:
-        document = super().to_document()
+        document = super(OffloadPolicies, self).to_document()  # noqa: UP008  # slots make a new class
         if self.read_priority is not None:
             document["managedLedgerOffloadedReadPriority"] = _SHOWN[self.read_priority]
         return document
 
     def settings(self) -> dict[str, str]:
         """The members that say where the store is and how to get in."""
-        values = super().to_document()
+        values = super(OffloadPolicies, self).to_document()  # noqa: UP008  # slots make a new class
         return {key: value for key, value in values.items() if isinstance(value, str) and key not in _NOT_OF_STORE}
 
 

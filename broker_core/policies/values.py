@@ -133,7 +133,7 @@ class BacklogQuota(PolicyObject):
         """Accepts `limit`, the former name of `limitSize`: tools still send it, even as a string."""
         if isinstance(document, Mapping) and document.get("limitSize") is None:
             document = {**document, "limitSize": document.get("limit")}
-        return super().from_document(document, name)
+        return super(BacklogQuota, cls).from_document(document, name)  # noqa: UP008  # slots make a new class
 
     def to_document(self) -> dict[str, Any]:
         return {"limit": self.size, "limitSize": self.size, "limitTime": self.seconds, "policy": self.policy}
@@ -199,7 +199,7 @@ class DelayedDelivery(PolicyObject):
         """Accepts `maxDelayInMillis`, as some tools call the maximum delay."""
         if isinstance(document, Mapping) and document.get("maxDeliveryDelayInMillis") is None:
             document = {**document, "maxDeliveryDelayInMillis": document.get("maxDelayInMillis")}
-        return super().from_document(document, name)
+        return super(DelayedDelivery, cls).from_document(document, name)  # noqa: UP008  # slots make a new class
 
     def to_document(self) -> dict[str, Any]:
         ticks = int(self.tick_ms) if self.tick_ms == int(self.tick_ms) else self.tick_ms

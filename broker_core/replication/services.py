@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from broker_core.config.frozen import frozen
 from broker_core.replication.snapshot_metrics import SnapshotMetrics
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from broker_core.storage.position import Position
 
 
-@frozen
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReplicationServices:
     """`cluster`: the name of this one. `start`: where new cursors begin.
 

@@ -1,4 +1,4 @@
-"""The sockets of the admin API, which begins with the first client.
+"""The sockets of the admin API, which is loaded for its first client.
 
 Its HTTP framework and its handlers take a quarter of the memory of a broker that has used them, and as much time as
 everything else at the start. Many brokers never need them: those of tests, and those that a command runs for a moment.
@@ -8,6 +8,8 @@ So the first client has them imported. Until then the kernel keeps connections, 
 from __future__ import annotations
 
 import asyncio
+import importlib
+import logging
 import socket
 import ssl
 from typing import TYPE_CHECKING
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from broker_core.admin.app import AdminServer
     from broker_core.broker import Broker
 
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0
 RECEIVE_BYTES = 32 * 1024  # per read from a connection: a body may come in chunks of a byte
 
 
@@ -30,8 +35,6 @@ class AdminListener:
         self._sockets = sockets
         self._tls_sockets = tls_sockets
         self._context = context
-        self._wanted = asyncio.Event()
-        self._is_closing = False
         self._server: AdminServer | None = None
         self._work: asyncio.Task[None]
 
@@ -43,30 +46,35 @@ class AdminListener:
         self._work = broker.spawn(self._serve(broker))
 
     async def _serve(self, broker: Broker) -> None:
+        """Tries again after a failure, which may come long after the start: no file descriptors, no memory."""
         await self._first_client()
-        if self._is_closing:
-            return
-        from broker_core.admin.app import start_admin
-
-        self._server = await start_admin(broker, self._sockets, self._tls_sockets, self._context)
+        while self._server is None:
+            try:
+                app = await asyncio.to_thread(importlib.import_module, "broker_core.admin.app")
+                self._server = await app.start_admin(broker, self._sockets, self._tls_sockets, self._context)
+            except Exception:
+                log.exception("cannot start the admin API; its clients wait")
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def _first_client(self) -> None:
         """Waits until a connection is in the queue of a socket, and leaves it there."""
-        loop, sockets = asyncio.get_running_loop(), (*self._sockets, *self._tls_sockets)
+        loop, sockets, came = asyncio.get_running_loop(), (*self._sockets, *self._tls_sockets), asyncio.Event()
         for one in sockets:
-            loop.add_reader(one.fileno(), self._wanted.set)
+            loop.add_reader(one.fileno(), came.set)
         try:
-            await self._wanted.wait()
+            await came.wait()
         finally:
             for one in sockets:
                 loop.remove_reader(one.fileno())
 
     async def close(self) -> None:
         """Stops accepting, and gives running requests two seconds."""
-        self._is_closing = True
-        self._wanted.set()
-        await asyncio.gather(self._work, return_exceptions=True)  # the broker has logged what failed
-        if self._server is not None:
-            await self._server.close()
-        for one in (*self._sockets, *self._tls_sockets):
-            one.close()
+        if self._server is None:
+            self._work.cancel()
+        try:
+            await asyncio.wait([self._work])
+            if self._server is not None:
+                await self._server.close()
+        finally:
+            for one in (*self._sockets, *self._tls_sockets):
+                one.close()

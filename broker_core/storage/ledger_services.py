@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from broker_core.clock import Clock
-from broker_core.config.frozen import frozen
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import changes, filenames
 from broker_core.storage.ack_journal import AckJournal
@@ -49,7 +49,7 @@ class GroupTimes:
         self.wall_ms = clock.wall_ms()
 
 
-@frozen
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LedgerServices:
     """`meet_damage` records what a read met, and says whether to pass over it."""
 

@@ -100,7 +100,7 @@ class FrameDecoder:
         self._error: str | None = None
 
     def gather_messages(self) -> None:
-        """From now on, a client gets runs of entries (`MessageRun`) where it can."""
+        """From now on, a client gets runs of entries (`MessageRun`) instead of `MessageFrame`s, except unusual ones."""
         self._foreseen = ForeseenMessages()
 
     def keep(self, chunk: bytes) -> None:

@@ -24,7 +24,7 @@ class MessageRun(NamedTuple):
     ends: list[int]
 
     def is_followed_by(self, other: "MessageRun") -> bool:
-        """Whether both are one run, of the same bytes."""
+        """Whether `other` continues this run in the same bytes."""
         next_id = self.entry_id + len(self.ends)
         own = (self.consumer_id, self.ledger_id, next_id)
         return self.data is other.data and own == (other.consumer_id, other.ledger_id, other.entry_id)

@@ -74,6 +74,13 @@ async def test_a_client_that_has_not_sent_all_of_its_head_sees_the_refusal(admin
     assert (status, reason) == (431, "the header of a request has more than 32768 bytes")
 
 
+async def test_a_head_that_is_too_large_is_refused_once(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
+    head = b"POST / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(4000))
+    status, _ = await answer(admin, head + b"Content-Length: 5000000\r\n\r\n" + bytes(5_000_000))
+    assert status in (400, 431)
+    assert not [record for record in caplog.records if record.name == "asyncio"]
+
+
 @limits(max_header_bytes=200)
 async def test_any_number_of_requests_may_use_one_connection(admin: Admin) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)

@@ -44,7 +44,7 @@ UNUSED = (
     "yaml",
     "zstandard",
 )
-# What the broker uses once clients can connect.
+# What the broker uses once clients can connect, or once the admin API has one.
 LATER = ("aiohttp", "broker_core.admin", "broker_core.server.idle_work", "broker_core.stats", "ctypes")
 
 

@@ -24,8 +24,8 @@ from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.missing_entries import HoleCheck
 from pulsarctl.tables.protobuf_columns import Array
 
-# Many rows at once cost less each, and a record of large messages that does not fit is read twice. More falls out of
-# the processor's caches.
+# Many rows at once cost less each, and a record of large messages that does not fit is read twice. A larger
+# window does not fit in the processor's caches.
 WINDOW_BYTES = 3 << 20
 _TOTALS_SIZE = 7 * 8  # in the index record, in front of the points
 

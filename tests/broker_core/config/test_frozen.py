@@ -1,12 +1,16 @@
-"""`frozen` behaves as a frozen dataclass does; the two are declared side by side and compared."""
+"""`frozen` behaves as a frozen dataclass does: the two are declared side by side and compared."""
 
+import copy
 import dataclasses
+import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.frozen import frozen
+from broker_core.config.security import SecurityConfig
 
 
 @frozen
@@ -14,15 +18,15 @@ class Shared:
     name: str
     count: int = 1
     parts: tuple[str, ...] = field(default_factory=tuple)
-    secret: str = field(default="", repr=False, compare=False)
+    secret: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Compiled:
     name: str
     count: int = 1
     parts: tuple[str, ...] = field(default_factory=tuple)
-    secret: str = field(default="", repr=False, compare=False)
+    secret: str = field(default="", compare=False)
 
 
 BOTH = pytest.mark.parametrize("kind", [Shared, Compiled])
@@ -67,8 +71,39 @@ def test_values_of_two_classes_differ() -> None:
 
 
 @BOTH
-def test_the_text_of_a_value_keeps_secrets(kind: Any) -> None:
-    assert repr(kind("a", secret="hidden")) == f"{kind.__name__}(name='a', count=1, parts=())"
+def test_the_text_of_a_value_shows_nothing_of_it(kind: Any) -> None:
+    assert "hidden" not in repr(kind("hidden"))
+
+
+def test_the_text_of_a_configuration_shows_no_secret() -> None:
+    config = BrokerConfig(security=SecurityConfig(token_secret_key="data:;base64,c2VjcmV0"))
+    assert "c2VjcmV0" not in repr(config)
+
+
+@BOTH
+def test_a_value_has_no_dictionary(kind: Any) -> None:
+    assert not hasattr(kind("a"), "__dict__")
+
+
+@BOTH
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_value_can_be_copied_and_pickled(kind: Any, again: Any) -> None:
+    assert again(kind("a", 2, ("b",))) == kind("a", 2, ("b",))
+
+
+def test_a_class_keeps_the_methods_that_it_has() -> None:
+    @frozen
+    class Own:
+        name: str
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Own)
+
+        def __hash__(self) -> int:
+            return 1
+
+    assert Own("a") == Own("b")
+    assert hash(Own("a")) == 1
 
 
 @BOTH
