@@ -33,17 +33,8 @@ ROUNDS = 3
 COUNT = 3000
 RATE = 1000
 LOWEST = ("nice", "-n", "19")  # a command that starts another
-HEADER = [
-    "beside",
-    "p50 ms",
-    "p99 ms",
-    "x alone",
-    f"p50 at {RATE:,}/s",
-    f"p99 at {RATE:,}/s",
-    "x alone",
-    "s each",
-    "MB",
-]
+EACH = f"at {RATE:,}/s"
+HEADER = ["beside", "p50 ms", "p99 ms", "x alone", f"p50 {EACH}", f"p99 {EACH}", f"x alone {EACH}", "s each", "MB"]
 REPORTS = {
     "metrics": ["/metrics"],
     "list of topics": ["/admin/v2/persistent/public/default"],
