@@ -181,13 +181,13 @@ class FrameDecoder:
 
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
         if self._bounds is None and data.startswith(_MESSAGE_TYPE, position + 8):  # a client, which gets many
-            delivered = parse_message(data[position + 8 : command_end])
+            encoded = data[position + 8 : command_end]
+            delivered = parse_message(encoded)
             if delivered is not None:
                 self._sends.close_runs()
                 if self._foreseen is None:
                     items.append(MessageFrame(delivered, data[command_end:end]))
                 else:
-                    encoded = data[position + 8 : command_end]
                     _add_run(items, self._foreseen.take(encoded, delivered, data, command_end, end))
                 return
         fields = plain_fields(data, position + 8, command_end, self._batch_max)

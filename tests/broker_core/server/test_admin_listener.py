@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.config.server import ServerConfig
 from broker_core.config.tls import TlsConfig
+from broker_core.server import admin_listener
 from broker_core.server.server import Server
+from broker_core.testing import FREE_PORTS
 
-FREE_PORTS = ServerConfig(broker_port=0, web_port=0)
 HANDLERS = "broker_core.admin.all_routes"
 
 
@@ -45,8 +45,7 @@ async def test_a_start_that_fails_is_tried_again(tmp_path: Path, monkeypatch: py
         broken.setitem(sys.modules, HANDLERS, None)  # its import fails
         waiting = asyncio.create_task(asyncio.to_thread(status_of_tenants, server.web_port))
         failed = asyncio.Event()
-        log = sys.modules["broker_core.server.admin_listener"].log
-        broken.setattr(log, "exception", lambda *_: failed.set())
+        broken.setattr(admin_listener.log, "exception", lambda *_: failed.set())
         async with asyncio.timeout(20):
             await failed.wait()
         assert not waiting.done()
