@@ -1,6 +1,8 @@
 """Messages that an official consumer receives."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle, islice
 
 import pulsar
 
@@ -19,6 +21,28 @@ def consume(consumer: pulsar.Consumer, count: int = 1) -> list[pulsar.Message]:
         consumer.acknowledge(message)
         messages.append(message)
     return messages
+
+
+def arrivals(consumers: Sequence[pulsar.Consumer]) -> Iterator[tuple[int, pulsar.Message]]:
+    """What comes to any of the consumers, with the index of that consumer; fails when nothing comes for too long."""
+    patience = time.monotonic() + TIMEOUT_MS / 1000
+    for index in cycle(range(len(consumers))):
+        try:
+            yield index, consumers[index].receive(timeout_millis=10)
+        except pulsar.Timeout:
+            assert time.monotonic() < patience, "no message came to any of the consumers"
+        else:
+            patience = time.monotonic() + TIMEOUT_MS / 1000
+
+
+def shares(consumers: Sequence[pulsar.Consumer], count: int) -> list[list[pulsar.Message]]:
+    """What each consumer gets of the next `count` messages, acknowledged. Fails if more come."""
+    found: list[list[pulsar.Message]] = [[] for _ in consumers]
+    for index, message in islice(arrivals(consumers), count):
+        consumers[index].acknowledge(message)
+        found[index].append(message)
+    assert all(map(is_silent, consumers)), "more messages than expected"
+    return found
 
 
 def payloads(messages: Iterable[pulsar.Message]) -> list[bytes]:

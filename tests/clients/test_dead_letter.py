@@ -6,7 +6,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.publishing import publish
-from tests.clients.receiving import gets_only, receive, values
+from tests.clients.receiving import gets_only, is_silent, receive, values
 from tests.condition import wait_until
 from tests.loaded_topics import loaded
 
@@ -84,31 +84,33 @@ def test_a_message_that_is_always_nacked_becomes_a_dead_letter(
         dead_letter_policy=dead_letters(topic, 2),
     )
     publish(client, topic, 0, 1, 2)
-    seen = give_back_ones(consumer, 1)
+    give_back(consumer, 1, times=3)  # once, and redelivered twice
     (letter,) = receive(dead, 1)
     assert int(letter.data()) == 1
     assert letter.properties()["REAL_TOPIC"] == topic
-    assert seen == 3  # once, and redelivered twice
-    cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
-    wait_until(lambda: cursor.backlog_messages == 0, 10)
+    wait_until_acknowledged(pulsar_broker, topic)
+    assert is_silent(consumer)
 
 
-def give_back_ones(consumer: pulsar.Consumer, value: int) -> int:
-    """Acknowledges everything except that message until no more arrive; returns how often it arrived."""
-    seen = 0
-    while True:
-        try:
-            message = consumer.receive(timeout_millis=1000)
-        except pulsar.Timeout:
-            return seen
+def give_back(consumer: pulsar.Consumer, value: int, *, times: int) -> None:
+    """Acknowledges all other messages until that one has come, and been negatively acknowledged, `times` times."""
+    while times:
+        (message,) = receive(consumer, 1)
         if int(message.data()) == value:
-            seen += 1
+            times -= 1
             consumer.negative_acknowledge(message)
         else:
             consumer.acknowledge(message)
 
 
-def test_a_dead_letter_topic_has_its_initial_subscription(client: pulsar.Client, topic: str) -> None:
+def wait_until_acknowledged(broker: EmbeddedBroker, topic: str) -> None:
+    cursor = loaded(broker, topic).subscriptions["s"].cursor
+    wait_until(lambda: cursor.backlog_messages == 0, 10)
+
+
+def test_a_dead_letter_topic_has_its_initial_subscription(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     consumer = client.subscribe(
         topic,
         "s",
@@ -116,8 +118,9 @@ def test_a_dead_letter_topic_has_its_initial_subscription(client: pulsar.Client,
         negative_ack_redelivery_delay_ms=NACK_MS,
         dead_letter_policy=dead_letters(topic, 1, "kept"),
     )
-    publish(client, topic, 0, 1)
-    give_back_ones(consumer, 0)
+    publish(client, topic, 1, 0)
+    give_back(consumer, 0, times=2)
+    wait_until_acknowledged(pulsar_broker, topic)
     assert values(receive(client.subscribe(f"{topic}-dead", "kept"), 1)) == [0]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.receiving import consume, payloads
+from tests.clients.receiving import consume, payloads, shares
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("non_persistent")
@@ -73,15 +73,7 @@ def test_a_key_stays_with_one_consumer(client: pulsar.Client, topic: str) -> Non
     producer = client.create_producer(topic)
     for index in range(40):
         producer.send(b"%d" % (index % 10), partition_key=str(index % 10))
-    keys: list[set[bytes]] = []
-    for consumer in consumers:
-        own = set()
-        while True:
-            try:
-                own.add(consumer.receive(300).data())
-            except pulsar.Timeout:
-                break
-        keys.append(own)
+    keys = [set(payloads(share)) for share in shares(consumers, 40)]
     assert not keys[0] & keys[1]
     assert len(keys[0] | keys[1]) == 10
 
@@ -140,6 +132,13 @@ def test_a_non_persistent_topic_writes_nothing(tmp_path: Path, topic: str) -> No
         assert rest(broker, "GET", "non-persistent/public/default") == []
 
 
+def is_ready(broker: EmbeddedBroker, topic: str) -> bool:
+    """Whether the consumer of subscription "s" is back and has said how many messages it takes."""
+    loaded = broker.broker.topics.loaded.get(topic)
+    subscription = None if loaded is None else loaded.subscriptions.get("s")
+    return subscription is not None and any(consumer.permits > 0 for consumer in subscription.consumers)
+
+
 def test_clients_continue_after_an_unload(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
@@ -147,8 +146,7 @@ def test_clients_continue_after_an_unload(client: pulsar.Client, pulsar_broker: 
     assert payloads(consume(consumer, 1)) == [b"before"]
     rest(pulsar_broker, "PUT", f"{topic.replace('://', '/')}/unload")
     producer.send(b"maybe lost")
-    loaded = pulsar_broker.broker.topics.loaded
-    wait_until(lambda: topic in loaded and any(s.consumers for s in loaded[topic].subscriptions.values()), 10)
+    wait_until(lambda: is_ready(pulsar_broker, topic), 10)
     producer.send(b"after")
     assert payloads(consume(consumer, 1))[0] in (b"maybe lost", b"after")
 

@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.receiving import consume, is_silent, payloads, values
+from tests.clients.receiving import arrivals, consume, is_silent, payloads, shares, values
 
 pytestmark = pytest.mark.feature("failover", "key_shared", "shared", "negative_ack")
 
@@ -40,21 +40,9 @@ def test_partitions_of_a_failover_subscription_are_spread_over_its_consumers(
     producer = client.create_producer(topic)
     for index in range(40):
         producer.send(str(index).encode())
-    got = [values(drain(consumer)) for consumer in consumers]
+    got = [values(share) for share in shares(consumers, 40)]
     assert sorted(got[0] + got[1]) == list(range(40))
     assert all(got)
-
-
-def drain(consumer: pulsar.Consumer) -> list[pulsar.Message]:
-    """Receives until nothing arrives for a moment."""
-    messages: list[pulsar.Message] = []
-    while True:
-        try:
-            message = consumer.receive(timeout_millis=500)
-        except pulsar.Timeout:
-            return messages
-        consumer.acknowledge(message)
-        messages.append(message)
 
 
 @pytest.mark.parametrize("ordering", [False, True])
@@ -68,8 +56,8 @@ def test_a_key_stays_with_one_consumer_and_in_order(client: pulsar.Client, topic
             producer.send(str(index).encode(), partition_key=str(index % 12))
     owners: dict[int, list[int]] = defaultdict(list)
     seen: dict[int, list[int]] = defaultdict(list)
-    for number, consumer in enumerate(consumers):
-        for value in values(drain(consumer)):
+    for number, share in enumerate(shares(consumers, 120)):
+        for value in values(share):
             owners[value % 12].append(number)
             seen[value % 12].append(value)
     assert {key: sorted(set(found)) for key, found in owners.items()} == {key: [owners[key][0]] for key in range(12)}
@@ -84,7 +72,7 @@ def test_batches_by_key_go_to_the_owners_of_their_keys(client: pulsar.Client, to
     for index in range(100):
         producer.send_async(str(index).encode(), lambda result, message_id: None, partition_key=str(index % 10))
     producer.flush()
-    got = [values(drain(consumer)) for consumer in consumers]
+    got = [values(share) for share in shares(consumers, 100)]
     assert sorted(got[0] + got[1]) == list(range(100))
     assert not {value % 10 for value in got[0]} & {value % 10 for value in got[1]}
 
@@ -96,7 +84,8 @@ def test_keys_continue_in_order_when_their_consumer_leaves(client: pulsar.Client
     held = [first.receive(TIMEOUT_MS) for _ in range(10)]
     assert len({int(message.data()) % 6 for message in held}) > 0
     first.close()
-    got = values(drain(second))
+    got = values(consume(second, 60))
+    assert is_silent(second)
     assert sorted(got) == list(range(60))
     assert all([value for value in got if value % 6 == key] == list(range(key, 60, 6)) for key in range(6))
 
@@ -122,19 +111,10 @@ def test_a_nacked_message_is_redelivered_to_the_owner_of_its_key(client: pulsar.
         for name in ("a", "b")
     ]
     client.create_producer(topic).send(b"v", partition_key="k")
-    owner = next(consumer for consumer in consumers for message in first_of(consumer, give_back=True))
-    (again,) = consume(owner, 1)
+    index, message = next(arrivals(consumers))
+    consumers[index].negative_acknowledge(message)
+    (again,) = consume(consumers[index], 1)
     assert again.redelivery_count() == 1
-
-
-def first_of(consumer: pulsar.Consumer, *, give_back: bool) -> list[pulsar.Message]:
-    try:
-        message = consumer.receive(timeout_millis=1000)
-    except pulsar.Timeout:
-        return []
-    if give_back:
-        consumer.negative_acknowledge(message)
-    return [message]
 
 
 def test_the_type_of_an_unused_subscription_can_change(client: pulsar.Client, topic: str) -> None:

@@ -19,6 +19,7 @@ from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory
 from tests.clients.compacting import compact
+from tests.clients.receiving import receive
 from tests.cutting_relay import CuttingRelay
 from tests.official_client import connect
 from tests.tables.topics import rows, seen_by_official_reader, table
@@ -51,6 +52,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
 def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
     with closing(connect(broker.service_url)) as client:
         yield client
+
+
+def place(message_id: pulsar.MessageId) -> tuple[int, int]:
+    return message_id.ledger_id(), message_id.entry_id()
 
 
 class History:
@@ -102,14 +107,13 @@ class History:
 
     def left(self) -> set[tuple[int, int]]:
         """The entries that the subscription still delivers, at least in part."""
+        cursor = self._broker.broker.topics.loaded[self.topic].subscriptions["s"].cursor
         found: set[tuple[int, int]] = set()
         with closing(self._client.subscribe(self.topic, "s")) as consumer:
-            while True:
-                try:
-                    place = consumer.receive(300).message_id()
-                except pulsar.Timeout:
-                    return found
-                found.add((place.ledger_id(), place.entry_id()))
+            last = place(consumer.get_last_message_id())
+            while cursor.backlog_messages and last not in found:
+                found.add(place(receive(consumer, 1)[0].message_id()))
+        return found
 
     def offload(self) -> None:
         """Every sealed ledger; half the time only the store has them from now on."""
