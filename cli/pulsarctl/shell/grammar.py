@@ -5,6 +5,7 @@ shared options (`options.py`) after its own. Only the verb that is invoked becom
 eighty of them costs more than the request to the broker.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -136,8 +137,9 @@ class LazyCommands(MutableMapping[str, Command]):
         self._names = names + hidden
         self._made: dict[str, Command] = {}
 
+    @abstractmethod
     def make(self, name: str) -> Command:
-        raise NotImplementedError
+        """Builds the command of that name."""
 
     def __getitem__(self, name: str) -> Command:
         if name not in self._made:
