@@ -8,6 +8,7 @@ entries.
 import struct
 from collections.abc import Sequence
 from itertools import groupby
+from operator import sub
 
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -20,8 +21,11 @@ HEADERS_MAX = 4096
 HEADER = struct.Struct(">IIBBBB")
 """Frame size, command size, `08` command type, tag of the command, its size (always below 128 here)."""
 
-VIEWED_BYTES = 8 << 10
+VIEWED_BYTES = 512
 """Entries of that size are not copied before they are joined with their headers; for smaller ones a view costs more."""
+
+VIEWED_ALONE_BYTES = 8 << 10
+"""The same for a single entry, which has to pay for the view of its data, too."""
 
 NOWHERE = b"\x08" + encode_varint(-1) + b"\x10" + encode_varint(-1)
 """The message id -1:-1, in unsigned fields."""
@@ -104,7 +108,7 @@ class MessageEncoder:
         self._partition = partition
         self._consumer = b"\x08" + encode_varint(consumer_id)
         self._partition_field = _partition_field(partition)
-        self._headers: dict[int, bytes] = {}
+        self._headers = _Headers(self._consumer, 0, 0, 0)
         self._shape: tuple[int, int, int] | None = None
         self._epoch: int | None = None
         self._epoch_field = b""
@@ -136,22 +140,22 @@ class MessageEncoder:
         for first, last, lowest, upper in consecutive_varints(first_entry_id, len(starts)):
             rest = upper + self._partition_field
             self._use_shape(ledger_id, len(rest), len(self._epoch_field))
-            rest += self._epoch_field
-            headers = self._headers
-            for low, start, end in zip(lowest, starts[first:last], ends[first:last], strict=True):
-                header = headers.get(end - start) or self._header(end - start)
-                parts += (header, low, rest, source[start:end])
+            some_starts, some_ends = starts[first:last], ends[first:last]
+            block: list[bytes | memoryview] = [rest + self._epoch_field] * (4 * len(lowest))
+            block[0::4] = map(self._headers.__getitem__, map(sub, some_ends, some_starts))
+            block[1::4] = lowest
+            block[3::4] = [source[start:end] for start, end in zip(some_starts, some_ends, strict=True)]
+            parts += block
         return b"".join(parts)
 
     def _encode_single(self, ledger_id: int, entry_id: int, data: bytes, start: int, end: int) -> bytes:
         """The cheap path for a consumer that keeps up: its messages come one by one."""
-        entry = data[start:end] if end - start < VIEWED_BYTES else memoryview(data)[start:end]
+        entry = data[start:end] if end - start < VIEWED_ALONE_BYTES else memoryview(data)[start:end]
         upper = entry_id >> 7
         low = CONTINUED[entry_id & 0x7F] if upper else LAST[entry_id]
         rest = (encode_varint(upper) if upper else b"") + self._partition_field
         self._use_shape(ledger_id, len(rest), len(self._epoch_field))
-        header = self._headers.get(len(entry)) or self._header(len(entry))
-        return b"".join((header, low, rest, self._epoch_field, entry))
+        return b"".join((self._headers[len(entry)], low, rest, self._epoch_field, entry))
 
     def _encode_redelivered(
         self,
@@ -169,8 +173,7 @@ class MessageEncoder:
                 count = redelivery_counts[row]
                 redelivery = (b"\x18" + encode_varint(count) if count > 0 else b"") + self._epoch_field
                 self._use_shape(ledger_id, len(rest), len(redelivery))
-                size = ends[row] - starts[row]
-                header = self._headers.get(size) or self._header(size)
+                header = self._headers[ends[row] - starts[row]]
                 parts += (header, low, rest, redelivery, data[starts[row] : ends[row]])
         return b"".join(parts)
 
@@ -206,18 +209,24 @@ class MessageEncoder:
         shape = (ledger_id, rest_size, redelivery_size)
         if shape != self._shape or len(self._headers) > HEADERS_MAX:
             self._shape = shape
-            self._headers = {}
+            self._headers = _Headers(self._consumer, *shape)
 
-    def _header(self, entry_size: int) -> bytes:
-        """Everything before the entry ID's lowest byte."""
-        assert self._shape is not None, "set by _use_shape"
-        ledger_id, rest_size, redelivery_size = self._shape
+
+class _Headers(dict[int, bytes]):
+    """Everything before the entry ID's lowest byte, by the size of the entry."""
+
+    __slots__ = ("_fields", "_size")
+
+    def __init__(self, consumer: bytes, ledger_id: int, rest_size: int, redelivery_size: int) -> None:
         ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"
         id_size = len(ledger) + 1 + rest_size
-        size = len(self._consumer) + 2 + id_size + redelivery_size
+        self._size = len(consumer) + 2 + id_size + redelivery_size
+        self._fields = consumer + b"\x12" + bytes((id_size,)) + ledger
+
+    def __missing__(self, entry_size: int) -> bytes:
+        size = self._size
         fixed = HEADER.pack(size + 8 + entry_size, size + 4, 0x08, MESSAGE_TYPE, MESSAGE_TAG, size)
-        header = fixed + self._consumer + b"\x12" + bytes((id_size,)) + ledger
-        self._headers[entry_size] = header
+        header = self[entry_size] = fixed + self._fields
         return header
 
 

@@ -111,6 +111,11 @@ def test_an_encoder_serves_one_ledger_after_another() -> None:
         assert encoder.encode(ledger_id, 5, b"ab", [0], [2]) == message_by_protobuf(1, ledger_id, 5, -1, b"ab")
 
 
+def test_an_encoder_assumes_nothing_of_the_first_ledger() -> None:
+    encoder = MessageEncoder(0, -1)
+    assert encoder.encode(-1, 0, b"x", [0], [1]) == encoder.encode_one(-1 & (1 << 64) - 1, 0, b"x")
+
+
 def test_the_header_cache_is_bounded() -> None:
     data = bytes(10_000)
     encoder = MessageEncoder(1, -1)
