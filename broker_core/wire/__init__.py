@@ -2,6 +2,7 @@
 
     frame.py            FrameDecoder: chunks -> SendRun, SingleSend, Command, MessageFrame
     bounds.py           limits for the fields of a client's commands
+    message_run.py      runs of MESSAGEs;  received.py  the type of received bytes
     plain_send.py       the decoder's hot path: SENDs into runs;  send.py  runs;  send_metadata.py  publish times
     encode.py           ReceiptEncoder, MessageEncoder: the two most frequent commands
     commands.py         every other command of a broker;  client_commands.py  those of our entry reader

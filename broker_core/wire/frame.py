@@ -21,7 +21,7 @@ from broker_core.wire.bounds import CommandBounds, Flaw
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.long_commands import DIVISIBLE, LONG
 from broker_core.wire.message import check_entry
-from broker_core.wire.message_run import ForeseenMessages, MessageRun
+from broker_core.wire.message_run import MessageGatherer, MessageRun
 from broker_core.wire.plain_send import PlainSendReader
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandMessage
 from broker_core.wire.send import SendRun, SingleSend, plain_fields, plain_fields_of
@@ -74,7 +74,7 @@ class FrameDecoder:
         "_bounds",
         "_command_max",
         "_error",
-        "_foreseen",
+        "_gatherer",
         "_items_max",
         "_needed",
         "_parts",
@@ -96,17 +96,22 @@ class FrameDecoder:
         self.divisible = self.more = False
         self._items_max = items_max
         self._sends = PlainSendReader()
-        self._foreseen: ForeseenMessages | None = None
+        self._gatherer: MessageGatherer | None = None
         self._error: str | None = None
 
-    def gather_messages(self) -> None:
+    def gather_messages(self, gatherer: MessageGatherer) -> None:
         """From now on, a client gets runs of entries (`MessageRun`) instead of `MessageFrame`s, except unusual ones."""
-        self._foreseen = ForeseenMessages()
+        self._gatherer = gatherer
 
-    def keep(self, chunk: bytes) -> None:
-        """Leaves bytes for the next `feed`, for a client that wants the items of many chunks at once."""
-        self._parts.append(chunk)
-        self.buffered += len(chunk)
+    @property
+    def rest(self) -> bytes:
+        """The beginning of an incomplete frame."""
+        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+
+    def feed_gathered(self, chunk: bytearray) -> list[Item]:
+        """As `feed`, for a client that gathers messages: `chunk` starts with `rest`, and runs keep it."""
+        self._parts = []
+        return self.feed(chunk)  # type: ignore[arg-type]  # what is kept of it elsewhere is copied
 
     def feed(self, chunk: bytes) -> list[Item]:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
@@ -134,7 +139,7 @@ class FrameDecoder:
         return items
 
     def _hold(self, chunk: bytes, position: int) -> None:
-        rest = chunk[position:]
+        rest = bytes(chunk[position:])
         self._parts = [rest]
         self.buffered = len(rest)
         if self.more:
@@ -148,9 +153,13 @@ class FrameDecoder:
         """Reads all complete frames; returns where the incomplete one at the end starts."""
         position, available = 0, len(data)
         while True:
-            if self._foreseen is not None:
-                position = self._gather(self._foreseen, data, position, items)
-            position = self._sends.read_foreseen(data, position, self.frame_size_max, items)
+            if self._gatherer is not None:
+                run = self._gatherer.read(data, position, self.frame_size_max)
+                if run.ends:
+                    position = run.ends[-1]
+                    _add_run(items, run)
+            else:
+                position = self._sends.read_foreseen(data, position, self.frame_size_max, items)
             if available - position < 4:
                 return position
             (size,) = SIZE.unpack_from(data, position)
@@ -172,24 +181,20 @@ class FrameDecoder:
                 self.more = position < available
                 return position
 
-    def _gather(self, foreseen: ForeseenMessages, data: bytes, position: int, items: list[Item]) -> int:
-        run = foreseen.run(data)
-        position = foreseen.read(run, position, self.frame_size_max)
-        if run.ends:
-            _add_run(items, run)
-        return position
-
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
         if self._bounds is None and data.startswith(_MESSAGE_TYPE, position + 8):  # a client, which gets many
-            encoded = data[position + 8 : command_end]
+            encoded = bytes(data[position + 8 : command_end])
             delivered = parse_message(encoded)
             if delivered is not None:
                 self._sends.close_runs()
-                if self._foreseen is None:
+                if self._gatherer is None:
                     items.append(MessageFrame(delivered, data[command_end:end]))
                 else:
-                    _add_run(items, self._foreseen.take(encoded, delivered, data, command_end, end))
+                    _add_run(items, self._gatherer.take(encoded, delivered, data, command_end, end))
                 return
+        if self._gatherer is not None:  # a rare command among messages, perhaps in a bytearray
+            self._sends.close_runs()
+            data, position, command_end, end = bytes(data[position:end]), 0, command_end - position, end - position
         fields = plain_fields(data, position + 8, command_end, self._batch_max)
         if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
             return

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
-from broker_core.wire.message_run import MessageRun
+from broker_core.wire.message_run import MessageGatherer, MessageRun
 from broker_core.wire.pulsar_api_pb2 import (
     BaseCommand,
     CommandCloseConsumer,
@@ -171,15 +171,16 @@ class BrokerConnection:
             return False
         try:
             self._socket.settimeout(remaining)
-            chunk = self._socket.recv(CHUNK_BYTES)
-            items = self._decoder.feed(self._gathered(chunk, gather))
+            gathers = gather and self._decoder.buffered < CHUNK_BYTES  # a large frame is joined once, at its end
+            chunk = self._gathered(gather) if gathers else self._socket.recv(CHUNK_BYTES)
+            items = self._decoder.feed(chunk) if isinstance(chunk, bytes) else self._decoder.feed_gathered(chunk)
         except TimeoutError:
             return False
         except OSError as error:
             raise self._ended(error, f"lost the connection to {self.url}: {error}") from error
         except ProtocolError as error:
             self.close()
-            if self._connected is None and is_web_server(chunk):
+            if self._connected is None and is_web_server(bytes(chunk)):
                 raise CannotConnect(f"cannot connect to {self.url}: {WEB_SERVER_ANSWERED}") from error
             raise CannotConnect(f"{self.url} does not speak Pulsar's binary protocol: {error}") from error
         if not chunk:
@@ -191,25 +192,35 @@ class BrokerConnection:
                 self._file(item.type, item.message)
         return True
 
-    def gather_messages(self) -> None:
+    def gather_messages(self, gatherer: MessageGatherer) -> None:
         """From now on, entries may arrive in runs (`MessageRun`)."""
-        self._decoder.gather_messages()
+        self._decoder.gather_messages(gatherer)
 
-    def _gathered(self, chunk: bytes, wanted: int) -> bytes:
-        """Leaves `chunk` and what follows it soon to the decoder, except the last piece, which it returns.
+    def _gathered(self, wanted: int) -> bytearray:
+        """The incomplete frame, and what follows: `wanted` bytes together, or fewer after a silence; empty at the end.
 
-        To take entries apart costs much less for each if they are many.
+        To take entries apart costs much less for each if they are many, and if nothing is copied first.
         """
-        size, until = len(chunk), time.monotonic() + GATHER_SECONDS
-        while chunk and size < wanted and (remaining := until - time.monotonic()) > 0:
-            self._decoder.keep(chunk)
+        rest = self._decoder.rest
+        buffer = bytearray(len(rest) + max(wanted, CHUNK_BYTES))
+        buffer[: len(rest)] = rest
+        with memoryview(buffer) as room:
+            size = self._fill(room[len(rest) :], wanted - len(rest))
+        del buffer[len(rest) + size if size else 0 :]
+        return buffer
+
+    def _fill(self, room: memoryview, wanted: int) -> int:
+        """Waits for the first bytes as long as the socket does, and for more only briefly."""
+        size = count = self._socket.recv_into(room)
+        until = time.monotonic() + GATHER_SECONDS
+        while count and size < wanted and (remaining := until - time.monotonic()) > 0:
             self._socket.settimeout(min(remaining, SILENCE_SECONDS))
             try:
-                chunk = self._socket.recv(CHUNK_BYTES)
+                count = self._socket.recv_into(room[size:])
             except TimeoutError:
-                return b""
-            size += len(chunk)
-        return chunk
+                break
+            size += count
+        return size
 
     def fileno(self) -> int:
         return self._socket.fileno()

@@ -13,6 +13,7 @@ from crc32c import crc32c
 
 from broker_core.wire.errors import EntryError
 from broker_core.wire.message import HEADER, MAGIC, Entry, parse_entry
+from broker_core.wire.received import Received
 from broker_core.wire.send_metadata import metadata_or_none
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.protobuf_columns import Array, Field, Parsed, Unusual, Words, parse
@@ -61,7 +62,7 @@ class EntryRun:
         topic: str,
         ledger_id: int,
         entry_ids: Array,
-        data: bytes | memoryview,
+        data: Received | memoryview,
         starts: Array,
         ends: Array,
         *,

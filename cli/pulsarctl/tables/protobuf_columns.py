@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from broker_core.wire.received import Received
+
 Array = np.ndarray[Any, Any]
 
 WORD = 8
@@ -57,7 +59,7 @@ class Field:
 class Words:
     """Bytes, with the eight from any place on as one number."""
 
-    def __init__(self, data: bytes | memoryview) -> None:
+    def __init__(self, data: Received | memoryview) -> None:
         self.size = len(data)
         self.bytes = np.frombuffer(data, np.uint8)
         self._buffer = pa.py_buffer(data)
@@ -95,7 +97,7 @@ class Words:
         return whole.take(pa.array(np.arange(0, len(places), 2, dtype=np.int32)))
 
 
-def _words(data: bytes | memoryview, count: int) -> Array:
+def _words(data: Received | memoryview, count: int) -> Array:
     """The eight bytes at each of the first places."""
     return np.ndarray((count,), "<u8", data, 0, (1,)) if count else np.empty(0, np.uint64)
 

@@ -5,6 +5,7 @@ contiguous, so an entry that is skipped is noticed at once, and `missing_entries
 """
 
 import time
+from array import array
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,6 +18,7 @@ from pulsarctl.raw.partition_consumer import PartitionConsumer
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.tables.access import Access
 from pulsarctl.tables.entry_run import EntryRun
+from pulsarctl.tables.foreseen_messages import ForeseenMessages
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.values.message_ids import MessageId
 
@@ -159,7 +161,7 @@ class ProtocolReader:
         consumer = PartitionConsumer(self._topic, -1, start, permits=self._permitted)
         connection = self._lookup.connect(self._topic)
         consumer.subscribe(connection)
-        connection.gather_messages()
+        connection.gather_messages(ForeseenMessages())
         self._consumer, self._opened_at = consumer, self._next
         return consumer
 
@@ -185,4 +187,6 @@ def _run_of(arrived: Arrived) -> MessageRun | None:
         return None
     place = arrived.message.message_id
     entry = arrived.entry
-    return MessageRun(arrived.message.consumer_id, place.ledgerId, place.entryId, entry, [0], [len(entry)])
+    return MessageRun(
+        arrived.message.consumer_id, place.ledgerId, place.entryId, entry, array("q", [0]), array("q", [len(entry)])
+    )

@@ -1,7 +1,9 @@
 """A connection that gathers messages takes those apart together that arrive soon after one another."""
 
 import socket
+import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
@@ -16,6 +18,7 @@ from pulsarctl.auth.channel import Channel
 from pulsarctl.raw.broker_connection import GATHERED_BYTES, Arrived, BrokerConnection
 from pulsarctl.settings.addresses import Address
 from pulsarctl.settings.client_security import OPEN
+from pulsarctl.tables.foreseen_messages import ForeseenMessages
 from tests.threaded_listener import ThreadedListener
 
 SECONDS = 20.0
@@ -53,7 +56,7 @@ def gathering(serve: Serve) -> Iterator[BrokerConnection]:
         assert at.hostname
         assert at.port
         connection = BrokerConnection(Address(at.hostname, at.port), Channel(OPEN), timeout_seconds=SECONDS)
-        connection.gather_messages()
+        connection.gather_messages(ForeseenMessages())
         yield connection
         connection.close()
 
@@ -108,6 +111,30 @@ def test_nothing_is_waited_for_after_the_bytes_that_are_wanted() -> None:
         assert connection.receive(started + SECONDS, gather=sum(map(len, wanted)))
         assert time.monotonic() - started < SECONDS / 4
         assert [entry_id for each in connection.arrived for entry_id in entry_ids(each)] == [1, 2]
+
+
+def test_a_large_entry_in_pieces_is_not_copied_again_for_each_piece() -> None:
+    large = bytes(5_000_000)
+    wanted = threading.Semaphore(0)
+
+    def in_pieces(connection: socket.socket) -> None:
+        stream = message(1) + message(2, large) + message(3)
+        for at in range(0, len(stream), 64 << 10):
+            wanted.acquire(timeout=SECONDS)
+            connection.sendall(stream[at : at + (64 << 10)])
+
+    found: list[int] = []
+    with gathering(in_pieces) as connection:
+        tracemalloc.start()
+        while len(found) < 3:
+            wanted.release()
+            assert connection.receive(time.monotonic() + SECONDS, gather=GATHERED_BYTES)
+            while connection.arrived:
+                found += entry_ids(connection.arrived.popleft())
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert found == [1, 2, 3]
+    assert most < 3 * len(large)
 
 
 @pytest.mark.usefixtures("endless_silence")
