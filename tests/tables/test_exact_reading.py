@@ -1,6 +1,7 @@
 """A range is read exactly, or the reader says which entries are gone."""
 
 import random
+import time
 from collections.abc import Iterator
 
 import pulsar
@@ -61,6 +62,24 @@ def test_each_message_is_read_once_while_connections_are_cut(
         found = [(row["message_id"], row["value"]) for row in rows(reading)]
     assert relay.cuts > 3
     assert found == seen_by_official_reader(client, topic)
+
+
+def test_a_reader_waits_for_nothing_after_the_last_entry(monkeypatch: pytest.MonkeyPatch, topic: str) -> None:
+    """Not even if the last entries are a little smaller than those before, so that fewer bytes come than expected."""
+    for name in ("SILENCE_SECONDS", "GATHER_SECONDS"):
+        monkeypatch.setattr(f"pulsarctl.raw.broker_connection.{name}", 30.0)
+    sizes = [10_000] * 300 + [9_800] * 40
+    with EmbeddedBroker() as broker:
+        client = connect(broker.service_url)
+        client.subscribe(topic, "keeper").close()
+        producer = client.create_producer(topic, batching_enabled=False)
+        for size in sizes:
+            producer.send_async(bytes(size), None)
+        producer.flush()
+        started = time.monotonic()
+        assert [len(row["value"]) for row in rows(table(broker, topic, tasks_min="1", columns="value"))] == sizes
+        assert time.monotonic() - started < 15
+        client.close()
 
 
 def test_trimmed_entries_of_the_plan_are_reported(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:

@@ -23,6 +23,7 @@ from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.values.message_ids import MessageId
 
 PERMITS = 20_000  # messages in flight; a reader of a range wants all of them, and TCP bounds what waits
+EXPECTED = 15 / 16  # of the bytes that are left, judged by the last run; smaller entries have fewer
 PROBE_SECONDS = 1.0  # silence after which the reader asks whether more is to come
 RETRY_SECONDS = 0.2
 
@@ -80,8 +81,8 @@ class ProtocolReader:
             return None
 
     def _receive(self, connection: BrokerConnection) -> bool:
-        """Entries to be taken apart together, but none after the last one."""
-        left = (self._last - self._next + 1) * self._frame_bytes
+        """Entries to be taken apart together, but none after the last one: to wait for those costs a silence."""
+        left = int((self._last - self._next + 1) * self._frame_bytes * EXPECTED)
         return connection.receive(time.monotonic() + PROBE_SECONDS, gather=min(left, GATHERED_BYTES))
 
     def _take(self, consumer: PartitionConsumer) -> EntryRun | None:
