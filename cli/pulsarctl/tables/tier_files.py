@@ -23,7 +23,7 @@ from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.missing_entries import HoleCheck
 
 REQUEST_BYTES = 8 << 20  # a request for each row group would wait for the store most of the time
-DECODED_BYTES = 5 << 19  # of entries that are decoded together: many cost less each, and need more memory
+DECODED_BYTES = 8 << 20  # of entries that are decoded together: many cost less each, and need more memory
 HINT = "check tier_store and its credentials; or leave it out to read through the broker"
 
 
