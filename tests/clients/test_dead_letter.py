@@ -88,7 +88,8 @@ def test_a_message_that_is_always_nacked_becomes_a_dead_letter(
     (letter,) = receive(dead, 1)
     assert int(letter.data()) == 1
     assert letter.properties()["REAL_TOPIC"] == topic
-    wait_until_acknowledged(pulsar_broker, topic)
+    cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
+    wait_until(lambda: cursor.backlog_messages == 0, 10)
     assert is_silent(consumer)
 
 
@@ -103,14 +104,8 @@ def give_back(consumer: pulsar.Consumer, value: int, *, times: int) -> None:
             consumer.acknowledge(message)
 
 
-def wait_until_acknowledged(broker: EmbeddedBroker, topic: str) -> None:
-    cursor = loaded(broker, topic).subscriptions["s"].cursor
-    wait_until(lambda: cursor.backlog_messages == 0, 10)
-
-
-def test_a_dead_letter_topic_has_its_initial_subscription(
-    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
-) -> None:
+def test_a_dead_letter_topic_has_its_initial_subscription(client: pulsar.Client, topic: str) -> None:
+    letters = client.create_reader(f"{topic}-dead", pulsar.MessageId.earliest)
     consumer = client.subscribe(
         topic,
         "s",
@@ -120,7 +115,7 @@ def test_a_dead_letter_topic_has_its_initial_subscription(
     )
     publish(client, topic, 1, 0)
     give_back(consumer, 0, times=2)
-    wait_until_acknowledged(pulsar_broker, topic)
+    assert int(letters.read_next(TIMEOUT_MS).data()) == 0
     assert values(receive(client.subscribe(f"{topic}-dead", "kept"), 1)) == [0]
 
 
