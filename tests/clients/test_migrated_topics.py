@@ -14,6 +14,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe, Comma
 from tests.broker_core.replication.clusters import admin
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.official_client import connect
 from tests.raw_client import RawClient
 from tests.raw_consuming import receive, subscribe
@@ -166,6 +167,12 @@ def phase(broker: EmbeddedBroker, topic: str, name: str, to: str = "pulsar://gre
     admin(broker.http_url, "POST", f"{path}/migration", {"phase": name, "brokerServiceUrl": to})
 
 
+def delivered(broker: EmbeddedBroker, topic: str) -> int:
+    """The entries that were sent to the only consumer."""
+    [consumer] = loaded(broker, topic).subscriptions["s"].consumers
+    return consumer.delivered_entries
+
+
 def test_a_held_topic_waits_for_what_its_consumers_have(blue: EmbeddedBroker, topic: str) -> None:
     client = connect(blue.service_url)
     path = f"{topic.replace('://', '/')}/migration"
@@ -174,6 +181,7 @@ def test_a_held_topic_waits_for_what_its_consumers_have(blue: EmbeddedBroker, to
     for number in range(3):
         producer.send(b"%d" % number)
     received = consumer.receive(TIMEOUT_MS)
+    wait_until(lambda: delivered(blue, topic) == 2, 10)  # that one, and the one that takes its place in the queue
     phase(blue, topic, "held")
     assert admin(blue.http_url, "GET", path) == {"phase": "held", "waitsFor": ["s"]}
     consumer.acknowledge(received)
