@@ -9,8 +9,7 @@ from typing import Any
 
 from pulsarctl.backlog.ack_map import LedgerMap, ack_map
 from pulsarctl.backlog.ledgers import Ledger, ledgers
-from pulsarctl.tables.ack_holes import Cursor
-from pulsarctl.values.message_ids import parse_message_id
+from pulsarctl.tables.ack_holes import Cursor, open_batches_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,7 @@ def cursor_facts(
 
 def open_batches(internal: Mapping[str, Any], subscription: str) -> dict[tuple[int, int], int]:
     """By ledger and entry: the bits of unacknowledged messages, as pulsarctl's broker reports them. Others do not."""
-    found = {}
-    for position, words in internal["cursors"].get(subscription, {}).get("openBatches", {}).items():
-        ledger_id, entry_id = parse_message_id(position).position
-        found[ledger_id, entry_id] = sum((word & (1 << 64) - 1) << (64 * index) for index, word in enumerate(words))
-    return found
+    return open_batches_of(internal["cursors"].get(subscription, {}))
 
 
 def _facts(name: str, known: Mapping[str, Cursor], stored: Sequence[Ledger]) -> CursorFacts:

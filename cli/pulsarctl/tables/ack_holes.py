@@ -1,14 +1,16 @@
 """What a subscription has acknowledged, from the text that a broker's `internalStats` gives. Pure.
 
 A cursor is a mark-delete position (everything up to it is acknowledged) and ranges above it. The text of the ranges is
-`[(10:4..10:7],(12:0..12:3]]`: open below, closed above, so this acknowledges 10:5 to 10:7 and 12:1 to 12:3.
+`[(10:4..10:7],(12:0..12:3]]`: open below, closed above, so this acknowledges 10:5 to 10:7 and 12:1 to 12:3. Batches of
+which a part is acknowledged come apart from that, and only from pulsarctl's broker (`openBatches`).
 """
 
 import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pulsarctl.values.message_ids import parse_message_id
@@ -61,10 +63,14 @@ _NOTHING = AckedRanges()
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Everything up to and including `mark_delete` is acknowledged, and `ranges` by ledger."""
+    """Everything up to and including `mark_delete` is acknowledged, and `ranges` by ledger.
+
+    `open_batches`, by ledger and entry: bit i says that message i of the batch is not acknowledged.
+    """
 
     mark_delete: LedgerPosition
     ranges: dict[int, AckedRanges]
+    open_batches: dict[int, dict[int, int]] = field(default_factory=dict)
 
     @classmethod
     def from_stats(cls, stats: dict[str, Any]) -> "Cursor":
@@ -72,7 +78,10 @@ class Cursor:
         ranges: defaultdict[int, AckedRanges] = defaultdict(AckedRanges)
         for found in _RANGE.finditer(stats["individuallyDeletedMessages"]):
             _add(ranges, found)
-        return cls(parse_message_id(stats["markDeletePosition"]).position, dict(ranges))
+        batches: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        for (ledger_id, entry_id), bits in open_batches_of(stats).items():
+            batches[ledger_id][entry_id] = bits
+        return cls(parse_message_id(stats["markDeletePosition"]).position, dict(ranges), dict(batches))
 
     def in_ledger(self, ledger_id: int) -> tuple[int, AckedRanges]:
         """The mark-delete position as seen by one ledger (-1: before its first entry), and the ranges above it."""
@@ -80,6 +89,15 @@ class Cursor:
         if own_ledger > ledger_id:
             return _END, _NOTHING
         return (entry_id if own_ledger == ledger_id else -1), self.ranges.get(ledger_id, _NOTHING)
+
+
+def open_batches_of(cursor: Mapping[str, Any]) -> dict[LedgerPosition, int]:
+    """From one of the `cursors` of `internalStats`: the bits of the messages that are not acknowledged."""
+    found = {}
+    for position, words in cursor.get("openBatches", {}).items():
+        bits = sum((word & (1 << 64) - 1) << (64 * index) for index, word in enumerate(words))
+        found[parse_message_id(position).position] = bits
+    return found
 
 
 def _add(ranges: defaultdict[int, AckedRanges], found: re.Match[str]) -> None:

@@ -5,7 +5,7 @@ moment. A task gets the acknowledged ranges of its own entries and nothing of th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from pulsarctl.tables.ack_holes import AckedRanges, Cursor, LedgerPosition
@@ -36,14 +36,33 @@ def with_the_broker(topic: str, ledger_id: int) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class Unacknowledged:
-    """Which entries of a range a subscription still has before it: those above `after` and not in `acked`."""
+    """Which entries of a range a subscription still has before it: those above `after` and not in `acked`.
+
+    `open_batches`, by entry: bit i says that it has message i of the batch before it. It has all of other batches.
+    """
 
     subscription: str
     after: int
     acked: AckedRanges
+    open_batches: Mapping[int, int] = field(default_factory=dict)
 
     def wants(self, entry_id: int) -> bool:
         return entry_id > self.after and entry_id not in self.acked
+
+    def between(self, first: int, last: int) -> "Unacknowledged":
+        """Only what concerns entries `first` to `last`."""
+        batches = {entry_id: bits for entry_id, bits in self.open_batches.items() if first <= entry_id <= last}
+        return replace(self, acked=self.acked.between(first, last), open_batches=batches)
+
+    def wanted_of_batch(self, entry_id: int, count: int) -> int:
+        """How many of the messages of that entry it has before it."""
+        bits = self.open_batches.get(entry_id, -1)
+        return (bits & (1 << count) - 1).bit_count()
+
+    def wanted_rows(self, entry_id: int, batch_indexes: Sequence[int]) -> Sequence[int]:
+        """Which of the messages with these indexes in that entry it has before it; -1 stands for the whole entry."""
+        bits = self.open_batches.get(entry_id, -1)
+        return [row for row, index in enumerate(batch_indexes) if index < 0 or bits >> index & 1]
 
 
 class EntrySpan(NamedTuple):
@@ -168,7 +187,7 @@ def _only_wanted(whole: LedgerRange, cursors: Mapping[str, Cursor]) -> LedgerRan
     for name, cursor in cursors.items():
         after, acked = cursor.in_ledger(whole.ledger_id)
         if after < whole.last:
-            wanting.append(Unacknowledged(name, after, acked))
+            wanting.append(Unacknowledged(name, after, acked, cursor.open_batches.get(whole.ledger_id, {})))
     if not wanting:
         return None
     first = max(whole.first, min(each.after for each in wanting) + 1)
@@ -195,7 +214,7 @@ def _pieces(whole: LedgerRange, entries_max: int) -> Iterator[LedgerRange]:
         piece = _narrowed(whole, first, last)
         assert piece is not None, "no more pieces than entries"
         if whole.subscriptions is not None:
-            own = (replace(each, acked=each.acked.between(first, last)) for each in whole.subscriptions)
+            own = (each.between(first, last) for each in whole.subscriptions)
             piece = replace(piece, subscriptions=tuple(each for each in own if each.after < last))
         if piece.subscriptions != ():
             yield piece

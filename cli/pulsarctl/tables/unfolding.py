@@ -18,7 +18,7 @@ from pulsarctl.tables.column_arrays import array_of
 from pulsarctl.tables.column_rows import PLAIN_MAX, ColumnRows, rows_of_batches, rows_of_entries
 from pulsarctl.tables.columns import Column, columns_named
 from pulsarctl.tables.entry_run import COLUMNS_ENTRIES_MIN, EntryRun, Headers, damaged
-from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.ledger_ranges import LedgerRange, Unacknowledged
 from pulsarctl.tables.protobuf_columns import Unusual
 from pulsarctl.tables.rows import Message, Rows
 from pulsarctl.tables.typed import typed_values
@@ -33,7 +33,7 @@ ROWS_ENOUGH = 8_000
 BYTES_MAX = 8 << 20
 BYTES_ENOUGH = 1 << 20  # of columns, which would be copied to make more of them one
 
-_EVERYONE: Sequence[str | None] = (None,)
+_EVERYONE: Sequence[Unacknowledged | None] = (None,)
 
 
 class Unfolding:
@@ -211,13 +211,14 @@ class Unfolding:
         except EntryError as error:
             raise damaged(self._part.topic, self._part.ledger_id, entry_id, error) from error
 
-    def _take_whole(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[str | None]) -> None:
+    def _take_whole(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[Unacknowledged | None]) -> None:
         """One row for the entry."""
         values: list[bytes | None] = []
         metadata = entry.metadata
         if wanting and self._wants_values:
             values = [None if metadata.null_value else plain_payload(metadata, entry.payload)]
-        for name in wanting:
+        count = metadata.num_messages_in_batch
+        for each in wanting:
             self._rows.add(
                 entry_id,
                 entry,
@@ -225,19 +226,25 @@ class Unfolding:
                 [metadata],
                 values,
                 [-1],
-                stands_for=metadata.num_messages_in_batch,
-                subscription=name,
+                stands_for=count if each is None else each.wanted_of_batch(entry_id, count),
+                subscription=None if each is None else each.subscription,
             )
 
-    def _take_messages(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[str | None]) -> None:
+    def _take_messages(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[Unacknowledged | None]) -> None:
         messages, values, indexes = self._messages(entry)
         if (part := self._part).before and entry_id == part.first:
             messages, values, indexes = messages[part.before :], values[part.before :], indexes[part.before :]
         if part.through >= 0 and entry_id == part.last:
             kept = sum(index <= part.through for index in indexes)
             messages, values, indexes = messages[:kept], values[:kept], indexes[:kept]
-        for name in wanting:
-            self._rows.add(entry_id, entry, size, messages, values, indexes, subscription=name)
+        for each in wanting:
+            if each is None:
+                self._rows.add(entry_id, entry, size, messages, values, indexes)
+                continue
+            if rows := each.wanted_rows(entry_id, indexes):
+                own, contents = [messages[row] for row in rows], [values[row] for row in rows] if values else ()
+                places = [indexes[row] for row in rows]
+                self._rows.add(entry_id, entry, size, own, contents, places, subscription=each.subscription)
 
     def _messages(self, entry: Entry) -> tuple[Sequence[Message], Sequence[bytes | None], Sequence[int]]:
         metadata = entry.metadata
@@ -254,7 +261,7 @@ class Unfolding:
             return _without_compacted(singles, payloads)
         return singles, payloads, range(count)
 
-    def _wanting(self, entry_id: int, publish_time: int) -> Sequence[str | None]:
+    def _wanting(self, entry_id: int, publish_time: int) -> Sequence[Unacknowledged | None]:
         """The subscriptions for which the entry has rows; `None` if none was asked for."""
         part = self._part
         if part.since_ms is not None and publish_time < part.since_ms:
@@ -263,7 +270,7 @@ class Unfolding:
             return ()
         if part.subscriptions is None:
             return _EVERYONE
-        return [each.subscription for each in part.subscriptions if each.wants(entry_id)]
+        return [each for each in part.subscriptions if each.wants(entry_id)]
 
 
 def _built(column: Column, pieces: list[Piece]) -> pa.Array:
