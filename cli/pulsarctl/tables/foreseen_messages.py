@@ -13,7 +13,7 @@ from broker_core.wire.message_run import MessageRun
 from broker_core.wire.pulsar_api_pb2 import CommandMessage
 from broker_core.wire.received import Received
 from broker_core.wire.varint import encode_varint
-from pulsarctl.tables.protobuf_columns import WORD, Array
+from pulsarctl.tables.protobuf_columns import WORD, Array, words_of
 
 _SIZE = struct.Struct(">I")
 _COMMAND_MAX = 256  # bytes; a MESSAGE without unusual fields is far smaller
@@ -91,7 +91,7 @@ class ForeseenMessages:
         for byte in range(self._id_size):
             continued = 0x80 if byte < self._id_size - 1 else 0
             wanted[:, self._at + byte] = ids >> np.uint64(7 * byte) & np.uint64(0x7F) | np.uint64(continued)
-        words = np.ndarray((len(data) - WORD + 1,), "<u8", data, 0, (1,))
+        words = words_of(data, len(data) - WORD + 1)
         right = np.ones(len(places), bool)
         for offset in (*range(0, size - WORD, WORD), size - WORD):
             right &= words[places + offset] == np.ndarray((len(places),), "<u8", wanted, offset, (size,))

@@ -64,9 +64,9 @@ class Words:
         self.bytes = np.frombuffer(data, np.uint8)
         self._buffer = pa.py_buffer(data)
         self._whole = max(len(data) - WORD + 1, 0)
-        self._words = _words(data, self._whole)
+        self._words = words_of(data, self._whole)
         rest = bytes(data[self._whole :]) + bytes(2 * WORD)
-        self._last_words = _words(rest, len(rest) - WORD + 1)
+        self._last_words = words_of(rest, len(rest) - WORD + 1)
 
     def at(self, places: Array) -> Array:
         """Zeros follow the end of the data, where the place after a tag may be."""
@@ -97,7 +97,7 @@ class Words:
         return whole.take(pa.array(np.arange(0, len(places), 2, dtype=np.int32)))
 
 
-def _words(data: Received | memoryview, count: int) -> Array:
+def words_of(data: Received | memoryview, count: int) -> Array:
     """The eight bytes at each of the first places."""
     return np.ndarray((count,), "<u8", data, 0, (1,)) if count else np.empty(0, np.uint64)
 
