@@ -1,8 +1,7 @@
 """Seek with the official client: by ID, into batches, by time, to both ends, with one or several consumers."""
 
-import contextlib
-import itertools
 import time
+from itertools import chain
 from pathlib import Path
 
 import pulsar
@@ -13,7 +12,7 @@ from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_namespace_policies
 from tests.clients.publishing import publish
-from tests.clients.receiving import gets_only, receive, values
+from tests.clients.receiving import gets_only, receive, shares, values
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("seek")
@@ -87,22 +86,9 @@ def test_seek_moves_all_consumers_of_a_shared_subscription(client: pulsar.Client
     first = client.subscribe(topic, "s", SHARED, receiver_queue_size=1)
     second = client.subscribe(topic, "s", SHARED, receiver_queue_size=1)
     ids = publish(client, topic, *range(20))
-    assert sorted(shared_out(20, first, second)) == list(range(20))
+    assert sorted(chain.from_iterable(map(values, shares([first, second], 20)))) == list(range(20))
     first.seek(ids[9])
-    assert sorted(shared_out(10, first, second)) == list(range(10, 20))
-
-
-def shared_out(count: int, *consumers: pulsar.Consumer) -> list[int]:
-    """Receives and acknowledges the next `count` messages of all consumers."""
-    found: list[int] = []
-    for consumer in itertools.cycle(consumers):
-        if len(found) == count:
-            break
-        with contextlib.suppress(pulsar.Timeout):
-            message = consumer.receive(timeout_millis=100)
-            consumer.acknowledge(message)
-            found.append(int(message.data()))
-    return found
+    assert sorted(chain.from_iterable(map(values, shares([first, second], 10)))) == list(range(10, 20))
 
 
 def test_after_a_seek_no_earlier_delivery_arrives(client: pulsar.Client, topic: str) -> None:
