@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pulsarctl.backlog.cursor_facts import CursorFacts, cursor_facts, open_batches
+from pulsarctl.backlog.cursor_facts import CursorFacts, cursor_facts
+from pulsarctl.tables.ack_holes import open_batches_of
 
 
 def internal(*cursors: tuple[str, str, str], **more: Any) -> dict[str, Any]:
@@ -77,4 +78,4 @@ def test_a_durable_cursor_that_never_acknowledged_counts() -> None:
 
 def test_the_open_bits_of_a_batch_may_have_several_words() -> None:
     stats = internal(("s", "1:3", "[]"), openBatches={"1:4": [-1, 1]})
-    assert open_batches(stats, "s") == {(1, 4): (1 << 65) - 1}
+    assert open_batches_of(stats["cursors"]["s"]) == {(1, 4): (1 << 65) - 1}

@@ -1,7 +1,7 @@
 """The entries of one part of the plan, counted for each subscription: Arrow batches -> tallies. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,18 +34,6 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A ledger range with the subscriptions that want entries of it.
-
-    `open_batches`: by subscription and entry, the bits of the messages that are not acknowledged, in batches of which
-    others are.
-    """
-
-    entries: LedgerRange
-    open_batches: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Moment:
     """When the report is taken, and the age from which a TTL would remove messages."""
 
@@ -67,15 +55,15 @@ class _Entries(NamedTuple):
     schemas: list[str]
 
 
-def count(part: Part, batches: Iterable[pa.RecordBatch], moment: Moment) -> dict[str, Tally]:
+def count(part: LedgerRange, batches: Iterable[pa.RecordBatch], moment: Moment) -> dict[str, Tally]:
     """A tally for each subscription that wants something of the part."""
-    wanting = part.entries.subscriptions or ()
+    wanting = part.subscriptions or ()
     tallies = {each.subscription: Tally() for each in wanting}
     for batch in batches:
         entries, messages = _entries(batch), message_columns(batch)
         for each in wanting:
-            chosen = _Chosen.of(each, part.open_batches.get(each.subscription, {}), entries, messages)
-            _add(tallies[each.subscription], part.entries, chosen, moment)
+            chosen = _Chosen.of(each, entries, messages)
+            _add(tallies[each.subscription], part, chosen, moment)
     return tallies
 
 
@@ -121,15 +109,13 @@ class _Chosen(NamedTuple):
     message_rows: Array
 
     @classmethod
-    def of(
-        cls, wanting: Unacknowledged, open_batches: Mapping[int, int], entries: _Entries, messages: MessageColumns
-    ) -> "_Chosen":
+    def of(cls, wanting: Unacknowledged, entries: _Entries, messages: MessageColumns) -> "_Chosen":
         wanted = _wanted(wanting, entries.entry_id)
         message_wanted = wanted[messages.entry]
         open_messages = entries.messages
-        if open_batches:
+        if wanting.open_batches:
             open_messages = open_messages.copy()
-            for row, bits in _open_rows(open_batches, entries.entry_id):
+            for row, bits in _open_rows(wanting.open_batches, entries.entry_id):
                 open_messages[row] = (bits & ((1 << int(entries.messages[row])) - 1)).bit_count()
                 first, stop = np.searchsorted(messages.entry, (row, row + 1))
                 for message in range(first, stop):

@@ -9,7 +9,7 @@ from typing import Any
 
 from pulsarctl.backlog.ack_map import LedgerMap, ack_map
 from pulsarctl.backlog.ledgers import Ledger, ledgers
-from pulsarctl.tables.ack_holes import Cursor, open_batches_of
+from pulsarctl.tables.ack_holes import Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,6 @@ def cursor_facts(
     known = {name: Cursor.from_stats(stats) for name, stats in internal["cursors"].items() if name not in volatile}
     stored = ledgers(internal)
     return {name: _facts(name, known, stored) for name in subscriptions}
-
-
-def open_batches(internal: Mapping[str, Any], subscription: str) -> dict[tuple[int, int], int]:
-    """By ledger and entry: the bits of unacknowledged messages, as pulsarctl's broker reports them. Others do not."""
-    return open_batches_of(internal["cursors"].get(subscription, {}))
 
 
 def _facts(name: str, known: Mapping[str, Cursor], stored: Sequence[Ledger]) -> CursorFacts:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pulsarctl.backlog.counting import Moment, Part
+from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.cursor_facts import CursorFacts
 from pulsarctl.backlog.survey import LiveFacts, PartitionSurvey, Survey
 from pulsarctl.backlog.tally import Tally
 from pulsarctl.backlog.verdict import Condition, Verdict, seconds_to_empty, verdict
+from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.values.names import without_partition
 
 
@@ -125,13 +126,13 @@ class Trend:
 
 
 def subscriptions(
-    survey: Survey, parts: Sequence[Part], tallies: Sequence[Mapping[str, Tally]]
+    survey: Survey, parts: Sequence[LedgerRange], tallies: Sequence[Mapping[str, Tally]]
 ) -> tuple[SubscriptionBacklog, ...]:
     """Sorted by topic and subscription. One without a backlog has an empty tally."""
     found: dict[tuple[str, str], Tally] = {}
     for part, counted in zip(parts, tallies, strict=True):
         for name, tally in counted.items():
-            found.setdefault((part.entries.topic, name), Tally()).merge(tally)
+            found.setdefault((part.topic, name), Tally()).merge(tally)
     grouped: dict[tuple[str, str], list[PartitionBacklog]] = {}
     for partition in survey.partitions:
         for name, backlog in _of_partition(partition, found):

@@ -1,9 +1,7 @@
 """What is known before an entry is read: ledgers, cursors, consumers, and rates of each partition. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulsarctl.backlog.counting import Part
 from pulsarctl.backlog.cursor_facts import CursorFacts
 from pulsarctl.tables.ledger_ranges import LedgerRange, split
 
@@ -24,12 +22,11 @@ class LiveFacts:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSurvey:
-    """One subscription of one partition. `open_batches` is by ledger and entry."""
+    """One subscription of one partition."""
 
     name: str
     live: LiveFacts
     cursor: CursorFacts
-    open_batches: Mapping[tuple[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +54,7 @@ class Survey:
         """About how many bytes they have."""
         return sum(each.size for partition in self.partitions for each in partition.ranges)
 
-    def parts(self, tasks_min: int) -> list[Part]:
+    def parts(self, tasks_min: int) -> list[LedgerRange]:
         """The plan: at least `tasks_min` parts, if there is enough to read."""
         ranges = [each for partition in self.partitions for each in partition.ranges]
-        batches = {partition.topic: partition.subscriptions for partition in self.partitions}
-        cut = split(ranges, tasks_min=tasks_min, entries_max=ENTRIES_PER_PART)
-        return [Part(each, dict(_open_within(each, batches[each.topic]))) for each in cut]
-
-
-def _open_within(entries: LedgerRange, known: Sequence[SubscriptionSurvey]) -> Iterator[tuple[str, dict[int, int]]]:
-    for each in known:
-        inside = {
-            entry_id: bits
-            for (ledger_id, entry_id), bits in each.open_batches.items()
-            if ledger_id == entries.ledger_id and entries.first <= entry_id <= entries.last
-        }
-        if inside:
-            yield each.name, inside
+        return split(ranges, tasks_min=tasks_min, entries_max=ENTRIES_PER_PART)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pulsarctl.backlog.cursor_facts import cursor_facts, open_batches
+from pulsarctl.backlog.cursor_facts import cursor_facts
 from pulsarctl.backlog.survey import LiveFacts, PartitionSurvey, SubscriptionSurvey, Survey
 from pulsarctl.tables.ledger_ranges import ranges_of_topic
 
@@ -26,9 +26,7 @@ def _partition(admin: "AdminClient", topic: str, wanted: Sequence[str]) -> Parti
         name for name in sorted(known.keys() & internal["cursors"].keys() - volatile) if not wanted or name in wanted
     ]
     facts = cursor_facts(internal, names, volatile)
-    found = tuple(
-        SubscriptionSurvey(name, _live(stats, name), facts[name], open_batches(internal, name)) for name in names
-    )
+    found = tuple(SubscriptionSurvey(name, _live(stats, name), facts[name]) for name in names)
     return PartitionSurvey(topic, found, tuple(ranges_of_topic(topic, internal, subscriptions=names)))
 
 

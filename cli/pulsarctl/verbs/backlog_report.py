@@ -15,10 +15,11 @@ from pulsarctl.verbs.bundled_broker import is_bundled
 from pulsarctl.verbs.on_spark import access, explained, start_spark
 
 if TYPE_CHECKING:
-    from pulsarctl.backlog.counting import Moment, Part
+    from pulsarctl.backlog.counting import Moment
     from pulsarctl.backlog.report import Report
     from pulsarctl.backlog.survey import Survey
     from pulsarctl.backlog.tally import Tally
+    from pulsarctl.tables.ledger_ranges import LedgerRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class BacklogPlan:
 
     request: BacklogRequest
     survey: "Survey"
-    parts: "list[Part]"
+    parts: "list[LedgerRange]"
     choice: Choice
     exact_per: str
     now_ms: int

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from pyspark import SparkContext
 
-from pulsarctl.backlog.counting import Moment, Part
+from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.local import Tell, count_part
 from pulsarctl.backlog.tally import Tally
 from pulsarctl.spark.jobs.watching import watched
 from pulsarctl.tables.access import Access
+from pulsarctl.tables.ledger_ranges import LedgerRange
 
 JOB_GROUP = "pulsarctl-backlog"
 
@@ -25,14 +26,14 @@ class _Task:
     access: Access
     moment: Moment
 
-    def __call__(self, part: Part) -> dict[str, Tally]:
+    def __call__(self, part: LedgerRange) -> dict[str, Tally]:
         if not gc.get_freeze_count():  # PySpark collects garbage after every task, over all imported modules
             gc.freeze()
         return count_part(self.access, part, self.moment)
 
 
 def run_spark(
-    context: SparkContext, access: Access, parts: Sequence[Part], moment: Moment, tell: Tell
+    context: SparkContext, access: Access, parts: Sequence[LedgerRange], moment: Moment, tell: Tell
 ) -> list[dict[str, Tally]]:
     """The tallies of each part, in the order of the plan."""
     context.setJobGroup(JOB_GROUP, "unacknowledged messages of each subscription", interruptOnCancel=True)
