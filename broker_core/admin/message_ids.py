@@ -13,14 +13,13 @@ from broker_core.names import TopicName
 from broker_core.policies.json_values import whole_number
 from broker_core.security.operations import on_topic
 from broker_core.topic.peek import bytes_after
-from broker_core.wire.message import parse_metadata
+from broker_core.wire.batch import messages_in_batch
 
 
 async def last_message_id(call: Call) -> dict[str, int]:
     topic = await one_topic(call)
     _, entry = await topic.last_entry(compacted=False)
-    metadata = parse_metadata(entry) if entry is not None else None
-    batch = metadata.num_messages_in_batch if metadata and metadata.HasField("num_messages_in_batch") else 0
+    batch = 0 if entry is None else messages_in_batch(entry)
     last = topic.ledger.last_confirmed
     return message_id(topic.name, last.ledger_id, last.entry_id, batch_size=batch)
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from crc32c import crc32c
 
 from broker_core.wire.send import SendFields, SendRun
-from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_delayed, is_publish_time, may_be_delayed, publish_time
+from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_plain_tail, is_publish_time, plain_publish_time
 from broker_core.wire.varint import decode_varint
 
 LAYOUTS_MAX = 1024
@@ -84,7 +84,7 @@ class PlainSendReader:
         """Reads the frames from `position` on that match their layout; returns where the first other one starts."""
         layout = self._layout
         last_times, time = self._last_times, self._last_time
-        available = len(data)
+        available, valid_tail = len(data), b""
         while layout is not None:
             self._layout = layout
             cut, size, head, low, high, tail, name, metadata_tail, magic, metadata, metadata_min, producer_id = layout
@@ -108,10 +108,15 @@ class PlainSendReader:
                     or not begin <= end <= available
                     or frame_size > frame_size_max
                     or not metadata_min <= metadata_size <= end - begin
-                    or (metadata_size != metadata_min and may_be_delayed(data, position + size, begin + metadata_size))
                     or crc32c(data[begin - 4 : end]) != checksum
                 ):
                     break
+                if metadata_size != metadata_min:
+                    fields = data[position + size : begin + metadata_size]
+                    if fields != valid_tail:
+                        if not is_plain_tail(fields):
+                            break
+                        valid_tail = fields
                 if times != last_times:
                     if not is_publish_time(times):
                         break
@@ -140,11 +145,7 @@ class PlainSendReader:
         checked = data if end - metadata < VIEWED_BYTES else memoryview(data)
         if metadata_size > end - metadata or crc32c(checked[metadata - 4 : end]) != checksum:
             return False
-        if may_be_delayed(data, metadata, metadata + metadata_size) and is_delayed(
-            data[metadata : metadata + metadata_size]
-        ):
-            return False
-        time = publish_time(data, metadata, metadata + metadata_size)
+        time = plain_publish_time(data, metadata, metadata + metadata_size)
         if time is None:
             return False
         run = self._run(fields.producer_id, data, items)

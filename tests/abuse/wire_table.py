@@ -4,6 +4,7 @@
 the protobuf descriptors, so the run covers a new field of Pulsar's protocol as soon as it is in the `.proto`.
 """
 
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from broker_core.wire.commands import SIZES, frame
 from broker_core.wire.message import add_checksum, build_entry
 from tests.raw_publishing import send
 from tests.wire.fields import is_repeated, is_required
+from tests.wire.malformed_metadata import first_fields, tails
 
 _T = pb.BaseCommand
 
@@ -99,6 +101,10 @@ def table() -> Iterator[WireInput]:
             yield _input(kind, what, fields)
     for what, fields in _variants(pb.MessageMetadata.DESCRIPTOR, METADATA):
         yield WireInput(f"SEND metadata {what}", partial(send_with, fields))
+    for field, encoded in itertools.groupby(tails(), lambda one: one[0].partition(":")[0]):
+        yield WireInput(
+            f"SEND metadata encoded in every way, {field}", partial(_each_last, [tail for _, tail in encoded])
+        )
     yield from special()
 
 
@@ -299,6 +305,12 @@ def _sends(metadata: dict[str, Any], messages: int, unknown_fields: bytes = b"")
 def _raw_entry(metadata: bytes, payload: bytes = b"payload", **fields: Any) -> bytes:
     entry = add_checksum(len(metadata).to_bytes(4, "big") + metadata + payload)
     return _cut(_command(_T.SEND, {**EXAMPLES[_T.SEND], **fields}), entry)
+
+
+def _each_last(tails: list[bytes]) -> bytes:
+    """Messages whose metadata ends with each of the tails, and after each a question about the last message."""
+    question = client_commands.get_last_message_id(1, 9)
+    return b"".join(_raw_entry(first_fields(1) + tail) + question for tail in tails)
 
 
 def _ping() -> bytes:

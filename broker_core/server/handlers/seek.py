@@ -8,7 +8,7 @@ from broker_core.storage.open_batches import bits_of
 from broker_core.storage.position import Position
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.message import parse_metadata
+from broker_core.wire.batch import messages_in_batch
 
 
 async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
@@ -33,19 +33,13 @@ async def on_get_last_message_id(session: Session, command: pb.CommandGetLastMes
         raise MetadataFailed(f"Consumer {command.consumer_id} not found")
     subscription = attached.subscription
     last, entry = await subscription.last_entry(compacted=attached.consumer.read_compacted)
+    batch_index = -1 if entry is None else messages_in_batch(entry) - 1
     mark_delete = subscription.cursor.mark_delete
     return commands.last_message_id(
         command.request_id,
-        commands.message_id(*last, subscription.partition, _last_batch_index(entry)),
+        commands.message_id(*last, subscription.partition, batch_index),
         commands.message_id(*mark_delete, subscription.partition),
     )
-
-
-def _last_batch_index(entry: bytes | None) -> int:
-    if entry is None:
-        return -1
-    metadata = parse_metadata(entry)
-    return metadata.num_messages_in_batch - 1 if metadata.HasField("num_messages_in_batch") else -1
 
 
 def position_of(message_id: pb.MessageIdData) -> Position:
