@@ -602,11 +602,11 @@ _pulsarctl() {
     "ops") commands="offload restore lake lake-maintain export import replay compact sql profile shell verify backlog" options="" ;;
     "ops offload") commands="" options="--to --timeout" ;;
     "ops restore") commands="" options="" ;;
-    "ops lake") commands="" options="--to --catalog --follow --interval" names="TOPIC" ;;
+    "ops lake") commands="" options="--to --catalog --follow --interval --allow-loss" names="TOPIC" ;;
     "ops lake-maintain") commands="" options="--to --catalog --file-size --keep" names="TOPIC" ;;
-    "ops export") commands="" options="-f --format --start --end --full-scan --by --key-groups --typed --incremental --overwrite --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
+    "ops export") commands="" options="-f --format --start --end --full-scan --by --key-groups --typed --incremental --allow-loss --overwrite --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
     "ops import") commands="" options="-f --format -r --rate --no-schema --record-schema --again --engine --local-max --master --conf --dry-run --spark-submit" ;;
-    "ops replay") commands="" options="--start --end -s --subscription -k --key -r --rate --again --dry-run" names="TOPIC" ;;
+    "ops replay") commands="" options="--start --end -s --subscription -k --key -r --rate --again --allow-loss --dry-run" names="TOPIC" ;;
     "ops compact") commands="" options="--timeout --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
     "ops sql") commands="" options="--file -o --output --explain --decode --full-scan --tier-store --engine --local-max --master --conf --dry-run --spark-submit" ;;
     "ops profile") commands="" options="--columns --start --end --full-scan --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;

@@ -13,8 +13,8 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.tables.ledger_ranges import LedgerRange
-from pulsarctl.tables.missing_entries import DataLoss
 from pulsarctl.tables.topic_table import TopicTable
 from tests.cutting_relay import CuttingRelay
 from tests.official_client import connect

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.tables.following import Following, Offset
-from pulsarctl.tables.missing_entries import DataLoss
 from pulsarctl.tables.stream_options import StreamOptions, table_options
 from pulsarctl.tables.subscription_follower import SubscriptionFollower
 from tests.tables.topics import table

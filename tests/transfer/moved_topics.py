@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,23 @@ def run(broker: EmbeddedBroker, *arguments: object) -> Outcome:
     """In this process, with the state of `own_state`."""
     cli = Cli(Path(os.environ["XDG_STATE_HOME"]), broker.http_url, broker.service_url)
     return cli("-o", "json", "ops", *map(str, arguments))
+
+
+Continued = Callable[[str, Path], tuple[object, ...]]
+"""The words of a command that continues from where it ended."""
+
+
+def lake(topic: str, place: Path) -> tuple[object, ...]:
+    return "lake", topic, "--to", place
+
+
+def export(topic: str, place: Path) -> tuple[object, ...]:
+    return "export", topic, place, "--incremental"
+
+
+def rows(broker: EmbeddedBroker, *command: object) -> int:
+    done = ops(broker, *command)
+    return int(done["rows"] if command[0] == "lake" else done["messages"])
 
 
 def by_key(client: pulsar.Client, topic: str) -> dict[str, list[Seen]]:

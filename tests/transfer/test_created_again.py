@@ -1,7 +1,7 @@
 """Lakes and incremental exports that continue after the topic or its cluster was created again."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from pulsarctl.settings.settings import Settings
 from pulsarctl.transfer.manifest import NAME
 from tests.managed_ledgers import managed_ledger
 from tests.official_client import connect
-from tests.transfer.moved_topics import failed, ops
+from tests.transfer.moved_topics import Continued, export, failed, lake, rows
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +58,6 @@ def log_of(broker: EmbeddedBroker, topic: str) -> ManagedLedger:
     return managed_ledger(broker.call(broker.broker.topics.get(parse_topic(topic))))
 
 
-def lake(topic: str, place: Path) -> tuple[object, ...]:
-    return "lake", topic, "--to", place
-
-
-def export(topic: str, place: Path) -> tuple[object, ...]:
-    return "export", topic, place, "--incremental"
-
-
-Continued = Callable[[str, Path], tuple[object, ...]]
-
-
 def forget_times(topic: str, place: Path) -> None:
     """As a version wrote it that did not keep them."""
     if (state := place / NAME).exists():
@@ -80,11 +69,6 @@ def forget_times(topic: str, place: Path) -> None:
     assert table is not None
     with table.transaction() as transaction:
         transaction.remove_properties(CREATED)
-
-
-def rows(broker: EmbeddedBroker, *command: object) -> int:
-    done = ops(broker, *command)
-    return int(done["rows"] if command[0] == "lake" else done["messages"])
 
 
 def refuses(broker: EmbeddedBroker, *command: object) -> None:
@@ -116,7 +100,7 @@ def test_a_wiped_cluster_with_more_messages_is_refused(
 
 
 @pytest.mark.parametrize("continued", [lake, export])
-def test_a_topic_that_is_created_again_on_its_cluster_is_continued(
+def test_a_topic_that_is_created_again_on_its_cluster_is_continued_without_what_may_be_lost(
     first: EmbeddedBroker, topic: str, tmp_path: Path, continued: Continued
 ) -> None:
     publish(first, topic, 5)
@@ -124,5 +108,7 @@ def test_a_topic_that_is_created_again_on_its_cluster_is_continued(
     with closing(AdminClient(Settings(web_url=first.http_url))) as admin:
         admin.topics.delete(topic, force=True)
     publish(first, topic, 2)
-    assert rows(first, *continued(topic, tmp_path / "out")) == 2
+    code, text = failed(first, *continued(topic, tmp_path / "out"))
+    assert (code, f"of {topic} is gone" in text) == (1, True), text
+    assert rows(first, *continued(topic, tmp_path / "out"), "--allow-loss") == 2
     assert rows(first, *continued(topic, tmp_path / "out")) == 0

@@ -155,3 +155,21 @@ def test_again_forgets_an_interrupted_replay(pulsar_broker: EmbeddedBroker, clie
     files.stored(4)
     assert ops(pulsar_broker, "replay", topic, f"{topic}-2", "--again")["sent"] == 6
     assert files.load() is None
+
+
+def test_an_interrupted_replay_ends_at_messages_that_were_trimmed(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, target: str
+) -> None:
+    client.subscribe(topic, "keeps").close()
+    publish(client, topic)
+    words = interrupted(pulsar_broker, topic, target)
+    with closing(AdminClient(Settings(web_url=pulsar_broker.http_url))) as admin:
+        admin.topics.unload(topic)
+        for subscription in admin.topics.subscriptions(topic):
+            admin.topics.clear_backlog(topic, subscription)
+        admin.topics.trim(topic)
+    code, text = failed(pulsar_broker, *words)
+    assert (code, f"of {topic} are gone" in text) == (1, True), text
+    code, text = failed(pulsar_broker, *words, "--allow-loss")
+    assert (code, "cannot continue an interrupted replay with --allow-loss" in text) == (2, True), text
+    assert ops(pulsar_broker, *words, "--allow-loss", "--again")["sent"] == 0

@@ -19,7 +19,7 @@ from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
-from pulsarctl.tables.chunks import Skipped
+from pulsarctl.tables.data_loss import HINT, DataLoss, LeftOut, end_of, gone_after
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.values.names import full_topic, namespace_of
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pulsarctl.tables.plan import Snapshot
 
 ATTEMPTS = 5
+NOWHERE = (-1, -1)  # the end of a topic without ledgers
 # A conflict is solved here: a run that was overtaken must not append the same messages.
 OWN_PROPERTIES = {**TABLE_PROPERTIES, NO_RETRIES: "0", KIND: LAKE}
 
@@ -38,14 +39,14 @@ OWN_PROPERTIES = {**TABLE_PROPERTIES, NO_RETRIES: "0", KIND: LAKE}
 class Kept:
     """What a run did. `rows` of this run; `files` that it added.
 
-    `incomplete`: chunked messages that are left out, because their first chunks are gone.
+    `left_out` is what the table does not have.
     """
 
     table: str
     rows: int
     files: int
     metadata: str
-    incomplete: int = 0
+    left_out: "LeftOut"
 
 
 class TopicLake:
@@ -57,7 +58,8 @@ class TopicLake:
     def keep(self, topic: str, options: Mapping[str, str], access: "Access | None" = None) -> Kept:
         """Appends what is new. `options` are those of a table; `access` replaces those of the connection.
 
-        Raises `NotFound`, `DamagedEntry`, and what the reader and pyiceberg raise; then the table is as before.
+        Raises `DataLoss` if fail_on_data_loss is true, `NotFound`, `DamagedEntry`, and what the reader and pyiceberg
+        raise; then the table is as before.
         """
         for _ in range(ATTEMPTS):
             with contextlib.suppress(Overtaken):
@@ -84,16 +86,16 @@ class TopicLake:
         snapshot = Snapshot()
         parts = rows.plan(snapshot)
         created = _checked(table, topic, rows.options.access, snapshot, planned)
-        if not parts:
-            return Kept(table_name(topic), 0, 0, "" if table is None else table.metadata_location)
-        through = dict(planned)
-        for part in parts:
-            through[part.topic] = max(through.get(part.topic, (-1, -1)), (part.ledger_id, part.last))
+        left_out = _gone_since(topic, snapshot, planned, fails=rows.options.fail_on_data_loss)
+        ends = {name: end_of(stats) for name, stats in snapshot.known.items()}
+        through = planned | {name: end for name, end in ends.items() if end > NOWHERE}
+        if not parts and (table is None or through == planned):
+            return Kept(table_name(topic), 0, 0, "" if table is None else table.metadata_location, left_out)
         with TemporaryDirectory(prefix="pulsarctl-lake-") as scratch:
-            count, files, incomplete = _write(Path(scratch), rows, parts)
+            count, files = _write(Path(scratch), rows, parts, left_out)
             table = self._widened(topic, rows.schema, table)
             self._add(table, files, partial(append, topic, planned, through, created))
-        return Kept(table_name(topic), count, len(files), table.metadata_location, incomplete)
+        return Kept(table_name(topic), count, len(files), table.metadata_location, left_out)
 
     def _widened(self, topic: str, schema: Any, table: "Table | None") -> "Table":
         """Created with the first rows; columns of later schema versions are added."""
@@ -141,6 +143,18 @@ def _checked(
         admin.close()
 
 
+def _gone_since(topic: str, snapshot: "Snapshot", planned: Through, *, fails: bool) -> LeftOut:
+    """What was lost between the last run and this one. Raises `DataLoss` if it `fails` the run."""
+    left_out = LeftOut()
+    for name, stats in snapshot.known.items():
+        gone = gone_after(name, stats, planned[name]) if name in planned else None
+        if gone and fails:
+            raise DataLoss(f"cannot add to the table {table_name(topic)}: {gone}", hint=HINT)
+        if gone:
+            left_out.gone.append(gone)
+    return left_out
+
+
 def table_name(topic: str) -> str:
     """`tenant_namespace.topic`, with other characters replaced."""
     namespace = namespace_of(full_topic(topic))
@@ -157,17 +171,17 @@ def _continued(options: Mapping[str, str], planned: Through) -> TableOptions:
     return replace(TableOptions.parse({**options, "start": start}), begin=parsed.start)
 
 
-def _write(folder: Path, rows: Any, parts: list[Any]) -> tuple[int, list[Path], int]:
+def _write(folder: Path, rows: Any, parts: list[Any], left_out: LeftOut) -> tuple[int, list[Path]]:
     from pulsarctl.iceberg.day_files import DayFiles
 
-    files, skipped = DayFiles(folder, rows.schema), Skipped()
+    files = DayFiles(folder, rows.schema)
     try:
         for part in parts:
-            for batch in rows.read(part, skipped):
+            for batch in rows.read(part, left_out):
                 files.write(batch)
     finally:
         complete = files.close()
-    return files.rows, complete, skipped.count
+    return files.rows, complete
 
 
 def _plain(name: str) -> str:

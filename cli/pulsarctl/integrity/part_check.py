@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 
 from pulsarctl.integrity.findings import Findings, merged
 from pulsarctl.raw.entry import DamagedEntry
+from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.tables.ledger_ranges import LedgerRange
-from pulsarctl.tables.missing_entries import DataLoss
 from pulsarctl.tables.topic_table import TopicTable
 
 COLUMNS = ("topic", "producer", "sequence_id", "message_id", "value_size", "value", "decode_error")

@@ -23,15 +23,6 @@ Skip = Callable[[], None]
 Name = tuple[str, str]
 
 
-class Skipped:
-    """Counts the messages that are not complete."""
-
-    count = 0
-
-    def __call__(self) -> None:
-        self.count += 1
-
-
 def unnoticed() -> None:
     """For readers that report no messages that are not complete."""
 

@@ -12,8 +12,8 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError
 from pulsarctl.tables.ack_holes import LedgerPosition
 from pulsarctl.tables.bounds import Bound
+from pulsarctl.tables.data_loss import DataLoss, gone_after, warn
 from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
-from pulsarctl.tables.missing_entries import DataLoss
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import topic_parts
 from pulsarctl.tables.stream_options import StreamOptions
@@ -85,7 +85,7 @@ class Following:
 
     def kept(self, offset: Offset) -> Offset:
         """The part of an offset after which nothing is lost, as far as the latest answers of the brokers say."""
-        return {topic: at for topic, at in offset.items() if not self._is_lost(self._stats.get(topic), at)}
+        return {topic: at for topic, at in offset.items() if self._gone(topic, at) is None}
 
     def _first(self, admin: AdminClient, topic: str) -> str:
         if not self._limits.has_start:
@@ -119,26 +119,25 @@ class Following:
         if stats is None:
             self._lose(f"{topic} is gone")
             return []
-        if self._is_lost(stats, start):
-            self._lose(f"ledger {_position(start)[0]} of {topic} is gone, and it may have had entries after {start}")
+        if gone := self._gone(topic, start):
+            self._lose(gone)
         if _position(end)[0] not in _ledgers(stats):
             self._lose(f"entry {end} of {topic} is gone")
         return list(_ranges(topic, stats, start, end))
 
-    def _is_lost(self, stats: Stats | None, start: str) -> bool:
-        """Whether the ledger in which a step ended is gone, so that nothing tells whether it had more.
+    def _gone(self, topic: str, start: str) -> str | None:
+        """What may be gone after the entry with which a step ended.
 
-        The query's subscription tells: a broker deletes no ledger that it has not finished. Pulsar moves a cursor from
-        the end of a ledger to the beginning of the next one.
+        The query's subscription may know that nothing is: a broker deletes no ledger that it has not finished. Pulsar
+        moves a cursor from the end of a ledger to the beginning of the next one.
         """
-        after, ledgers = _position(start), [] if stats is None else _ledgers(stats)
-        if stats is None or start == BEFORE_FIRST or after[0] in ledgers or (ledgers and ledgers[0] < after[0]):
-            return False
-        cursor = stats["cursors"].get(self._limits.subscription)
-        if cursor is None:
-            return True
-        acknowledged = _position(cursor["markDeletePosition"])
-        return acknowledged > after and acknowledged != (ledgers[0] if ledgers else -1, -1)
+        stats = self._stats.get(topic)
+        gone = None if stats is None or start == BEFORE_FIRST else gone_after(topic, stats, _position(start))
+        if stats is None or gone is None or (cursor := stats["cursors"].get(self._limits.subscription)) is None:
+            return gone
+        acknowledged, ledgers = _position(cursor["markDeletePosition"]), _ledgers(stats)
+        is_past = acknowledged > _position(start) and acknowledged != (ledgers[0] if ledgers else -1, -1)
+        return gone if is_past else None
 
     def _lose(self, what: str) -> None:
         if self._options.fail_on_data_loss:
@@ -146,6 +145,7 @@ class Following:
                 f"cannot read all between two offsets: {what}",
                 hint="set fail_on_data_loss to false to continue; the option subscription keeps messages until read",
             )
+        warn(what)
 
     def _waits(self, entries: int) -> bool:
         """Whether there is too little for a step, and time to wait for more."""

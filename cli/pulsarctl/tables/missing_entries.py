@@ -4,22 +4,13 @@ The broker delivers no markers of replicators and transactions, and no aborted m
 the admin API returns them. An entry that it does not find was trimmed, expired, or lost after the plan was made.
 """
 
-import logging
 from typing import Protocol
 
-from pulsarctl.errors import CliError, NotFound
+from pulsarctl.errors import NotFound
 from pulsarctl.tables.access import Access
+from pulsarctl.tables.data_loss import HINT, DataLoss, Tell
 
 CHECKED_MAX = 1000  # entries of one hole, one request for each
-HINT = "read again to make a new plan, keep messages longer (retention), or set fail_on_data_loss to false to skip them"
-
-log = logging.getLogger(__name__)
-
-
-class DataLoss(CliError):
-    """The message names the topic and the entries."""
-
-    code = "data-loss"
 
 
 class HoleCheck(Protocol):
@@ -28,11 +19,12 @@ class HoleCheck(Protocol):
 
 
 class MissingEntries:
-    """Decides about holes in one topic partition. `fails`: the option fail_on_data_loss."""
+    """Decides about holes in one topic partition. `fails`: the option fail_on_data_loss; else `tell` gets the loss."""
 
-    def __init__(self, access: Access, topic: str, *, fails: bool) -> None:
+    def __init__(self, access: Access, topic: str, tell: Tell, *, fails: bool) -> None:
         self._access = access
         self._topic = topic
+        self._tell = tell
         self._fails = fails
 
     def check(self, ledger_id: int, first: int, last: int) -> None:
@@ -43,7 +35,7 @@ class MissingEntries:
         what = f"entries {ledger_id}:{gone} to {ledger_id}:{last} of {self._topic} are gone"
         if self._fails:
             raise DataLoss(f"cannot read all planned messages: {what}", hint=HINT)
-        log.warning("%s; they are skipped", what)
+        self._tell(what)
 
     def _first_gone(self, ledger_id: int, first: int, last: int) -> int | None:
         """The first entry that does not exist any more, or of which too many would have to be checked."""

@@ -48,8 +48,9 @@ def check_same(
 
 
 def _ends_before(stats: Mapping[str, Any], position: LedgerPosition) -> bool:
+    """A position before the first entry of a ledger may be after the last entry of the topic."""
     ledger, _, entry = str(stats["lastConfirmedEntry"]).partition(":")
-    return (0, -1) <= (int(ledger), int(entry)) < position  # -1:-1: there is no ledger now
+    return (0, -1) <= (int(ledger), int(entry)) < position and position[1] >= 0  # -1:-1: there is no ledger now
 
 
 def _is_another(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> bool:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from pulsarctl.tables.chunks import ChunkJoiner, ReadSpan, Skip, unnoticed
 from pulsarctl.tables.columns import COLUMNS, column_named
+from pulsarctl.tables.data_loss import LeftOut, Tell, warn
 from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.ledger_files import LedgerFileReader
 from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange
@@ -65,15 +66,16 @@ class TopicTable:
         """What there is to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
         return plan(self.options, snapshot)
 
-    def read(self, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
+    def read(self, part: LedgerRange, left_out: LeftOut | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of one part, in batches of at most 10,000 rows and about 8 MB.
 
-        Calls `skip` for each chunked message that is left out because its first chunks are gone or before the start.
+        `left_out` learns what is not among them; without it, gaps are warnings in the log.
 
-        Raises `DataLoss` if entries of the plan are gone, `DamagedEntry`, `DoesNotFit`, `TimedOut`, and what
-        connecting raises.
+        Raises `DataLoss` if entries of the plan are gone and fail_on_data_loss is true, `DamagedEntry`, `DoesNotFit`,
+        `TimedOut`, and what connecting raises.
         """
-        return self.rows_of(part, partial(self._runs, part.topic), skip)
+        skip, tell = (unnoticed, warn) if left_out is None else (left_out.skip, left_out.gone.append)
+        return self.rows_of(part, partial(self._runs, part.topic, tell=tell), skip)
 
     def rows_of(self, part: LedgerRange, read: ReadSpan, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
         """The same, of entries that `read` gets. Raises what it raises, `DamagedEntry`, and `DoesNotFit`."""
@@ -87,10 +89,10 @@ class TopicTable:
         """The entries of one part as they are stored. Raises what `read` does."""
         return self._runs(part.topic, part.span)
 
-    def _runs(self, topic: str, span: EntrySpan) -> Iterator[EntryRun]:
+    def _runs(self, topic: str, span: EntrySpan, tell: Tell = warn) -> Iterator[EntryRun]:
         """The one place that chooses how entries are read: from a ledger's file or copy, or through the broker."""
         ledger_id, first, last, (path, copy) = span
-        missing = MissingEntries(self.options.access, topic, fails=self.options.fail_on_data_loss)
+        missing = MissingEntries(self.options.access, topic, tell, fails=self.options.fail_on_data_loss)
         if path:
             return LedgerFileReader(path, topic, ledger_id, first, last, missing).runs()
         if copy and self.options.tier is not None:

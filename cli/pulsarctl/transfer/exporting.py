@@ -9,8 +9,10 @@ import pyarrow.compute as pc
 
 from pulsarctl.errors import CliError
 from pulsarctl.tables.arrays import LATER_US
-from pulsarctl.tables.chunks import Skip, Skipped, unnoticed
+from pulsarctl.tables.bounds import Bounds
+from pulsarctl.tables.data_loss import LeftOut, end_of
 from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.plan import Snapshot
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.typed_values import NAMES as TYPED
 from pulsarctl.transfer.part_files import FileFacts, Layout, PartFiles
@@ -23,13 +25,13 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Of one part. `incomplete`: chunked messages that are left out, because their first chunks are gone.
+    """Of one part. `left_out` is what the files do not have.
 
     `undecoded`: values that are written as bytes, because they could not be decoded.
     """
 
     files: list[FileFacts]
-    incomplete: int = 0
+    left_out: LeftOut
     undecoded: int = 0
 
 
@@ -49,25 +51,25 @@ class Export:
             raise CliError(f"cannot write to {self.layout.place.describe()}: {reason_of(error)}") from error
 
     def _write(self, index: int, ledger_range: LedgerRange) -> Written:
-        skipped = Skipped()
-        batches = messages(self.table, ledger_range, skipped)
+        left_out = LeftOut()
+        batches = messages(self.table, ledger_range, left_out)
         first = next(batches, None)
         if first is None:
-            return Written([], skipped.count)
+            return Written([], left_out)
         undecoded = 0
         with PartFiles(self.layout, index, first.schema) as files:
             for rows in chain((first,), batches):
                 files.write(rows)
                 undecoded += _undecoded(rows)
-        return Written(files.facts, skipped.count, undecoded)
+        return Written(files.facts, left_out, undecoded)
 
 
-def messages(table: TopicTable, part: LedgerRange, skip: Skip = unnoticed) -> Iterator[pa.RecordBatch]:
+def messages(table: TopicTable, part: LedgerRange, left_out: LeftOut | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of one part, as exported.
 
     Raises `CliError` for a message that is encrypted or has a time after the year 9999, and what reading raises.
     """
-    return map(_checked, table.read(part, skip))
+    return map(_checked, table.read(part, left_out))
 
 
 def columns(*, typed: bool) -> tuple[str, ...]:
@@ -83,11 +85,13 @@ def run_local(export: Export, parts: Sequence[Part], tell: Tell) -> list[Written
     return found
 
 
-def next_positions(before: dict[str, str], parts: Sequence[LedgerRange]) -> dict[str, str]:
-    """Where the next run starts: after the last entry of each partition that was read."""
+def next_positions(before: dict[str, str], snapshot: Snapshot, start: Bounds, now: int) -> dict[str, str]:
+    """Where the next run starts: after the end of each partition in which `start` is reached at `now`, in ms."""
     found = dict(before)
-    for part in parts:
-        found[part.topic] = f"{part.ledger_id}:{part.last + 1}"
+    for topic, stats in snapshot.known.items():
+        (ledger_id, entry_id), bound = end_of(stats), start.of(topic)
+        if ledger_id >= 0 and bound.position <= (ledger_id, entry_id + 1) and (bound.time_ms or 0) <= now:
+            found[topic] = f"{ledger_id}:{entry_id + 1}"
     return found
 
 

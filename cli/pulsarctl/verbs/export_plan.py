@@ -38,6 +38,7 @@ class ExportRequest:
     key_groups: int
     typed: bool
     incremental: bool
+    allow_loss: bool
     overwrite: bool
     engine: Engine
     local_bytes_max: int
@@ -56,7 +57,8 @@ class ExportPlan:
     choice: Choice
     before: "Manifest | None"
     created: dict[str, str]
-    notices: Sequence[str]
+    snapshot: "Snapshot"
+    gone: "Sequence[str]"
 
 
 def format_named(text: str) -> "FileFormat":
@@ -112,15 +114,15 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
         bytes_max=request.local_bytes_max,
         require_spark=require_spark,
     )
-    notices = [choice.notice] if choice.notice else []
-    notices += _gone(call, before) if before is not None else []
+    gone = _gone_since(request, snapshot, before) if before is not None else []
     run = 0 if before is None else before.runs
     layout = Layout(request.place, request.format, request.by, request.key_groups, run)
-    return ExportPlan(request, table, layout, parts, choice, before, created, notices)
+    return ExportPlan(request, table, layout, parts, choice, before, created, snapshot, gone)
 
 
 def run(call: Call, of: ExportPlan) -> "Written":
     """Writes the files of this run, and then the state file. Raises `CliError`."""
+    from pulsarctl.tables.data_loss import LeftOut
     from pulsarctl.transfer import manifest
     from pulsarctl.transfer.exporting import Export, Written, in_order
     from pulsarctl.transfer.places import reason_of
@@ -136,7 +138,11 @@ def run(call: Call, of: ExportPlan) -> "Written":
     written = _write(call, of, Export(of.table, of.layout))
     files = in_order(written)
     manifest.save(place, _after(call, of, files))
-    return Written(files, sum(part.incomplete for part in written), sum(part.undecoded for part in written))
+    left_out = LeftOut()
+    left_out.gone += of.gone
+    for part in written:
+        left_out.add(part.left_out)
+    return Written(files, left_out, sum(part.undecoded for part in written))
 
 
 def _write(call: Call, of: ExportPlan, export: Any) -> "list[Written]":
@@ -224,6 +230,7 @@ def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "
         "columns": ",".join(columns(typed=request.typed)),
         "decode": "auto" if request.typed else "raw",
         "tasks_min": "1",
+        "fail_on_data_loss": "false" if request.allow_loss else "true",
     }
     begin = None if before is None else start_of("start", before.start or request.start)
     return replace(TableOptions.parse(options), access=access(call), begin=begin, full_scan=request.full_scan)
@@ -241,28 +248,31 @@ def _check_same(call: Call, request: ExportRequest, before: "Manifest | None", s
     """When the partitions were created. Raises `Conflict` if the next positions are not those of the topic."""
     from pulsarctl.tables.same_topic import check_same
 
-    read = {}
-    for topic, position in (before.next or {}).items() if before is not None else ():
-        ledger_id, _, entry_id = position.partition(":")
-        read[topic] = (int(ledger_id), int(entry_id) - 1)
+    read = _read(before) if before is not None else {}
     doing = f"add to the export in {request.place.describe()}"
     hint = "choose another directory, or use --overwrite"
     return check_same(call.admin, snapshot, read, before.created if before is not None else {}, doing, hint)
 
 
-def _gone(call: Call, before: "Manifest") -> list[str]:
-    """A notice for each partition whose next ledger is no longer there: messages may be missing."""
-    found = []
-    for topic, position in (before.next or {}).items():
-        ledger_id = int(position.partition(":")[0])
-        ledgers = [ledger["ledgerId"] for ledger in call.admin.topics.internal_stats(topic)["ledgers"]]
-        if ledger_id not in ledgers:
-            found.append(f"warning: ledger {ledger_id} of {topic} is gone; messages after {position} may be missing")
-    return found
+def _gone_since(request: ExportRequest, snapshot: "Snapshot", before: "Manifest") -> list[str]:
+    """What was lost between the last run and this one. Raises `DataLoss` unless the request allows it."""
+    from pulsarctl.tables.data_loss import HINT, DataLoss, gone_after
+
+    read = _read(before)
+    found = [gone_after(topic, stats, read[topic]) for topic, stats in snapshot.known.items() if topic in read]
+    gone = [each for each in found if each is not None]
+    if gone and not request.allow_loss:
+        raise DataLoss(f"cannot add to the export in {request.place.describe()}: {gone[0]}", hint=HINT)
+    return gone
+
+
+def _read(before: "Manifest") -> dict[str, tuple[int, int]]:
+    """The last entry that was read, by partition."""
+    positions = {topic: position.partition(":") for topic, position in (before.next or {}).items()}
+    return {topic: (int(ledger), int(entry) - 1) for topic, (ledger, _, entry) in positions.items()}
 
 
 def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifest":
-    from pulsarctl.transfer.exporting import next_positions
     from pulsarctl.transfer.manifest import Manifest, new_id
 
     request, before = of.request, of.before
@@ -276,12 +286,19 @@ def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifes
         key_groups=request.key_groups,
         runs=of.layout.run + 1,
         rows=sum(each.rows for each in files) + (before.rows if before else 0),
-        next=None if ended else next_positions((before.next or {}) if before else {}, of.parts),
+        next=None if ended else _next(of),
         schemas=schemas_of(call, request.topic),
         files=[*(before.files if before else ()), *files],
         created=of.created,
         start=(before.start if before else "") or request.start,
     )
+
+
+def _next(of: ExportPlan) -> dict[str, str]:
+    from pulsarctl.transfer.exporting import next_positions
+
+    before = (of.before.next if of.before else None) or {}
+    return next_positions(before, of.snapshot, of.table.options.start, now_ms())
 
 
 def schemas_of(call: Call, topic: str) -> dict[str, dict[str, Any]]:

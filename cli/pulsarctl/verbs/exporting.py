@@ -13,9 +13,9 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
-from pulsarctl.verbs.range_options import End, FullScan, ShowPlan, Start
+from pulsarctl.verbs.range_options import AllowLoss, End, FullScan, ShowPlan, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
-from pulsarctl.verbs.transfer_summary import summary, tell_incomplete, tell_undecoded
+from pulsarctl.verbs.transfer_summary import summary, tell_left_out, tell_undecoded
 
 if TYPE_CHECKING:
     from pulsarctl.transfer.exporting import Written
@@ -59,6 +59,7 @@ def export(
     key_groups: KeyGroups = 16,
     typed: Typed = False,
     incremental: Incremental = False,
+    allow_loss: AllowLoss = False,
     overwrite: Overwrite = False,
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
@@ -70,9 +71,9 @@ def export(
     """Write the messages of a topic to files: Parquet, JSON lines, CSV, or Avro.
 
     A file appears when it is complete, and _export.json, which lists the files, is written last. With --incremental,
-    each run adds what was published since the previous run. The command acknowledges nothing, and ends with the last
-    message that existed when it started. Large topics are read on Spark, whose executors write to an object store in
-    parallel.
+    each run adds what was published since the previous run, and fails if messages may have been trimmed since. The
+    command acknowledges nothing, and ends with the last message that existed when it started. Large topics are read on
+    Spark, whose executors write to an object store in parallel.
 
     Example: pulsarctl ops export shop/eu/orders ./orders --format parquet --by day --incremental
     """
@@ -92,6 +93,7 @@ def export(
         key_groups=key_groups,
         typed=typed,
         incremental=incremental,
+        allow_loss=allow_loss,
         overwrite=overwrite,
         engine=engine,
         local_bytes_max=parse_size(local_max),
@@ -110,13 +112,13 @@ def _export(call: Call, request: "ExportRequest") -> None:
     with _alone(request.place):  # before the plan, which continues what is there
         plan = export_plan.plan(call, request)
         written = _written(call, plan)
-    tell_incomplete(call, written.incomplete)
+    left_out = tell_left_out(call, written.left_out)
     tell_undecoded(call, written.undecoded)
     value = {
         "topic": request.topic,
         "directory": request.place.describe(),
         "messages": sum(each.rows for each in written.files),
-        "incomplete": written.incomplete,
+        **left_out,
         "files": len(written.files),
         "bytes": sum(each.bytes for each in written.files),
         "engine": plan.choice.engine,
@@ -140,8 +142,8 @@ def _alone(place: "Place") -> Iterator[None]:
 def _written(call: Call, plan: "ExportPlan") -> "Written":
     from pulsarctl.verbs import export_plan
 
-    for text in plan.notices:
-        call.notice(text)
+    if plan.choice.notice:
+        call.notice(plan.choice.notice)
     return export_plan.run(call, plan)
 
 

@@ -12,7 +12,8 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.clock import pause
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.transfer_summary import tell_incomplete
+from pulsarctl.verbs.range_options import AllowLoss
+from pulsarctl.verbs.transfer_summary import tell_left_out
 
 if TYPE_CHECKING:
     from pulsarctl.iceberg.topic_lake import Kept, TopicLake
@@ -44,49 +45,54 @@ def install_lake(noun: Noun) -> None:
 
 
 def lake(
-    call: Call, topic: Topic, to: To = "", catalog: Catalog = "", follow: Follow = False, interval: Interval = "1m"
+    call: Call,
+    topic: Topic,
+    to: To = "",
+    catalog: Catalog = "",
+    follow: Follow = False,
+    interval: Interval = "1m",
+    allow_loss: AllowLoss = False,
 ) -> None:
     """Append the new messages of a topic to its Apache Iceberg table.
 
     The table has a row for each message, with typed values where the topic has a schema. Each run continues where the
-    last one ended, in one commit: a run that is killed adds nothing, and runs at the same time add nothing twice. Works
-    with any Pulsar, for offloaded messages, too. DuckDB, Spark, Trino, and pandas read the table without pulsarctl.
-    Requires pulsarctl[iceberg].
+    last one ended, in one commit: a run that is killed adds nothing, and runs at the same time add nothing twice. A run
+    fails if messages may have been trimmed since the last one. Works with any Pulsar, for offloaded messages, too.
+    DuckDB, Spark, Trino, and pandas read the table without pulsarctl. Requires pulsarctl[iceberg].
 
     Example: pulsarctl ops lake orders --to /var/lib/lake --follow
     """
     seconds = parse_duration(interval)
     kept = _lake(to, catalog)
     if not follow:
-        _show(call, _run(call, kept, topic))
+        _show(call, _run(call, kept, topic, allow_loss=allow_loss))
         return
     with orderly_end():
         while True:
-            _follow_once(call, kept, topic)
+            _follow_once(call, kept, topic, allow_loss=allow_loss)
             pause(seconds)
 
 
-def _follow_once(call: Call, kept: "TopicLake", topic: str) -> None:
+def _follow_once(call: Call, kept: "TopicLake", topic: str, *, allow_loss: bool) -> None:
     """A broker that restarts is no reason to end."""
     try:
-        found = _run(call, kept, topic)
+        found = _run(call, kept, topic, allow_loss=allow_loss)
     except (CannotConnect, TimedOut) as error:
         call.notice(f"{error}; trying again")
         return
-    if found.rows or found.incomplete:
+    if found.rows or found.left_out.incomplete or found.left_out.gone:
         _show(call, found)
 
 
-def _run(call: Call, kept: "TopicLake", topic: str) -> "Kept":
+def _run(call: Call, kept: "TopicLake", topic: str, *, allow_loss: bool) -> "Kept":
     from pulsarctl.verbs.on_spark import access
 
-    return kept.keep(topic, {}, access(call))
+    return kept.keep(topic, {"fail_on_data_loss": "false" if allow_loss else "true"}, access(call))
 
 
 def _show(call: Call, kept: "Kept") -> None:
-    tell_incomplete(call, kept.incomplete)
-    shown = {"table": kept.table, "rows": kept.rows, "incomplete": kept.incomplete, "files": kept.files}
-    call.show({**shown, "metadata": kept.metadata})
+    left_out = tell_left_out(call, kept.left_out)
+    call.show({"table": kept.table, "rows": kept.rows, **left_out, "files": kept.files, "metadata": kept.metadata})
 
 
 def maintain(

@@ -14,6 +14,9 @@ FullScan = Annotated[
         "--full-scan", help="Read whole topics. Default: assume publish times are out of order by at most a minute."
     ),
 ]
+AllowLoss = Annotated[
+    bool, typer.Option("--allow-loss", help="Continue if messages are gone, and count the gaps. Default: fail.")
+]
 ShowPlan = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
 ShowReading = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
 TierStore = Annotated[

@@ -15,11 +15,13 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.names import full_topic
 from pulsarctl.verbs.on_spark import access
-from pulsarctl.verbs.range_options import End, Start
+from pulsarctl.verbs.range_options import AllowLoss, End, Start
+from pulsarctl.verbs.transfer_summary import tell_left_out
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pulsarctl.tables.data_loss import LeftOut
     from pulsarctl.tables.ledger_ranges import LedgerRange
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.replay_state import ReplayFiles, ReplayState
@@ -49,6 +51,7 @@ class _Request:
     subscription: str
     key: str | None
     rate: float
+    allow_loss: bool
 
 
 def install_replay(noun: Noun) -> None:
@@ -65,6 +68,7 @@ def replay(
     key: Key = None,
     rate: Rate = 0,
     again: Again = False,
+    allow_loss: AllowLoss = False,
     dry_run: DryRun = False,
 ) -> None:
     """Send messages of a topic to another topic, with keys, properties, event times, and the order of each key.
@@ -86,7 +90,7 @@ def replay(
     if source == name:
         raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")
     words = (call.settings.service_url, source, name, start, end, subscription, key or "", str(key is None))
-    request = _Request(source, name, start, end, subscription, key, rate)
+    request = _Request(source, name, start, end, subscription, key, rate, allow_loss)
     files = ReplayFiles.of(os.environ, *words)
     if dry_run:
         table = _table(call, request, start, end)
@@ -95,8 +99,9 @@ def replay(
         with only_run(files.plan, f"replay {source} into {name}"):
             if again:
                 files.end()
-            found = _replay(call, request, files)
+            found, left_out = _replay(call, request, files)
         value = {"topic": source, "target": name, "sent": found.sent, "storedBefore": found.row - found.sent}
+        value |= tell_left_out(call, left_out)
     call.show(value, Table(("REPLAY", "VALUE"), list(value.items())))
 
 
@@ -106,6 +111,7 @@ def _table(call: Call, request: _Request, start: str, end: str) -> "TopicTable":
     from pulsarctl.transfer.exporting import columns
 
     options = {"topic": request.source, "start": start, "end": end, "decode": "raw", "tasks_min": "1"}
+    options["fail_on_data_loss"] = "false" if request.allow_loss else "true"
     options["columns"] = ",".join(columns(typed=False))
     if request.subscription:
         for part in call.admin.topics.parts(request.source):
@@ -115,11 +121,18 @@ def _table(call: Call, request: _Request, start: str, end: str) -> "TopicTable":
     return TopicTable.open(replace(TableOptions.parse(options), access=access(call)))
 
 
-def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "RowSender":
+def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSender, LeftOut]":
     """Begins a replay, or continues the one that was interrupted."""
+    from pulsarctl.tables.data_loss import LeftOut
     from pulsarctl.tables.plan import Snapshot
 
     found = files.load()
+    if found is not None and request.allow_loss:
+        # rows after a gap have other numbers than before, and a target that deduplicates would drop some of them
+        raise UsageProblem(
+            "cannot continue an interrupted replay with --allow-loss",
+            hint="add --again to start over with what is left",
+        )
     state, stored = found or (_new(request), 0)
     table = _table(call, request, state.start, state.end)
     target = _target(call, request, state)
@@ -131,8 +144,9 @@ def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "RowSender":
     else:
         state.check_same(request.target, len(target.partitions), created)
         call.notice(f"continuing a replay that was interrupted after {stored:,} messages; --again starts over")
-    rows = _rows(table, parts, request.key, step=state.checkpoint_rows)
-    return _send(call, rows, target, request.rate, files, stored)
+    left_out = LeftOut()
+    rows = _rows(table, parts, request.key, left_out, step=state.checkpoint_rows)
+    return _send(call, rows, target, request.rate, files, stored), left_out
 
 
 def _new(request: _Request) -> "ReplayState":
@@ -193,17 +207,21 @@ def _send(
     return sender
 
 
-def _rows(table: "TopicTable", parts: "list[LedgerRange]", key: str | None, *, step: int) -> "Iterator[pa.RecordBatch]":
+def _rows(
+    table: "TopicTable", parts: "list[LedgerRange]", key: str | None, left_out: "LeftOut", *, step: int
+) -> "Iterator[pa.RecordBatch]":
     import pyarrow.compute as pc
 
     from pulsarctl.transfer.exporting import messages
 
     for part in parts:
-        for batch in messages(table, part):
+        for batch in messages(table, part, left_out):
             rows = batch if key is None else batch.filter(pc.equal(batch.column("key"), key))
             for begin in range(0, rows.num_rows, step):
                 yield rows.slice(begin, step)
 
 
 def _count(table: "TopicTable", key: str | None) -> int:
-    return sum(rows.num_rows for rows in _rows(table, table.plan(), key, step=10_000))
+    from pulsarctl.tables.data_loss import LeftOut
+
+    return sum(rows.num_rows for rows in _rows(table, table.plan(), key, LeftOut(), step=10_000))
