@@ -40,7 +40,7 @@ function __pulsarctl_commands
         case 'doctor'
             printf '%s\t%s\n' bundle 'Collect configuration, statistics, metrics, and logs in one file, without secrets.'
         case 'check'
-            printf '%s\t%s\n' backlog 'Check the number of unacknowledged entries of each subscription.' age 'Check the age of the oldest unacknowledged message of each subscription.' throughput 'Check that enough messages per second are published or delivered.' latency 'Check the time that a message takes from a producer to a reader.' disk 'Check how much of the broker\'s disk is used, in percent.' certificate 'Check how long the certificates of the admin API and of the broker are valid.'
+            printf '%s\t%s\n' backlog 'Check the number of unacknowledged messages of each subscription.' age 'Check the age of the oldest unacknowledged message of each subscription.' throughput 'Check that enough messages per second are published or delivered.' latency 'Check the time that a message takes from a producer to a reader.' disk 'Check how much of the broker\'s disk is used, in percent.' certificate 'Check how long the certificates of the admin API and of the broker are valid.'
         case 'auth'
             printf '%s\t%s\n' whoami 'Print the role of this client.' can 'Print whether a role may do something, and the rule that decides it.'
         case 'tokens'

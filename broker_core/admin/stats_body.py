@@ -199,6 +199,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         **stats.throttled,
         "durable": stats.durable,
         "replicated": stats.replicated,
+        "backlogMessages": stats.backlog_messages,  # not in Pulsar
         **({"readFailure": stats.read_failure} if stats.read_failure else {}),  # not in Pulsar
     }
 

@@ -86,6 +86,7 @@ def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats
         redelivery_rate=sum((one.redelivery_rate for one in same), 0.0),
         expired=sum((one.expired for one in same), Traffic()),
         backlog_entries=sum(one.backlog_entries for one in same),
+        backlog_messages=sum(one.backlog_messages for one in same),
         backlog_bytes=sum(one.backlog_bytes for one in same),
         earliest_backlog_ms=min((one.earliest_backlog_ms for one in same if one.earliest_backlog_ms > 0), default=0),
         unacked_messages=sum(one.unacked_messages for one in same),

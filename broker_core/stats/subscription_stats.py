@@ -1,7 +1,7 @@
 """The state of a subscription and its consumers, as immutable snapshots.
 
 Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
-A backlog counts entries, as Pulsar's `msgBacklog` does; a batch is one entry.
+`backlog_entries` is Pulsar's `msgBacklog`: a batch is one entry of several messages.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class SubscriptionStats(NamedTuple):
     redelivery_rate: float = 0.0
     expired: Traffic = NOTHING
     backlog_entries: int = 0
+    backlog_messages: int = 0
     backlog_bytes: int = 0
     earliest_backlog_ms: int = 0
     unacked_messages: int = 0
@@ -118,6 +119,7 @@ class SubscriptionStats(NamedTuple):
         hashes = facts.hashes or {}
         consumers = tuple(ConsumerStats.of(one, hashes.get(one)) for one in subscription.consumers)
         active = delivery.dispatcher.active_consumer
+        messages, size = cursor.backlog_messages_and_bytes()
         return cls(
             name=subscription.name,
             type=delivery.type_name if delivery.was_used else "",
@@ -128,7 +130,8 @@ class SubscriptionStats(NamedTuple):
             redelivery_rate=sum((one.redelivery_rate for one in consumers), 0.0),
             expired=Traffic.of([subscription.expired]),
             backlog_entries=cursor.backlog_entries,
-            backlog_bytes=cursor.backlog_bytes,
+            backlog_messages=messages,
+            backlog_bytes=size,
             earliest_backlog_ms=earliest_backlog_ms,
             unacked_messages=sum(consumer.unacked_messages for consumer in consumers),
             last_expired_ms=subscription.last_expired_ms,
@@ -157,5 +160,6 @@ def compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
         cursor.name,
         type="Exclusive",
         backlog_entries=cursor.backlog_entries,
+        backlog_messages=cursor.backlog_messages,
         backlog_bytes=cursor.backlog_bytes,
     )

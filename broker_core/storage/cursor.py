@@ -155,11 +155,11 @@ class ManagedCursor(Acknowledgments):
 
         Elsewhere an estimate, which is replaced by the exact figure as soon as the entries have been read.
         """
-        return self._totals()[0]
+        return self.backlog_messages_and_bytes()[0]
 
     @property
     def backlog_bytes(self) -> int:
-        return self._totals()[1]
+        return self.backlog_messages_and_bytes()[1]
 
     def backlog_entries_and_bytes(self) -> tuple[int, int]:
         """`backlog_entries` and `backlog_bytes` in one step, for reports about thousands of topics."""
@@ -170,9 +170,10 @@ class ManagedCursor(Acknowledgments):
 
     def prepare_backlog(self) -> None:
         """Requests a background measurement of what is not in memory."""
-        self._totals()
+        self.backlog_messages_and_bytes()
 
-    def _totals(self) -> tuple[int, int]:
+    def backlog_messages_and_bytes(self) -> tuple[int, int]:
+        """`backlog_messages` and `backlog_bytes` in one step."""
         messages, size, exact = self._backlog.totals(self._refresh_front())
         if not exact:
             self._owner.cursor_inexact(self)

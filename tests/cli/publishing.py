@@ -9,3 +9,12 @@ def publish(client: pulsar.Client, topic: str, *values: str | bytes | None, **fi
     ids = [producer.send(value.encode() if isinstance(value, str) else value, **fields) for value in values]
     producer.close()
     return ids
+
+
+def publish_batch(client: pulsar.Client, topic: str, *values: str) -> None:
+    """Publishes the values as one entry."""
+    producer = client.create_producer(topic, batching_enabled=True, batching_max_publish_delay_ms=60_000)
+    for value in values:
+        producer.send_async(value.encode(), callback=None)
+    producer.flush()
+    producer.close()

@@ -54,7 +54,9 @@ def backlog(
     textfile: TextFile = None,
     timeout: Timeout = "10s",
 ) -> None:
-    """Check the number of unacknowledged entries of each subscription.
+    """Check the number of unacknowledged messages of each subscription.
+
+    Apache Pulsar reports entries instead: there, a batch of several messages counts once.
 
     Prints one line as Nagios plugins do. Exit codes: 0 OK, 1 WARNING, 2 CRITICAL (or no connection), 3 UNKNOWN.
 
@@ -62,7 +64,7 @@ def backlog(
     """
     from pulsarctl.verbs import checking
 
-    check = _Check("backlog", "pulsarctl_check_backlog_entries", {"topic": full_topic(topic)}, textfile, timeout)
+    check = _Check("backlog", "pulsarctl_check_backlog", {"topic": full_topic(topic)}, textfile, timeout)
     limits = _limits(warn, critical, _count)
     check.run(call, limits, lambda found: checking.backlog(call, topic, subscription, found))
 

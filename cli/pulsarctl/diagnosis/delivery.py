@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from pulsarctl.diagnosis.evidence import SubscriptionEvidence
+from pulsarctl.diagnosis.backlog import Backlog
+from pulsarctl.diagnosis.evidence import HEALTHY_MS, Document, SubscriptionEvidence
 from pulsarctl.diagnosis.finding import Finding, Severity
 from pulsarctl.diagnosis.words import age, command, entries, listed, plural, short
 from pulsarctl.values.times import utc
@@ -29,13 +30,12 @@ def unreadable(one: SubscriptionEvidence) -> Iterator[Finding]:
 
 def no_consumer(one: SubscriptionEvidence) -> Iterator[Finding]:
     if one.backlog and not one.consumers and not one.only_markers:
-        acked = one.count("lastAckedTimestamp")
-        last = f"the last acknowledgment was {age(one.topic.now_ms - acked)} ago" if acked else "none ever acknowledged"
-        verb = "waits" if one.backlog == 1 else "wait"
+        acked = one.count("lastAckedTimestamp")  # 0 after consumers left Apache Pulsar, and after a start of ours
+        when = f"was {age(one.topic.now_ms - acked)} ago" if acked else "is not reported"
         yield one.found(
             "no-consumer",
             Severity.PROBLEM,
-            f"No consumer is connected, and {entries(one.backlog)} {verb}; {last}.",
+            f"No consumer is connected, and {_waiting(one)}; the last acknowledgment {when}.",
             command("subscriptions", "peek", short(one.topic.topic), one.name),
         )
 
@@ -69,7 +69,9 @@ def no_permits(one: SubscriptionEvidence) -> Iterator[Finding]:
     idle = [
         each
         for each in one.receiving
-        if int(each.get("availablePermits") or 0) <= 0 and not each.get("blockedConsumerOnUnackedMsgs")
+        if int(each.get("availablePermits") or 0) <= 0
+        and not each.get("blockedConsumerOnUnackedMsgs")
+        and not _receives(one, each)
     ]
     if not (idle and one.backlog and one.has_undelivered):
         return
@@ -147,17 +149,16 @@ def rate_limited(one: SubscriptionEvidence) -> Iterator[Finding]:
 
 
 def unacknowledged(one: SubscriptionEvidence) -> Iterator[Finding]:
-    not_delayed = one.backlog - one.count("msgDelayed")
-    if not_delayed <= 0 or one.has_undelivered or not one.consumers:
+    if not (one.is_delivered and one.is_stuck):
         return
     holders = [str(each.get("consumerName")) for each in one.consumers if int(each.get("unackedMessages") or 0)]
     who = f"by {_consumers(holders, capital=False)}" if holders else "by its consumers"
-    first = f"; the oldest one is {one.oldest.message_id}" if one.oldest else ""
+    since = f", for {age(one.stuck_ms)}" if one.stuck_ms else ""
+    first = f"; the oldest one is {one.oldest.message_id}{since}" if one.oldest else ""
     yield one.found(
         "unacknowledged",
         Severity.WARNING,
-        f"{entries(not_delayed)} of the backlog {'is' if not_delayed == 1 else 'are'} delivered and not acknowledged "
-        f"{who}{first}.",
+        f"{_delivered(one)} delivered and not acknowledged {who}{first}.",
         command("subscriptions", "peek", short(one.topic.topic), one.name),
         exact=one.topic.is_ours,
     )
@@ -165,7 +166,7 @@ def unacknowledged(one: SubscriptionEvidence) -> Iterator[Finding]:
 
 def ack_holes(one: SubscriptionEvidence) -> Iterator[Finding]:
     ranges = int(one.cursor.get("totalNonContiguousDeletedMessagesRange") or 0)
-    if ranges and one.backlog:
+    if ranges and one.backlog and one.is_stuck:
         first = one.oldest.message_id if one.oldest else f"after {one.cursor.get('markDeletePosition')}"
         later = "a later message is" if ranges == 1 else f"{ranges:,} ranges of later messages are"
         yield one.found(
@@ -214,14 +215,32 @@ def _nothing_wrong(one: SubscriptionEvidence) -> Finding:
             "no-backlog", Severity.OK, f"Every message is acknowledged; {left} of replicated subscriptions remain."
         )
     rate = float(one.stats.get("msgRateOut") or 0)
+    state = f"{_delivered(one)} delivered and not acknowledged yet"
+    if not one.is_delivered:
+        state = f"{_waiting(one)}, and nothing holds them back"
     return one.found(
         "delivering",
         Severity.OK,
-        f"{entries(one.backlog)} {'waits' if one.backlog == 1 else 'wait'}, and nothing holds them back; "
-        f"{rate:,.1f} messages/s are delivered.",
+        f"{state}; {rate:,.1f} messages/s are delivered.",
         command("topics", "stats", short(one.topic.topic)),
         exact=False,
     )
+
+
+def _waiting(one: SubscriptionEvidence) -> str:
+    return f"{one.waiting.words} {'waits' if one.waiting.count == 1 else 'wait'}"
+
+
+def _delivered(one: SubscriptionEvidence) -> str:
+    """What is neither delayed nor undelivered, as a subject with its verb."""
+    waiting = Backlog(one.waiting.count - one.count("msgDelayed"), one.waiting.is_messages)
+    return f"{waiting.words} of the backlog {'is' if waiting.count == 1 else 'are'}"
+
+
+def _receives(one: SubscriptionEvidence, consumer: Document) -> bool:
+    """A consumer of a healthy flow has no permits for a moment."""
+    sent = int(consumer.get("lastConsumedTimestamp") or 0)
+    return sent > 0 and one.topic.now_ms - sent < HEALTHY_MS
 
 
 def _consumers(names: list[str], *, capital: bool = True) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.finding import Finding
 from pulsarctl.diagnosis.page import HEALTHY, Fact, Page, Section, bar, health
-from pulsarctl.diagnosis.words import age, entries, plural, short
+from pulsarctl.diagnosis.words import age, plural, short
 from pulsarctl.values.quantities import human_size
 
 Document = Mapping[str, Any]
+NOT_REPORTED = "not reported"  # 0 does not mean never: Apache Pulsar forgets the times with the last consumer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def topic(
         ("Health", health(findings)),
         ("Rates", f"in {_rates(stats, 'In')}; out {_rates(stats, 'Out')}"),
         ("Storage", human_size(int(stats.get("storageSize") or 0))),
-        ("Published", f"{age(now - published)} ago" if published else "never"),
+        ("Published", f"{age(now - published)} ago" if published else NOT_REPORTED),
     ]
     return Page(
         "Topic",
@@ -55,7 +57,7 @@ def topic(
 def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[Finding], now: int) -> Page:
     delayed, unacked = int(stats.get("msgDelayed") or 0), int(stats.get("unackedMessages") or 0)
     size = int(stats.get("backlogSize") or 0)
-    backlog = f"{entries(int(stats.get('msgBacklog') or 0))}, {human_size(max(0, size))}"
+    backlog = f"{Backlog.of(stats).words}, {human_size(max(0, size))}"
     acked = int(stats.get("lastAckedTimestamp") or 0)
     facts: list[Fact] = [
         ("Topic", short(of_topic)),
@@ -64,7 +66,7 @@ def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[F
         ("Rates", f"out {_rates(stats, 'Out')}; redelivered {float(stats.get('msgRateRedeliver') or 0):,.1f} msg/s"),
         ("Backlog", f"{backlog}; the oldest is {_oldest(stats, now)}" if stats.get("msgBacklog") else "empty"),
         ("Waiting", f"{plural(unacked, 'message')} unacknowledged, {delayed:,} delayed"),
-        ("Acked", f"{age(now - acked)} ago" if acked else "never"),
+        ("Acked", f"{age(now - acked)} ago" if acked else NOT_REPORTED),
     ]
     rows = [
         (
@@ -82,23 +84,24 @@ def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[F
 
 def namespace(name: str, topics: Document, findings: Sequence[Finding], policies: Sequence[PolicyInForce]) -> Page:
     """`topics`: the statistics of each topic and partition."""
-    backlogs = {each: _backlog(stats) for each, stats in topics.items()}
+    backlogs = {each: Backlog.total((stats.get("subscriptions") or {}).values()) for each, stats in topics.items()}
+    total = Backlog.total(one for stats in topics.values() for one in (stats.get("subscriptions") or {}).values())
     incoming = sum(float(stats.get("msgRateIn") or 0) for stats in topics.values())
     outgoing = sum(float(stats.get("msgRateOut") or 0) for stats in topics.values())
     facts: list[Fact] = [
         ("Health", health(findings)),
         ("Rates", f"in {incoming:,.1f} msg/s; out {outgoing:,.1f} msg/s"),
         ("Storage", human_size(sum(int(stats.get("storageSize") or 0) for stats in topics.values()))),
-        ("Backlog", entries(sum(backlogs.values()))),
+        ("Backlog", total.words),
     ]
-    largest = max(backlogs.values(), default=0)
-    worst = sorted(topics, key=lambda each: -backlogs[each])
+    largest = max((each.count for each in backlogs.values()), default=0)
+    worst = sorted(topics, key=lambda each: -backlogs[each].count)
     rows = [
         (
             each.rpartition("/")[2],
             str(len(topics[each].get("subscriptions") or {})),
-            f"{backlogs[each]:,}",
-            bar(backlogs[each], largest),
+            backlogs[each].cell,
+            bar(backlogs[each].count, largest),
         )
         for each in worst
     ]
@@ -120,10 +123,6 @@ def broker(name: str, version: str, state: str, configuration: Sequence[tuple[st
     """`state`: what its health check says."""
     facts: list[Fact] = [("Version", version), ("Health", HEALTHY if state == "ok" else state)]
     return Page("Broker", name, facts, (Section("Settings", ("NAME", "VALUE"), configuration),))
-
-
-def _backlog(stats: Document) -> int:
-    return sum(int(one.get("msgBacklog") or 0) for one in (stats.get("subscriptions") or {}).values())
 
 
 def policy_section(policies: Sequence[PolicyInForce]) -> Section:
@@ -160,15 +159,15 @@ def _quotas(by_kind: Document) -> Iterator[str]:
 
 
 def _subscriptions(found: Document, now: int) -> Section:
-    largest = max((int(one.get("msgBacklog") or 0) for one in found.values()), default=0)
+    largest = max((Backlog.of(one).count for one in found.values()), default=0)
     rows = [
         (
             name,
             str(one.get("type") or "None"),
             str(len(one.get("consumers") or [])),
-            f"{int(one.get('msgBacklog') or 0):,}",
+            Backlog.of(one).cell,
             _oldest(one, now),
-            bar(int(one.get("msgBacklog") or 0), largest),
+            bar(Backlog.of(one).count, largest),
         )
         for name, one in sorted(found.items())
     ]

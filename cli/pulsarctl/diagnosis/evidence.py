@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.finding import Certainty, Finding, Severity
 
 Document = Mapping[str, Any]
+HEALTHY_MS = 10_000  # messages on their way to an acknowledgment are no finding for this long
 SINGLE_ACTIVE = ("Exclusive", "Failover")
 _POSITION = re.compile(r"(-?\d+):(-?\d+)")
 _BEFORE_ALL = (-1, -1)
@@ -78,7 +80,24 @@ class SubscriptionEvidence:
 
     @property
     def backlog(self) -> int:
+        """In entries, as the broker counts what is delayed or read."""
         return self.count("msgBacklog")
+
+    @property
+    def waiting(self) -> Backlog:
+        """The backlog in the unit for people."""
+        return Backlog.of(self.stats)
+
+    @property
+    def stuck_ms(self) -> int:
+        """For how long the oldest unacknowledged message has been the oldest one; 0 if that is not known."""
+        since = max(self.oldest.published_ms if self.oldest else 0, self.count("lastMarkDeleteAdvancedTimestamp"))
+        return max(0, self.topic.now_ms - since) if since else 0
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether that is longer than a message of a healthy flow takes. Without times, nothing says that it flows."""
+        return not self.oldest or not self.oldest.published_ms or self.stuck_ms >= HEALTHY_MS
 
     @property
     def consumers(self) -> list[Document]:
@@ -102,6 +121,11 @@ class SubscriptionEvidence:
     def has_undelivered(self) -> bool:
         """Whether entries wait that no consumer holds and that are not delayed."""
         return not self.is_read_to_the_end or self.count("msgInReplay") > 0
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether consumers have everything that is not delayed, and some of it is not acknowledged."""
+        return self.backlog > self.count("msgDelayed") and bool(self.consumers) and not self.has_undelivered
 
     def found(self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True) -> Finding:
         return Finding(code, severity, sentence, command, _certainty(exact), self.topic.topic, self.name)

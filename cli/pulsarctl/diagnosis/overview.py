@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.words import short
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.quantities import human_size
@@ -110,9 +111,8 @@ def texts(view: View, found: Iterable[Row]) -> list[tuple[str, ...]]:
 
 
 def summary(now: Snapshot, found: Sequence[Row], view: View) -> str:
-    """`12 topics  in 1,200 msg/s  out 3,400 msg/s  backlog 56`."""
-    topics = rows(TOPICS, None, now)
-    backlog = sum(row["backlog"] for row in topics)
+    """`12 topics  in 1,200 msg/s  out 3,400 msg/s  backlog 56 messages`."""
+    backlog = Backlog.total(one for stats in now.topics.values() for _, one in _subscriptions(stats))
     parts = [
         f"{len(now.topics):,} topics"
         if len(now.topics) == now.total
@@ -121,7 +121,7 @@ def summary(now: Snapshot, found: Sequence[Row], view: View) -> str:
     for rate, name in (("in", "in"), ("out", "out")):
         if any(column.field == rate for column in view.columns):
             parts.append(f"{name} {sum(row[rate] for row in found):,.1f} msg/s")
-    return "  ".join([*parts, f"backlog {backlog:,}"])
+    return "  ".join([*parts, f"backlog {backlog.words}"])
 
 
 def _rows(view: View, snapshot: Snapshot) -> Iterable[Row]:
@@ -137,7 +137,7 @@ def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
         "in": _number(stats, "msgRateIn"),
         "out": _number(stats, "msgRateOut"),
         "bytes_in": _number(stats, "msgThroughputIn"),
-        "backlog": sum(int(one.get("msgBacklog") or 0) for one in subscriptions),
+        "backlog": Backlog.total(subscriptions).count,
         "subscriptions": len(subscriptions),
         "producers": len(stats.get("publishers") or []),
         "storage": int(stats.get("storageSize") or 0),
@@ -155,7 +155,7 @@ def _of_subscriptions(topic: str, stats: Document) -> Iterable[Row]:
             "subscription": name,
             "type": str(one.get("type") or "None"),
             "consumers": len(one.get("consumers") or []),
-            "backlog": int(one.get("msgBacklog") or 0),
+            "backlog": Backlog.of(one).count,
             "out": _number(one, "msgRateOut"),
             "unacked": int(one.get("unackedMessages") or 0),
             "delayed": int(one.get("msgDelayed") or 0),

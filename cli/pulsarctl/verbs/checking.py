@@ -7,8 +7,9 @@ from statistics import median
 from typing import Any
 
 from pulsarctl.client import certificates
+from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.checks import Limits, Reading
-from pulsarctl.diagnosis.words import age, entries, short
+from pulsarctl.diagnosis.words import age, short
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
@@ -21,12 +22,18 @@ Subscriptions = dict[str, dict[str, Any]]
 
 
 def backlog(call: Call, topic: str, only: str | None, limits: Limits) -> list[Reading]:
+    """In messages, or in entries if the broker counts no messages; the label `unit` says which."""
     return [
         Reading(
-            name, count, "", f"{short(full_topic(topic))}/{name} has {entries(count)}", limits, {"subscription": name}
+            name,
+            found.count,
+            "",
+            f"{short(full_topic(topic))}/{name} has {found.words}",
+            limits,
+            {"subscription": name, "unit": found.unit},
         )
         for name, stats in _subscriptions(call, topic, only).items()
-        for count in [int(stats.get("msgBacklog") or 0)]
+        for found in [Backlog.of(stats)]
     ]
 
 

@@ -39,13 +39,14 @@ def test_one_line_has_the_state_the_worst_value_and_all_values_with_limits(
 ) -> None:
     outcome = cli("check", "backlog", backlog, "-s", "billing", *limits)
     assert outcome.exit_code == code
-    assert outcome.stdout == f"BACKLOG {state} - public/default/{backlog}/billing has 1 entry | 'billing'={shown}\n"
+    assert outcome.stdout == f"BACKLOG {state} - public/default/{backlog}/billing has 1 message | 'billing'={shown}\n"
 
 
 def test_every_subscription_is_checked_and_the_worst_comes_first(cli: Cli, backlog: str) -> None:
     outcome = cli("check", "backlog", backlog, "-w", "0")
     assert outcome.stdout == (
-        f"BACKLOG WARNING - public/default/{backlog}/billing has 1 entry; public/default/{backlog}/audit has 0 entries "
+        f"BACKLOG WARNING - public/default/{backlog}/billing has 1 message; "
+        f"public/default/{backlog}/audit has 0 messages "
         "| 'audit'=0;0;;0 'billing'=1;0;;0\n"
     )
 
@@ -54,7 +55,7 @@ def test_a_partitioned_topic_is_summed(cli: Cli, client: pulsar.Client, topic: s
     assert cli("topics", "create-partitioned-topic", topic, "-p", "2").exit_code == 0
     client.subscribe(topic, "billing").close()
     publish(client, topic, "a", "b", "c", "d")
-    assert "has 4 entries" in cli("check", "backlog", topic).stdout
+    assert "has 4 messages" in cli("check", "backlog", topic).stdout
     assert re.search(r"is \d+s old", cli("check", "age", topic).stdout)
 
 
@@ -141,7 +142,9 @@ def test_a_topic_or_a_subscription_that_does_not_exist_is_unknown(cli: Cli, back
 def test_json_has_the_same_values(cli: Cli, backlog: str) -> None:
     found = json.loads(cli("check", "backlog", backlog, "-s", "billing", "-w", "0", "-o", "json").stdout)
     assert (found["check"], found["state"]) == ("backlog", "WARNING")
-    assert found["values"] == [{"subscription": "billing", "value": 1, "warning": 0.0, "critical": None}]
+    assert found["values"] == [
+        {"subscription": "billing", "unit": "messages", "value": 1, "warning": 0.0, "critical": None}
+    ]
 
 
 def test_the_text_file_is_replaced_in_every_state(cli: Cli, backlog: str, tmp_path: Path) -> None:
@@ -152,11 +155,11 @@ def test_the_text_file_is_replaced_in_every_state(cli: Cli, backlog: str, tmp_pa
         line.rpartition(" ")[0]: line.rpartition(" ")[2] for line in file.read_text().splitlines() if line[0] != "#"
     }
     assert samples[f'pulsarctl_check_state{{check="backlog",{topic}}}'] == "1"
-    assert samples[f'pulsarctl_check_backlog_entries{{{topic},subscription="billing"}}'] == "1"
+    assert samples[f'pulsarctl_check_backlog{{{topic},subscription="billing",unit="messages"}}'] == "1"
     first = file.stat().st_ino
     assert cli("check", "backlog", backlog, *NOWHERE[:2], "--textfile", str(file)).exit_code == 2
     assert f'pulsarctl_check_state{{check="backlog",{topic}}} 2\n' in file.read_text()
-    assert "pulsarctl_check_backlog_entries" not in file.read_text()
+    assert "pulsarctl_check_backlog{" not in file.read_text()
     assert file.stat().st_ino != first, "a new file was renamed over the old one"
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".prom"] == ["orders.prom"]
 

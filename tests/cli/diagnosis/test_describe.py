@@ -27,7 +27,7 @@ def test_a_topic_shows_its_health_its_subscriptions_and_its_policies(cli: Cli, c
     assert [line for line in lines if len(line) > 80] == []
     assert lines[0] == f"Topic         public/default/{topic}"
     assert lines[1] == "Domain        persistent"
-    assert "problem in subscription billing: No consumer is connected, and 2 entries wait; none" in words
+    assert "problem in subscription billing: No consumer is connected, and 2 messages wait; the" in words
     rows = [re.sub(r"\d+s", "AGE", line).split() for line in lines if line.startswith(("  audit", "  billing"))]
     assert rows == [
         ["audit", "Exclusive", "1", "2", "AGE", "████████████"],

@@ -8,11 +8,20 @@ import pulsar
 import pytest
 from pulsar import ConsumerType
 
+from pulsarctl.values.clock import now_ms
+from pulsarctl.verbs import diagnosing
 from tests.cli.diagnosis.findings import eventually, findings
-from tests.cli.publishing import publish
+from tests.cli.publishing import publish, publish_batch
 from tests.cli.runner import Cli
+from tests.condition import wait_until
 
 Shared, KeyShared = ConsumerType.Shared, ConsumerType.KeyShared
+
+
+@pytest.fixture
+def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the broker reports is no longer that of a healthy flow."""
+    monkeypatch.setattr(diagnosing, "now_ms", lambda: now_ms() + 60_000)
 
 
 def waiting_subscription(client: pulsar.Client, topic: str, name: str = "billing") -> None:
@@ -29,7 +38,7 @@ def test_a_backlog_without_a_consumer(cli: Cli, client: pulsar.Client, topic: st
             "certainty": "exact",
             "topic": f"persistent://public/default/{topic}",
             "subscription": "billing",
-            "finding": "No consumer is connected, and 2 entries wait; none ever acknowledged.",
+            "finding": "No consumer is connected, and 2 messages wait; the last acknowledgment is not reported.",
             "command": f"pulsarctl subscriptions peek public/default/{topic} billing",
         }
     }
@@ -40,7 +49,8 @@ def test_text_has_a_heading_and_at_most_80_columns_of_prose(cli: Cli, client: pu
     publish(client, topic, "a")
     assert cli("explain", topic, "-s", "billing").stdout == (
         f"public/default/{topic}, subscription billing\n"
-        "  problem  No consumer is connected, and 1 entry waits; none ever acknowledged.\n"
+        "  problem  No consumer is connected, and 1 message waits; the last\n"
+        "           acknowledgment is not reported.\n"
         f"           pulsarctl subscriptions peek public/default/{topic} billing\n"
     )
 
@@ -52,6 +62,7 @@ def test_everything_is_acknowledged(cli: Cli, client: pulsar.Client, topic: str)
     assert found["no-backlog"]["finding"] == "Everything is acknowledged."
 
 
+@pytest.mark.usefixtures("a_minute_later")
 def test_a_consumer_whose_application_does_not_receive(cli: Cli, client: pulsar.Client, topic: str) -> None:
     client.subscribe(topic, "billing", Shared, consumer_name="slow", receiver_queue_size=1)
     publish(client, topic, *"abcde")
@@ -132,17 +143,43 @@ def test_delivery_held_back_by_the_rate_of_the_subscription(cli: Cli, client: pu
     assert found["command"].endswith(f"get-subscription-dispatch-rate public/default/{topic} -ap")
 
 
+@pytest.mark.usefixtures("a_minute_later")
 def test_delivered_and_not_acknowledged(cli: Cli, client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "billing", Shared, consumer_name="forgetful")
     first, _ = publish(client, topic, "a", "b")
     consumer.receive(5000)
     found = eventually(cli, "unacknowledged", "explain", topic, "-s", "billing")
     assert found["finding"] == (
-        "2 entries of the backlog are delivered and not acknowledged by consumer 'forgetful'; the oldest one is "
-        f"{first.ledger_id()}:{first.entry_id()}."
+        "2 messages of the backlog are delivered and not acknowledged by consumer 'forgetful'; the oldest one is "
+        f"{first.ledger_id()}:{first.entry_id()}, for 1m."
     )
 
 
+def test_messages_on_their_way_to_an_acknowledgment_are_no_warning(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "billing", Shared, receiver_queue_size=3)
+    publish(client, topic, "a", "b", "c")
+    consumer.receive(5000)
+    consumer.acknowledge(consumer.receive(5000))  # a hole, and no permits
+    found = eventually(cli, "delivering", "explain", topic, "-s", "billing")
+    wait_until(lambda: set(findings(cli, "explain", topic, "-s", "billing")) == {"delivering"}, 5)
+    assert found["severity"] == "ok"
+    assert re.fullmatch(
+        r"[23] messages of the backlog are delivered and not acknowledged yet; [\d.]+ messages/s are delivered\.",
+        found["finding"],
+    )
+
+
+def test_a_batch_counts_its_messages(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    waiting_subscription(client, topic)
+    publish_batch(client, topic, *"abcde")
+    assert findings(cli, "explain", topic, "-s", "billing")["no-consumer"]["finding"].startswith(
+        "No consumer is connected, and 5 messages wait;"
+    )
+    assert cli("check", "backlog", topic).stdout.endswith("/billing has 5 messages | 'billing'=5;;;0\n")
+    assert '"backlog": 5' in cli("top", "--once", "-o", "json").stdout
+
+
+@pytest.mark.usefixtures("a_minute_later")
 def test_a_hole_in_the_acknowledgments(cli: Cli, client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "billing", Shared, consumer_name="forgetful")
     first, *_ = publish(client, topic, "a", "b", "c")

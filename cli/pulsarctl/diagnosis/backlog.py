@@ -1,0 +1,46 @@
+"""The backlog of a subscription in the unit that its broker counts. Pure.
+
+The bundled broker counts messages. Apache Pulsar counts entries, and a batch of several messages is one entry.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pulsarctl.diagnosis.words import entries, plural
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """`is_messages`: whether `count` is one of messages, else of entries."""
+
+    count: int
+    is_messages: bool
+
+    @classmethod
+    def of(cls, subscription: Document) -> "Backlog":
+        """Of the statistics of a subscription."""
+        is_messages = "backlogMessages" in subscription
+        return cls(int(subscription.get("backlogMessages" if is_messages else "msgBacklog") or 0), is_messages)
+
+    @classmethod
+    def total(cls, subscriptions: Iterable[Document]) -> "Backlog":
+        """In messages if the broker counts them everywhere."""
+        found = [cls.of(each) for each in subscriptions]
+        return cls(sum(each.count for each in found), all(each.is_messages for each in found))
+
+    @property
+    def unit(self) -> str:
+        return "messages" if self.is_messages else "entries"
+
+    @property
+    def words(self) -> str:
+        """`5 messages`, or `1 entry`."""
+        return plural(self.count, "message") if self.is_messages else entries(self.count)
+
+    @property
+    def cell(self) -> str:
+        """In a table, where a plain number is one of messages."""
+        return f"{self.count:,}" if self.is_messages else self.words
