@@ -25,10 +25,10 @@ def free_ports() -> tuple[int, int]:
         return one.getsockname()[1], two.getsockname()[1]
 
 
-def test_six_lines_lead_from_an_open_broker_to_mutual_tls_with_tokens(tmp_path: Path) -> None:
+def test_the_lines_lead_from_an_open_broker_to_a_message_over_mutual_tls_with_a_token(tmp_path: Path) -> None:
     binary, web = (str(port) for port in free_ports())
     found = [line.replace("6651", binary).replace("8443", web) for line in lines()]
-    assert len(found) == 6
+    assert len(found) == 10
     environ = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
 
     def shell(line: str) -> str:
@@ -46,6 +46,9 @@ def test_six_lines_lead_from_an_open_broker_to_mutual_tls_with_tokens(tmp_path: 
         assert [one for one in urls.values() if re.match("(pulsar|http)://", str(one))] == []
         shell(found[4])
         assert re.search(r"role\s+admin\n.*superUser\s+yes", shell(f"{found[5]} -o table"), re.DOTALL)
+        for line in found[6:9]:
+            shell(line)
+        assert "content:hello" in shell(found[9])
         without = "pulsarctl tenants list --no-context --token-file admin.token --tls-trust-cert data/tls/ca.pem"
         refused = subprocess.run(
             ["bash", "-c", f"{without} --admin-url https://localhost:{web}"],

@@ -44,11 +44,18 @@ _HINTS = {
 }
 
 
-def problem(result: str, what: str, request: str) -> CliError:
-    """The error for one of the client's results."""
+def problem(result: str, what: str, request: str, said: str | None = None) -> CliError:
+    """The error for one of the client's results. `said` is what the broker said about the request, if that is known."""
     return _KINDS.get(result, CliError)(
-        f"cannot {what}: {_WORDS.get(result, result)}",
+        f"cannot {what}: {_why(result, said)}",
         hint=_HINTS.get(result),
         reason=result,
         request=request or None,
     )
+
+
+def _why(result: str, said: str | None) -> str:
+    """Our words, and the broker's. The client tries a refused request again until its timeout, which says less."""
+    if said is None:
+        return _WORDS.get(result, result)
+    return f"the broker says: {said}" if result == "Timeout" else f"{_WORDS.get(result, result)}: {said}"

@@ -112,7 +112,7 @@ def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
         "initial_position": position,
         "receiver_queue_size": options.queue_size,
         "properties": dict(options.properties) or None,
-        "negative_ack_redelivery_delay_ms": options.give_back_delay_ms,
+        "negative_ack_redelivery_delay_ms": options.nack_delay_ms,
         "unacked_messages_timeout_ms": options.ack_timeout_ms or None,
         "dead_letter_policy": _dead_letters(options.dead_letters),
         "replicate_subscription_state_enabled": options.replicated,

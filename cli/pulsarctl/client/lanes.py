@@ -45,7 +45,7 @@ class Lane:
         return self.position_in_run(self.window.acknowledged + 1) - 1
 
     def settle_exactly(self) -> None:
-        """Uses the client's exact count of acknowledged messages, after a flush or a failure."""
+        """Uses the client's exact count of acknowledged messages."""
         self.window.settle_exactly(self.producer.last_sequence_id() - self._first_sequence)
 
 
@@ -72,6 +72,12 @@ class Lanes:
     @property
     def open(self) -> list[Lane]:
         return list(self._lanes.values())
+
+    def settle_exactly(self) -> int:
+        """The exact number of acknowledged messages, which the lanes then have, too."""
+        for lane in self.open:
+            lane.settle_exactly()
+        return self.acknowledged
 
     @property
     def acknowledged(self) -> int:

@@ -1,7 +1,7 @@
 """Publishing and consuming through the official client.
 
-Commands import this module in their functions, because it takes 60 ms. The library writes its log to descriptor 1, so
-`render.guard_stdout` must precede the import.
+Commands import this module in their functions, because it takes 60 ms. The library may write its log to descriptor 1,
+so `render.guard_stdout` must precede the import.
 """
 
 import random
@@ -13,6 +13,7 @@ from typing import Any
 import pulsar
 
 from pulsarctl.client.client_errors import problem
+from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consumer_settings, producer_settings
 from pulsarctl.client.closing import close_in_time
 from pulsarctl.client.lanes import Lanes
@@ -23,7 +24,6 @@ from pulsarctl.client.routing import Router
 from pulsarctl.client.subscribe_options import SubscribeOptions
 from pulsarctl.client.subscriber import Subscriber
 from pulsarctl.client.topic_reader import TopicReader
-from pulsarctl.errors import UsageProblem
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.message_ids import LATEST, MessageId
 
@@ -34,9 +34,8 @@ class Messaging:
     def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         self._settings = settings
         check_answers(settings, timeout_seconds)
-        self._client = open_client(
-            settings, settings.service_url, timeout_seconds, pulsar.ConsoleLogger(_log_level(settings.log_level))
-        )
+        self._log = ClientLog(settings.log_level)
+        self._client = open_client(settings, settings.service_url, timeout_seconds, self._log.logger())
 
     def partitions(self, topic: str, what: str = "") -> list[str]:
         """The names of the topic's partitions, or of the topic itself if it has none. `what` is for errors."""
@@ -54,15 +53,14 @@ class Messaging:
             with self._translated(f"produce to {names[partition]}"):
                 return self._client.create_producer(names[partition], **settings)
 
-        return Publisher(
-            topic, Lanes(len(names), open_producer, size_is_final=options.compression == "none"), router, options
-        )
+        lanes = Lanes(len(names), open_producer, size_is_final=options.compression == "none")
+        return Publisher(topic, lanes, router, options, self._log)
 
     def subscriber(self, topic: str, options: SubscribeOptions) -> Subscriber:
         name: Any = re.compile(topic) if options.pattern_mode else topic
         with self._translated(f"subscribe to {topic} as '{options.subscription}'"):
             consumer = self._client.subscribe(name, options.subscription, **consumer_settings(options))
-        return Subscriber(consumer, options)
+        return Subscriber(consumer, options, self._log)
 
     def producer(self, topic: str, options: PublishOptions) -> Any:
         """A producer of the official client for all partitions; the caller bounds its pending messages."""
@@ -86,18 +84,13 @@ class Messaging:
         Messages fetched ahead return to the broker, which has half a second to answer.
         """
         close_in_time(self._client.close)
+        self._log.close()
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
+        before = self._log.position()
         try:
             yield
         except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, what, self._settings.service_url) from error
-
-
-def _log_level(name: str) -> Any:
-    levels = pulsar.LoggerLevel
-    known = {"debug": levels.Debug, "info": levels.Info, "warn": levels.Warn, "error": levels.Error}
-    if name.lower() not in known:
-        raise UsageProblem(f"unknown log level '{name}'", hint=f"use one of {', '.join(known)}")
-    return known[name.lower()]
+            said = self._log.said(before)
+            raise problem(type(error).__name__, what, self._settings.service_url, said) from error

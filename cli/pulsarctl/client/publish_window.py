@@ -8,6 +8,7 @@ Positions count the sent messages, from 1. The main thread sends, and callbacks 
 """
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 PENDING_MESSAGES_MAX = 10_000
@@ -86,12 +87,9 @@ class PublishWindow:
             or self.sent_bytes - self._acknowledged_bytes >= self._bytes_max
         )
 
-    def wait_for_room(self) -> None:
-        """Returns when the next message may be sent, or after a refusal. Ctrl-C interrupts it.
-
-        The client's send timeout bounds the wait: by then, every pending message is acknowledged or refused.
-        """
-        while self.is_full and self.refusal is None:
+    def wait_for_room(self, is_overdue: Callable[[], bool]) -> None:
+        """Returns when the next message may be sent, after a refusal, or if `is_overdue`. Ctrl-C interrupts it."""
+        while self.is_full and self.refusal is None and not is_overdue():
             self._changed.clear()
             if self.is_full and self.refusal is None:
                 self._changed.wait(1.0)

@@ -6,7 +6,9 @@ from typing import Any
 import pulsar
 
 from pulsarctl.client.abandoned import in_background
+from pulsarctl.client.ack_deadline import AckDeadline
 from pulsarctl.client.client_errors import problem
+from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_settings import PublishOptions
 from pulsarctl.client.lanes import Lanes
 from pulsarctl.client.publish_window import PublishWindow
@@ -17,11 +19,14 @@ from pulsarctl.errors import CliError
 class Publisher:
     """Publishes to one topic, within the windows of its lanes."""
 
-    def __init__(self, topic: str, lanes: Lanes, router: Router, options: PublishOptions) -> None:
+    def __init__(self, topic: str, lanes: Lanes, router: Router, options: PublishOptions, log: ClientLog) -> None:
         self.lanes = lanes
         self.is_refused = False  # whether any message was refused; `lanes.refusal` has the first
         self._topic = topic
         self._router = router
+        self._log = log
+        self._is_overdue = False
+        self._timeout_seconds = options.send_timeout_ms / 1000
         self._fields = {
             "properties": dict(options.properties) or None,
             "ordering_key": options.ordering_key,
@@ -45,24 +50,42 @@ class Publisher:
             lane.producer.send_async(value, done, partition_key=key, **self._fields)
         except pulsar.PulsarException as error:
             self._refuse(window, window.sent, size, type(error).__name__)
-        if done is not None:
-            window.wait_for_room()
+        if done is not None and window.is_full:
+            self._wait_for_room(window)
 
     def finish(self) -> None:
         """Waits for the results of all messages; `lanes` then has the exact counts."""
         errors: list[str] = []
-        flushing = in_background(partial(self._flush, errors))
-        while flushing.is_alive():  # a single join would block Ctrl-C; the send timeout ends the flush
-            flushing.join(0.5)
-        for lane in self.lanes.open:
-            lane.settle_exactly()
-            window = lane.window
+        flushed = self.drain(0 if self._is_overdue else self._timeout_seconds, errors)
+        for window in (lane.window for lane in self.lanes.open):
             if window.refusal is None and window.acknowledged < window.sent:
-                self._refuse(window, window.acknowledged + 1, 0, errors[0] if errors else "UnknownError")
+                result = errors[0] if errors else "UnknownError" if flushed else "Timeout"
+                self._refuse(window, window.acknowledged + 1, 0, result)
+
+    def drain(self, seconds: float, errors: list[str]) -> bool:
+        """Waits until all results are known; `lanes` then has the exact counts of acknowledged messages.
+
+        Adds what the client raises to `errors`. Returns false after `seconds` without another acknowledgment. Ctrl-C
+        interrupts it.
+        """
+        deadline = AckDeadline(seconds)
+        flushing = in_background(partial(self._flush, errors))
+        while flushing.is_alive() and not deadline.has_passed(self.lanes.settle_exactly()):
+            flushing.join(0.1)  # a single join would block Ctrl-C
+            self._log.bound()
+        self.lanes.settle_exactly()
+        return not flushing.is_alive()
 
     def problem(self, result: str, what: str) -> CliError:
         """The error for a refusal's `result`."""
-        return problem(result, what, self._topic)
+        return problem(result, what, self._topic, self._log.said())
+
+    def _wait_for_room(self, window: PublishWindow) -> None:
+        deadline = AckDeadline(self._timeout_seconds)
+        window.wait_for_room(lambda: deadline.has_passed(self.lanes.settle_exactly()))
+        if window.is_full and window.refusal is None:
+            self._is_overdue = True
+            self._refuse(window, window.acknowledged + 1, 0, "Timeout")
 
     def _flush(self, errors: list[str]) -> None:
         for lane in self.lanes.open:

@@ -9,7 +9,7 @@ class Settlement(enum.Enum):
     """What to do with a message after printing it."""
 
     ACKNOWLEDGE = "acknowledge"
-    GIVE_BACK = "give back"  # a negative acknowledgment: the message is redelivered after the delay
+    NACK = "nack"  # acknowledge negatively: the message is redelivered after the delay
     LEAVE = "leave"  # the message is redelivered after the consumer closes
 
 
@@ -36,7 +36,7 @@ class SubscribeOptions:
     subscription: str
     subscription_type: str = "exclusive"
     settlement: Settlement = Settlement.ACKNOWLEDGE
-    give_back_delay_ms: int = 60_000
+    nack_delay_ms: int = 60_000
     ack_timeout_ms: int = 0
     dead_letters: DeadLetters | None = None
     key_sharing: KeySharing = field(default_factory=KeySharing)

@@ -6,6 +6,7 @@ from typing import Any
 import pulsar
 
 from pulsarctl.client.client_errors import problem
+from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_record import ClientRecord
 from pulsarctl.client.closing import close_in_time
 from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
@@ -23,9 +24,10 @@ class Subscriber:
     times as long as receiving it.
     """
 
-    def __init__(self, consumer: Any, options: SubscribeOptions) -> None:
+    def __init__(self, consumer: Any, options: SubscribeOptions, log: ClientLog) -> None:
         settlement = options.settlement
         self._consumer = consumer
+        self._log = log
         self._options = options
         self._problem: CliError | None = None  # a message that cannot be decrypted follows
         self.discarded = 0
@@ -35,7 +37,7 @@ class Subscriber:
             if self._in_order
             else {
                 Settlement.ACKNOWLEDGE: consumer.acknowledge,
-                Settlement.GIVE_BACK: consumer.negative_acknowledge,
+                Settlement.NACK: consumer.negative_acknowledge,
                 Settlement.LEAVE: None,
             }[settlement]
         )
@@ -55,9 +57,9 @@ class Subscriber:
                 if message.encryption_context() is None or self._is_readable(message):
                     records.append(ClientRecord(message))
         except pulsar.Timeout:
-            pass
+            self._log.bound()
         except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, "receive the next message", "") from error
+            raise problem(type(error).__name__, "receive the next message", "", self._log.said()) from error
         if self._problem is not None and not records:
             raise self._problem
         return records
@@ -86,7 +88,7 @@ class Subscriber:
         try:
             last = self._consumer.get_last_message_id()
         except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, "ask for the last message", "") from error
+            raise problem(type(error).__name__, "ask for the last message", "", self._log.said()) from error
         return last.ledger_id(), last.entry_id(), last.batch_index()
 
     def seek_to_message(self, target: MessageId) -> None:
@@ -111,7 +113,7 @@ class Subscriber:
         try:
             self._consumer.seek(where)
         except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, "seek", "") from error
+            raise problem(type(error).__name__, "seek", "", self._log.said()) from error
 
 
 def _last_of_each_topic(records: list[ClientRecord]) -> list[ClientRecord]:

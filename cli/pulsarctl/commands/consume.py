@@ -2,7 +2,7 @@
 
 import secrets
 
-from pulsarctl.client.subscribe_options import SubscribeOptions
+from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
 from pulsarctl.consume.consume_options import (
     QUEUE_SIZE,
     AckTimeout,
@@ -34,6 +34,7 @@ from pulsarctl.consume.consuming import Stops, consume_all, stops_of
 from pulsarctl.consume.reading_options import (
     AckChunked,
     Compacted,
+    ConnectTimeout,
     CryptoFailureAction,
     DecryptionKey,
     ExitOnEnd,
@@ -45,7 +46,6 @@ from pulsarctl.consume.reading_options import (
     PoolMessages,
     PrintMetadata,
     SchemaType,
-    Timeout,
     To,
     crypto_failure_action_of,
 )
@@ -66,6 +66,11 @@ from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
 LEAST_ACK_TIMEOUT_SECONDS = 10  # the minimum of the official client
+_OUTCOMES = {
+    Settlement.ACKNOWLEDGE: "successfully consumed",
+    Settlement.NACK: "negatively acknowledged",
+    Settlement.LEAVE: "received and not acknowledged",
+}
 TYPES = ("exclusive", "shared", "failover", "key_shared")
 
 app = Noun("consume", "Subscribe to a topic, and print and acknowledge its messages.")
@@ -111,7 +116,7 @@ def consume(
     crypto_failure_action: CryptoFailureAction = "FAIL",
     schema_type: SchemaType = "bytes",
     pool_messages: PoolMessages = "true",
-    timeout: Timeout = "30s",
+    connect_timeout: ConnectTimeout = "30s",
 ) -> None:
     r"""Subscribe to a topic, and print and acknowledge its messages.
 
@@ -156,7 +161,7 @@ def consume(
         subscription=subscription_name or f"pulsarctl-{secrets.token_hex(6)}",
         subscription_type=kind,
         settlement=settlement(no_ack=no_ack, nack=nack),
-        give_back_delay_ms=round(parse_duration(nack_delay) * 1000),
+        nack_delay_ms=round(parse_duration(nack_delay) * 1000),
         ack_timeout_ms=_ack_timeout(ack_timeout),
         dead_letters=dead_letters(dead_letter_topic, max_redeliveries, kind),
         key_sharing=key_sharing(hash_ranges, out_of_order=allow_out_of_order, subscription_type=kind),
@@ -174,8 +179,8 @@ def consume(
     )
     subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
     with explained(call, topic, partition):
-        printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
-    call.notice(f"{printed} messages successfully consumed")
+        printed = _run(call, subscribing, show, stops, rate, parse_duration(connect_timeout))
+    call.notice(f"{printed} messages {_OUTCOMES[options.settlement]}")
     if subscribing.discarded:
         call.notice(f"{subscribing.discarded} messages discarded: they cannot be decrypted")
     if not printed and subscribing.starts_at_end:
@@ -194,7 +199,8 @@ def _run(
     client = Messaging(settings, timeout_seconds)
     try:
         source = subscribing.open(client, lambda name: has_backlog(call.admin, name, subscribing.options.subscription))
-        return consume_all(source, show, stops, rate=rate, quiet=settings.quiet)
+        connected = subscribing.all_connected
+        return consume_all(source, show, stops, rate=rate, quiet=settings.quiet, is_connected=connected)
     finally:
         subscribing.close()
         client.close()

@@ -9,6 +9,7 @@ from pulsarctl.consume.consuming import consume_all, stops_of
 from pulsarctl.consume.reading_options import (
     AckChunked,
     Compacted,
+    ConnectTimeout,
     CryptoFailureAction,
     DecryptionKey,
     ExitOnEnd,
@@ -20,7 +21,6 @@ from pulsarctl.consume.reading_options import (
     PoolMessages,
     PrintMetadata,
     SchemaType,
-    Timeout,
     To,
     crypto_failure_action_of,
 )
@@ -80,7 +80,7 @@ def read(
     partition: OnePartition = None,
     compacted: Compacted = False,
     max_chunked: MaxChunked = 0,
-    timeout: Timeout = "30s",
+    connect_timeout: ConnectTimeout = "30s",
     queue_size: QueueSize = 0,
     ack_chunked: AckChunked = False,
     decryption_key: DecryptionKey = None,
@@ -128,7 +128,7 @@ def read(
     from pulsarctl.raw.reading import Reading
     from pulsarctl.raw.unsealing import Unsealing
 
-    seconds = parse_duration(timeout)
+    seconds = parse_duration(connect_timeout)
     unsealing = None if decryption_key is None else Unsealing(Decryption(private_key(decryption_key)), action)
     call.with_resource(orderly_end())
     check_reachable(settings, seconds)

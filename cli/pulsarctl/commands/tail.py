@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pulsarctl.consume.consuming import FOREVER, Stops
-from pulsarctl.consume.reading_options import IdleTimeout, SchemaType, Timeout
+from pulsarctl.consume.reading_options import ConnectTimeout, IdleTimeout, SchemaType
 from pulsarctl.diagnosis.words import plural
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import render
@@ -55,7 +55,7 @@ def tail(
     refresh: Annotated[
         str, typer.Option("--refresh", metavar="DURATION", help="Interval at which --regex looks for new topics.")
     ] = "10s",
-    timeout: Timeout = "30s",
+    connect_timeout: ConnectTimeout = "30s",
 ) -> None:
     """Follow several topics.
 
@@ -71,7 +71,7 @@ def tail(
     from pulsarctl.raw.reading import EntrySource, Reading
     from pulsarctl.verbs.live.following import Followed, existing, follow, matching
 
-    position, settings, seconds = _position(call, start), call.settings, parse_duration(timeout)
+    position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
     found = matching(call, topics) if regex else existing(call, topics)
     _check_number(found)
     show = _printer(call, found, template, schema_type, one_namespace=not regex)

@@ -111,7 +111,7 @@ Replicated = Annotated[bool, typer.Option("-rs", "--replicated", help="Replicate
 def settlement(*, no_ack: bool, nack: bool) -> Settlement:
     if no_ack and nack:
         raise UsageProblem("cannot combine --no-ack and --nack")
-    return Settlement.GIVE_BACK if nack else Settlement.LEAVE if no_ack else Settlement.ACKNOWLEDGE
+    return Settlement.NACK if nack else Settlement.LEAVE if no_ack else Settlement.ACKNOWLEDGE
 
 
 def dead_letters(topic: str | None, max_redeliveries: int, subscription_type: str) -> DeadLetters | None:

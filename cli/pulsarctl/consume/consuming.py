@@ -17,7 +17,7 @@ from pulsarctl.stop_signals import undisturbed
 POLL_MS = 200  # maximum delay of Ctrl-C in the client
 RECORDS_AT_ONCE = 256
 FOREVER = 0
-SILENT_SECONDS = 1.0  # a shorter wait for the first message needs no notice
+SILENT_SECONDS = 1.0  # a shorter wait for the first message, or without a connection, needs no notice
 
 
 class Source(Protocol):
@@ -44,8 +44,43 @@ def stops_of(count: int | None, idle_seconds: float, *, bounded: bool) -> Stops:
     return Stops(count, idle_seconds)
 
 
+class Silence:
+    """What a run tells while no message comes. `is_connected` asks the client."""
+
+    def __init__(self, is_connected: Callable[[], bool]) -> None:
+        self._is_connected = is_connected
+        self._start = time.monotonic()
+        self._said_waiting = False
+        self._lost_since: float | None = None
+        self._said_lost = False
+
+    def tell(self, printed: int) -> None:
+        now = time.monotonic()
+        self._tell_connection(now)
+        if not self._said_waiting and not printed and now - self._start >= SILENT_SECONDS:
+            self._said_waiting = True
+            render.notice("waiting for messages; press Ctrl-C to stop")
+
+    def _tell_connection(self, now: float) -> None:
+        if self._is_connected():
+            self._lost_since, was_lost, self._said_lost = None, self._said_lost, False
+            if was_lost:
+                render.notice("connected to the broker again")
+        elif self._lost_since is None:
+            self._lost_since = now
+        elif not self._said_lost and now - self._lost_since >= SILENT_SECONDS:
+            self._said_lost = True
+            render.notice("warning: the connection to the broker is lost; connecting again")
+
+
 def consume_all(
-    source: Source, show: Callable[[Record], bytes] | None, stops: Stops, *, rate: float = 0, quiet: bool = True
+    source: Source,
+    show: Callable[[Record], bytes] | None,
+    stops: Stops,
+    *,
+    rate: float = 0,
+    quiet: bool = True,
+    is_connected: Callable[[], bool] = lambda: True,
 ) -> int:
     """Prints records until the source ends or a stop is reached; returns their number. `show` None prints a count.
 
@@ -54,16 +89,15 @@ def consume_all(
     printed = 0
     progress = render.Progress(quiet=quiet or show is not None)
     last = start = time.monotonic()
-    said = quiet
+    silence = Silence(is_connected)
     while not source.ended and (stops.count == FOREVER or printed < stops.count):
         most = RECORDS_AT_ONCE if stops.count == FOREVER else min(RECORDS_AT_ONCE, stops.count - printed)
         records = source.receive(POLL_MS, 1 if rate else most)
         if not records:
             if stops.idle_seconds and time.monotonic() - last >= stops.idle_seconds:
                 break
-            if not said and not printed and time.monotonic() - start >= SILENT_SECONDS:
-                said = True
-                render.notice("waiting for messages; press Ctrl-C to stop")
+            if not quiet:
+                silence.tell(printed)
             continue
         _print_and_settle(source, records, show)
         printed += len(records)

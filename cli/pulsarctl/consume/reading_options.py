@@ -22,7 +22,10 @@ ExitOnEnd = Annotated[
     bool, typer.Option("-e", "--exit-on-end", help="Stop after the message that is last when the command starts.")
 ]
 IdleTimeout = Annotated[
-    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop after DURATION without a message; 0 is never.")
+    str,
+    typer.Option(
+        "--idle-timeout", "--timeout", metavar="DURATION", help="Stop after DURATION without a message; 0 is never."
+    ),
 ]
 PrintMetadata = Annotated[
     bool, typer.Option("-mp", "--print-metadata", help="Print the metadata of each message, too.")
@@ -62,8 +65,11 @@ SchemaType = Annotated[
 ]
 CRYPTO_FAILURE_ACTIONS = ("fail", "discard", "consume")
 PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
-Timeout = Annotated[
-    str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for a response from the broker.")
+ConnectTimeout = Annotated[
+    str,
+    typer.Option(
+        "--connect-timeout", metavar="DURATION", help="Maximum time to wait for the broker before messages arrive."
+    ),
 ]
 
 

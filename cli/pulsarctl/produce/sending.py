@@ -11,6 +11,8 @@ from pulsarctl.output import render
 from pulsarctl.produce.outgoing import Outgoing
 from pulsarctl.schemas.value_schema import Encode
 
+DRAIN_SECONDS = 5.0  # how long an interrupted run waits for the next receipt
+
 
 class Publisher(Protocol):
     """What `messaging.Publisher` offers."""
@@ -21,6 +23,7 @@ class Publisher(Protocol):
     def lanes(self) -> Lanes: ...
     def send(self, value: bytes | None, key: str | None = None) -> None: ...
     def finish(self) -> None: ...
+    def drain(self, seconds: float, errors: list[str]) -> bool: ...
     def problem(self, result: str, what: str) -> CliError: ...
 
 
@@ -73,8 +76,7 @@ class Sending:
             self._send_all(rate)
             self._publisher.finish()
         except (KeyboardInterrupt, SystemExit):  # as `stop_signals.orderly_end` raises them
-            if not self._quiet:
-                render.notice(f"interrupted: {self._how_far()}")
+            self._drain()
             raise
         except CliError as failure:  # from a source or a later partition: earlier messages are still pending
             self._publisher.finish()
@@ -85,6 +87,18 @@ class Sending:
         if self._publisher.is_refused:
             raise self._failure()
         return self._publisher.lanes.acknowledged
+
+    def _drain(self) -> None:
+        """Waits for the receipts of messages that the broker may have stored. A second signal ends the wait."""
+        drained = False
+        try:
+            drained = self._publisher.drain(DRAIN_SECONDS, [])
+        finally:
+            lanes = self._publisher.lanes
+            uncertain = 0 if drained else lanes.sent - lanes.acknowledged
+            stored = f"; the broker may have stored {uncertain} more" if uncertain else ""
+            if not self._quiet:
+                render.notice(f"interrupted: {self._how_far()}{stored}")
 
     def _send_all(self, rate: float) -> None:
         publisher, send, key = self._publisher, self._publisher.send, self._shape.key

@@ -17,11 +17,11 @@ import pulsar
 
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.client.client_settings import EncodedAlready
-from pulsarctl.errors import CliError, Conflict, TimedOut
+from pulsarctl.errors import Conflict, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads
 from pulsarctl.tables.writing.topic_writer import Encoded
 from pulsarctl.transfer.message_rows import MessageRow
-from pulsarctl.transfer.target import AGAIN, Target, explained, no_answer, problem
+from pulsarctl.transfer.target import Target, explained, problem
 
 PENDING_MESSAGES_MAX = 5000
 BATCH_MESSAGES = 500
@@ -100,7 +100,7 @@ class PartitionSender:
                     hint="import into a new topic, or use --no-schema",
                 ) from error
             except pulsar.PulsarException as error:
-                raise problem(target.access, target.topic, error) from error
+                raise problem(target.access, target.topic, type(error).__name__) from error
 
     def _schema(self, version: int | None, encoded: Payloads) -> Any:
         info = None if version is None else self._target.schemas.get(str(version))
@@ -117,7 +117,4 @@ class PartitionSender:
 
     def _check(self) -> None:
         if self._failed.is_set():
-            target, result = self._target, self._failure[0]
-            if result == pulsar.Result.Timeout:
-                raise no_answer(target.access, target.topic)
-            raise CliError(f"cannot write to {target.topic}: {result}", hint=AGAIN)
+            raise problem(self._target.access, self._target.topic, self._failure[0].name)

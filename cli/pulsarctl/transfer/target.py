@@ -7,8 +7,9 @@ from typing import Any
 
 import pulsar
 
+from pulsarctl.client import client_errors
 from pulsarctl.client.routing import java_string_hash
-from pulsarctl.errors import CliError, NotFound, TimedOut
+from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.tables.access import Access
 
 CHECKPOINT_ROWS = 5000
@@ -57,18 +58,15 @@ def explained(access: Access, topic: str) -> Iterator[None]:
     try:
         yield
     except pulsar.PulsarException as error:
-        raise problem(access, topic, error) from error
+        raise problem(access, topic, type(error).__name__) from error
 
 
-def problem(access: Access, topic: str, error: Exception) -> CliError:
-    if isinstance(error, pulsar.TopicNotFound):
-        return NotFound(f"cannot write to {topic}: it does not exist", hint="create the namespace or the topic first")
-    if isinstance(error, pulsar.Timeout):
-        return no_answer(access, topic)
-    return CliError(f"cannot write to {topic}: {error or type(error).__name__}")
-
-
-def no_answer(access: Access, topic: str) -> TimedOut:
-    return TimedOut(
-        f"cannot write to {topic}: no answer from {access.service_url} within {access.timeout_seconds:g} s", hint=AGAIN
-    )
+def problem(access: Access, topic: str, result: str) -> CliError:
+    """The error for one of the client's results, by name."""
+    failure = client_errors.problem(result, f"write to {topic}", access.service_url)
+    if isinstance(failure, TimedOut):
+        failure.message = (
+            f"cannot write to {topic}: no answer from {access.service_url} within {access.timeout_seconds:g} s"
+        )
+    failure.hint = failure.hint or AGAIN
+    return failure

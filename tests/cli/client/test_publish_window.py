@@ -63,7 +63,7 @@ def test_a_refusal_ends_the_wait_for_space() -> None:
     window = PublishWindow()
     window.hand_in(17 << 20)
     settle(window, 1, "Timeout")
-    window.wait_for_room()
+    window.wait_for_room(lambda: False)
 
 
 def test_the_count_of_the_client_is_exact() -> None:
@@ -73,3 +73,10 @@ def test_the_count_of_the_client_is_exact() -> None:
     settle(window, 1)
     window.settle_exactly(7)
     assert window.acknowledged == 7
+
+
+def test_an_overdue_acknowledgment_ends_the_wait_for_space() -> None:
+    window = PublishWindow()
+    window.hand_in(17 << 20)
+    window.wait_for_room(lambda: True)
+    assert window.is_full

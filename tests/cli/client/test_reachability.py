@@ -40,11 +40,13 @@ def test_the_port_of_the_admin_api_is_recognized_at_once(
     assert time.monotonic() - asked < 5
 
 
-@WORDS
+@pytest.mark.parametrize(
+    "words", [["produce", "t", "-m", "x", "--timeout", "500ms"], ["consume", "t", "-e", "--connect-timeout", "500ms"]]
+)
 def test_a_silent_server_times_out(cli_alone: Cli, words: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"pulsar://127.0.0.1:{listener.getsockname()[1]}"
-        outcome = cli_alone(*words, "--url", url, "--timeout", "500ms")
+        outcome = cli_alone(*words, "--url", url)
     assert outcome == failed(url, "it accepts connections but does not answer", exit_code=7)
 
 

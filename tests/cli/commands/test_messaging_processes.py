@@ -127,9 +127,9 @@ def silent_port() -> Iterator[int]:
 
 @pytest.mark.parametrize("command", ["consume", "read", "produce"])
 def test_a_broker_that_does_not_answer_times_out(tmp_path: Path, silent_port: int, command: str) -> None:
-    message = ("-m", "x") if command == "produce" else ()
+    details = ("-m", "x", "--timeout", "1s") if command == "produce" else ("--connect-timeout", "1s")
     asked = time.monotonic()
-    words = (command, "t", *message, "--url", f"pulsar://127.0.0.1:{silent_port}", "--timeout", "1s")
+    words = (command, "t", *details, "--url", f"pulsar://127.0.0.1:{silent_port}")
     ended = run(tmp_path, *words)
     assert ended.exit_code in (5, 7) and ended.stdout == b""
     assert time.monotonic() - asked < 5

@@ -3,5 +3,5 @@
 from tests.cli.runner import Outcome
 
 
-def consumed(stdout: str, count: int) -> Outcome:
-    return Outcome(0, stdout, f"{count} messages successfully consumed\n")
+def consumed(stdout: str, count: int, outcome: str = "successfully consumed") -> Outcome:
+    return Outcome(0, stdout, f"{count} messages {outcome}\n")

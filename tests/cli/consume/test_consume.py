@@ -63,7 +63,7 @@ def test_a_subscription_without_backlog_is_not_called_new(cli: Cli, client: puls
 def test_messages_that_are_not_acknowledged_are_redelivered(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%v\\n")
-    assert cli(*words, "--no-ack") == consumed("a\n", 1)
+    assert cli(*words, "--no-ack") == consumed("a\n", 1, "received and not acknowledged")
     assert cli(*words) == consumed("a\n", 1)
 
 

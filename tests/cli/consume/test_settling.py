@@ -13,7 +13,7 @@ SHARED = ("-t", "Shared", "-s", "s", "-p", "Earliest")
 def test_a_redelivered_message_has_its_redelivery_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, *SHARED, "--nack", "--nack-delay", "100ms", "-n", "3", "-F", "%v %a{redelivery}\\n")
-    assert cli(*words) == consumed("a 0\na 1\na 2\n", 3)
+    assert cli(*words) == consumed("a 0\na 1\na 2\n", 3, "negatively acknowledged")
 
 
 def test_a_message_becomes_a_dead_letter_after_the_maximum_redeliveries(
@@ -21,14 +21,16 @@ def test_a_message_becomes_a_dead_letter_after_the_maximum_redeliveries(
 ) -> None:
     publish(client, topic, b"a")
     words = ("--nack", "--nack-delay", "100ms", "--dlq", "auto", "--max-redeliveries", "2", "--idle-timeout", "2s")
-    assert cli("consume", topic, *SHARED, *words, "-F", "%v\\n") == consumed("a\na\na\n", 3)
+    assert cli("consume", topic, *SHARED, *words, "-F", "%v\\n") == consumed("a\na\na\n", 3, "negatively acknowledged")
     assert cli("consume", f"{topic}-s-DLQ", "-p", "Earliest", "-e", "-F", "%v\\n") == consumed("a\n", 1)
 
 
 def test_dead_letters_go_to_the_named_topic(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("--nack", "--nack-delay", "100ms", "--dlq", f"{topic}-dead", "--max-redeliveries", "1")
-    assert cli("consume", topic, *SHARED, *words, "--idle-timeout", "2s", "-F", "%v\\n") == consumed("a\na\n", 2)
+    assert cli("consume", topic, *SHARED, *words, "--idle-timeout", "2s", "-F", "%v\\n") == consumed(
+        "a\na\n", 2, "negatively acknowledged"
+    )
     assert cli("consume", f"{topic}-dead", "-p", "Earliest", "-e", "-F", "%v\\n") == consumed("a\n", 1)
 
 

@@ -17,6 +17,7 @@ import pulsar
 import pyarrow as pa
 from pulsar import schema as pulsar_schema
 
+from pulsarctl.client.client_errors import problem
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads, payloads
@@ -109,7 +110,7 @@ class TopicWriter:
                     raise TimedOut(f"cannot write to {topic}: another producer has the name {self._name}") from error
                 time.sleep(RETRY_SECONDS)
             except pulsar.PulsarException as error:
-                raise self._problem(error) from error
+                raise self._problem(type(error).__name__) from error
             else:
                 self._producers[partition] = producer
                 return producer
@@ -117,22 +118,24 @@ class TopicWriter:
     def _sent(self, result: Any, message_id: Any) -> None:
         """Runs in a thread of the client."""
         if result != pulsar.Result.Ok and not self._failure:
-            self._failure.append(str(result))
+            self._failure.append(result.name)
             self._failed.set()
 
     def _check(self) -> None:
         if self._failed.is_set():
-            raise CliError(f"cannot write to {self._options.topic}: {self._failure[0]}", hint="run the job again")
+            raise self._problem(self._failure[0])
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except pulsar.PulsarException as error:
-            raise self._problem(error) from error
+            raise self._problem(type(error).__name__) from error
 
-    def _problem(self, error: Exception) -> CliError:
-        return CliError(f"cannot write to {self._options.topic}: {error or type(error).__name__}")
+    def _problem(self, result: str) -> CliError:
+        failure = problem(result, f"write to {self._options.topic}", self._options.access.service_url)
+        failure.hint = failure.hint or "run the job again"
+        return failure
 
 
 def _fields(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
