@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
@@ -160,6 +160,13 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 def text(content: str) -> Answer:
     return Answer(200, content.encode(), TEXT_TYPE)
+
+
+def warned(answer: Answer, text: str) -> Answer:
+    """`answer` with a sentence for the user, sent as Kubernetes does: in the header `Warning`, with code 299."""
+    ascii_only = text.encode("ascii", "backslashreplace").decode()
+    quoted = ascii_only.replace("\\", r"\\").replace('"', r"\"")
+    return replace(answer, headers=(*answer.headers, ("Warning", f'299 - "{quoted}"')))
 
 
 def json_answer(content: Any, status: int = 200) -> Answer:

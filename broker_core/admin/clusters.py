@@ -82,7 +82,7 @@ async def create_cluster(call: Call) -> Answer:
             raise AlreadyExists("Cluster already exists")
         if call.json() is None:
             raise InvalidRequest("cluster data is required")
-        await records.put(CLUSTER, name, _read(call, name))
+        await records.put(CLUSTER, name, _read(call))
     call.broker.topics.remotes.changed(name)
     return Answer(200)
 
@@ -93,7 +93,7 @@ async def update_cluster(call: Call) -> Answer:
     async with records.changing:
         name = known_cluster(call)
         migration = {key: value for key, value in _record(call, name).items() if key == "migration"}
-        await records.put(CLUSTER, name, _read(call, name) | migration)
+        await records.put(CLUSTER, name, _read(call) | migration)
     call.broker.topics.remotes.changed(name)
     return Answer(200)
 
@@ -110,13 +110,13 @@ def known_cluster(call: Call) -> str:
     return name
 
 
-def _read(call: Call, name: str) -> dict[str, Any]:
+def _read(call: Call) -> dict[str, Any]:
+    """As in Pulsar, a record may name any peers (the Go pulsarctl sends `[""]`); only `set_peers` checks them."""
     body = call.json_object()
     record: dict[str, Any] = {key: string(body[key], key) for key in _TEXTS if body.get(key) not in (None, "")}
     record |= {key: truth(body[key], key) for key in _FLAGS if body.get(key) is not None}
     _check_urls(record)
-    peers = _peers(call, name, body.get(_PEERS))
-    return record | ({_PEERS: peers} if peers else {})
+    return record | _peers(body.get(_PEERS))
 
 
 _SCHEMES = {
@@ -148,18 +148,21 @@ async def set_peers(call: Call) -> None:
     async with records.changing:
         name = known_cluster(call)
         others = {key: value for key, value in _record(call, name).items() if key != _PEERS}
-        peers = _peers(call, name, call.json())
-        await records.put(CLUSTER, name, others | ({_PEERS: peers} if peers else {}))
+        peers = _peers(call.json())
+        _check_peers(call, name, peers.get(_PEERS, []))
+        await records.put(CLUSTER, name, others | peers)
 
 
-def _peers(call: Call, cluster: str, value: Any) -> list[str]:
-    peers = list(dict.fromkeys(names(value or [], _PEERS)))
+def _peers(value: Any) -> dict[str, list[str]]:
+    return {} if value is None else {_PEERS: list(dict.fromkeys(names(value, _PEERS)))}
+
+
+def _check_peers(call: Call, cluster: str, peers: list[str]) -> None:
     for peer in peers:
         if peer == cluster:
             raise InvalidValue(f"{peer} itself can't be part of peer-list")
         if peer not in call.broker.tenancy.clusters():
             raise InvalidValue(f"Peer cluster {peer} does not exist")
-    return peers
 
 
 # Migration

@@ -6,8 +6,9 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.call import Call
+from broker_core.admin.call import Answer, Call
 from broker_core.admin.properties import read_properties
+from broker_core.admin.replication import with_own_cluster
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY_OBJECT, PROPERTIES
 from broker_core.errors import InvalidRequest, NotAllowed, TopicNotFound
@@ -29,10 +30,11 @@ async def get_namespace(call: Call) -> dict[str, Any]:
     return call.broker.tenancy.namespace(call.namespace()).to_body()
 
 
-async def create_namespace(call: Call) -> None:
+async def create_namespace(call: Call) -> Answer:
     document = call.json_object()
     read_properties(call, document.get("properties"))  # refuses too many
     await call.broker.tenancy.create_namespace(call.namespace(), document)
+    return with_own_cluster(call, Answer(204))
 
 
 async def delete_namespace(call: Call) -> None:

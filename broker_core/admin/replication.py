@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.call import Answer, Call, json_answer, warned
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRINGS
@@ -22,7 +22,19 @@ async def set_of_namespace(call: Call) -> Answer:
     if "global" in clusters:
         raise InvalidValue("Cannot specify global in the list of replication clusters")
     await call.broker.tenancy.set_replication_clusters(call.namespace(), clusters)
-    return Answer(200)
+    return with_own_cluster(call, Answer(200))
+
+
+def with_own_cluster(call: Call, answer: Answer) -> Answer:
+    """`answer`, with a warning if the list of the namespace in the path lacks this broker's cluster."""
+    tenancy = call.broker.tenancy
+    if tenancy.cluster in tenancy.namespace(call.namespace()).replication_clusters:
+        return answer
+    return warned(
+        answer,
+        f"the list lacks cluster {tenancy.cluster}, which this broker belongs to: the namespace's topics stay in it and"
+        " can be used, but nothing is replicated",
+    )
 
 
 async def get_of_topic(call: Call) -> Answer:

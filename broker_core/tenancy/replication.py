@@ -25,8 +25,8 @@ class ReplicationRules:
     def check(self, clusters: Sequence[str], tenant: Tenant, namespace: Namespace) -> None:
         """Raises `Forbidden` for a cluster that does not exist or is not allowed, and `AlreadyExists` for a peer.
 
-        Pulsar deletes the topics of a namespace that leaves this cluster. Here, that needs a deletion, so a list
-        without this cluster raises `InvalidValue`.
+        A list may lack this cluster. Pulsar then deletes the topics of the namespace; here, that needs a deletion, and
+        the topics stay (`replication.replicators`).
         """
         known = {self._cluster, *self._records.keys(CLUSTER)}
         allowed = namespace.kept.get(ALLOWED_CLUSTERS) or ()
@@ -39,10 +39,6 @@ class ReplicationRules:
             if not allowed and name not in tenant.allowed_clusters:
                 raise Forbidden(f"{refused} tenant [{namespace.name.tenant}]")
         self._check_peers(clusters)
-        if self._cluster not in clusters:
-            raise InvalidValue(
-                f"cannot replicate without cluster {self._cluster}: the topics are in it; delete them, or list it, too"
-            )
 
     def _check_peers(self, clusters: Sequence[str]) -> None:
         for name in clusters:

@@ -28,6 +28,7 @@ class Reply:
     status: int
     content_type: str | None
     text: str
+    warning: str = ""
 
     @property
     def json(self) -> Any:
@@ -59,7 +60,8 @@ class Admin:
             whole = path if path.startswith("/") else f"/admin/v2/{path}"
             connection.request(method, whole, body, headers)
             response = connection.getresponse()
-            return Reply(response.status, response.getheader("Content-Type"), response.read().decode())
+            text, warning = response.read().decode(), response.getheader("Warning", "")
+            return Reply(response.status, response.getheader("Content-Type"), text, warning)
         finally:
             connection.close()
 

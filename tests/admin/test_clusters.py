@@ -44,7 +44,7 @@ async def test_cluster_records_survive_a_restart(tmp_path: Path) -> None:
         ("standalone", {"serviceUrl": ["x"]}, 400),
         ("standalone", {"serviceUrl": "pulsar://x:1"}, 400),
         ("standalone", {"brokerClientTlsEnabled": "perhaps"}, 400),
-        ("standalone", {"peerClusterNames": ["other"]}, 412),
+        ("standalone", {"peerClusterNames": "other"}, 400),
     ],
 )
 async def test_an_invalid_cluster_record_is_refused(admin: Admin, name: str, body: Any, status: int) -> None:
@@ -113,11 +113,28 @@ async def test_peers_do_not_replicate_to_each_other(shop: Admin) -> None:
     assert (reply.status, reply.reason) == (409, reason)
 
 
-async def test_a_namespace_stays_in_this_cluster(shop: Admin) -> None:
+STAYS = (
+    '299 - "the list lacks cluster standalone, '
+    "which this broker belongs to: the namespace's topics stay in it and can"
+    ' be used, but nothing is replicated"'
+)
+
+
+async def test_a_namespace_may_list_only_other_clusters_as_in_pulsar_407_and_its_topics_stay(shop: Admin) -> None:
+    """Pulsar deletes the topics, and refuses new ones with 412."""
     await shop("PUT", "clusters/r1", ADDRESSES)
     await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
+    await shop.publish("persistent://acme/shop/plain", [b"before"])
     reply = await shop("POST", NAMESPACE, ["r1"])
-    assert reply.status == 412 and "delete them, or list it, too" in reply.reason
+    assert (reply.status, reply.warning) == (200, STAYS)
+    assert (await shop("GET", NAMESPACE)).json == ["r1"]
+    await shop.publish("persistent://acme/shop/plain", [b"after"])
+    assert (await shop("PUT", "persistent/acme/shop/later")).status == 204
+    assert (await shop("GET", "persistent/acme/shop/plain/stats")).json["replication"] == {}
+    created = await shop("PUT", "namespaces/acme/far", {"replication_clusters": ["r1"]})
+    assert (created.status, created.warning) == (204, STAYS)
+    reply = await shop("POST", NAMESPACE, ["standalone", "r1"])
+    assert (reply.status, reply.warning) == (200, "")
 
 
 async def test_a_global_policy_of_a_topic_stays_within_the_clusters_of_its_namespace(shop: Admin) -> None:
@@ -146,6 +163,15 @@ async def test_a_cluster_that_a_topic_names_is_not_deleted(shop: Admin) -> None:
     await shop("POST", TOPIC, ["standalone", "r1"])
     await shop("POST", "tenants/acme", {"allowedClusters": ["standalone"]})
     assert (await shop("DELETE", "clusters/r1")).reason == "Cluster not empty"
+
+
+@pytest.mark.parametrize("peers", [[""], ["nope"], ["r1"], []])
+async def test_a_cluster_record_names_any_peers_as_in_pulsar_407(admin: Admin, peers: list[str]) -> None:
+    """The Go pulsarctl's plain `clusters create` sends `[""]`."""
+    assert (await admin("PUT", "clusters/r1", {**ADDRESSES, "peerClusterNames": peers})).status == 200
+    assert (await admin("GET", "clusters/r1")).json["peerClusterNames"] == peers
+    assert (await admin("POST", "clusters/r1", {"peerClusterNames": [*peers, "r2", "r2"]})).status == 200
+    assert (await admin("GET", "clusters/r1/peers")).json == [*peers, "r2"]
 
 
 async def test_peers_are_known_clusters_other_than_the_cluster_itself(admin: Admin) -> None:

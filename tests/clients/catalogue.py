@@ -53,6 +53,7 @@ FEATURES = {
     "backlog_quota": "Backlog quotas",
     "entry_metadata": "Index and broker time of messages",
     "stats": "Statistics",
+    "clusters": "Records of clusters, with the Go pulsarctl, too",
     "transactions": "Transactions: refused, as without a coordinator",
     "durability": "kill -9, restart, full disk, clock jumps",
     "addresses": "Addresses, lookup",

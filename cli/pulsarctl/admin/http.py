@@ -6,6 +6,7 @@ A request returns a value or raises a `CliError`; `refusals` makes it of an answ
 
 import http.client
 import json
+import re
 import selectors
 import socket
 from collections.abc import Hashable
@@ -28,6 +29,7 @@ from pulsarctl.values.json_text import parse_json
 
 WITH_EFFECT = ("/admin/v2/brokers/backlog-quota-check",)  # Pulsar changes something in answer to a GET
 TLS_ALERT = "\x15\x03"  # how a server answers in TLS to what is not
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 REDIRECTS_MAX = 5  # a broker that does not own a topic names the one that does (307)
 
 
@@ -138,6 +140,8 @@ class AdminHttp:
             request = f"{method} {self._base}{target}"
             authenticates = bool(self._channel.authentication.method)
             raise refusal(response.status, response.text, request, self._origin, authenticates=authenticates)
+        for warning in warnings_of(response.headers):
+            render.notice(f"warning: {warning}")
         return response
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
@@ -240,6 +244,12 @@ class AdminHttp:
             ),
             request=f"{method} {tried}".lstrip(),
         )
+
+
+def warnings_of(headers: Message) -> list[str]:
+    """What the bundled broker says about a request that it carried out, in headers `Warning: 299 - "text"`."""
+    found = [_WARNING.fullmatch(value) for value in headers.get_all("Warning", [])]
+    return [re.sub(r"\\(.)", r"\1", match[1]) for match in found if match]
 
 
 def _is_dropped(connection: http.client.HTTPConnection) -> bool:

@@ -53,6 +53,19 @@ def test_an_unknown_host_exits_with_5(cli_alone: Cli) -> None:
     assert (outcome.exit_code, "unknown host name" in outcome.stderr) == (5, True)
 
 
+def test_a_warning_of_the_broker_is_printed_once_the_request_is_carried_out(cli_alone: Cli) -> None:
+    headers = {"Warning": '299 - "the \\"list\\" lacks it"'}
+    with HttpStub(lambda request: Reply(204, None, headers)) as stub:
+        outcome = cli_alone("namespaces", "set-clusters", "a/b", "-c", "far", "--admin-url", stub.url)
+    assert outcome == Outcome(0, "", 'warning: the "list" lacks it\n')
+
+
+@pytest.mark.parametrize("header", ['110 - "stale"', "299", '299 - "cut', ""])
+def test_a_warning_of_another_kind_is_not_printed(cli_alone: Cli, header: str) -> None:
+    with HttpStub(lambda request: Reply(200, ["public"], {"Warning": header})) as stub:
+        assert cli_alone("tenants", "list", "--admin-url", stub.url) == LISTED
+
+
 @pytest.mark.parametrize("location", ["http://[x/", "http://x:99999/", "ftp://x/", "http://x y/"])
 def test_a_redirect_to_an_invalid_url_exits_with_5(cli_alone: Cli, location: str) -> None:
     with HttpStub(lambda request: Reply(307, None, {"Location": location})) as stub:
