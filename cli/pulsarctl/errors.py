@@ -16,6 +16,7 @@
 The codes are an interface that scripts rely on. A message says what failed and why; `hint` says what to do next.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 WARNINGS_FOUND = 11
@@ -25,7 +26,10 @@ BROKEN_PIPE = 141
 
 
 class CliError(Exception):
-    """`reason` is the broker's own message, if any; `request` is the HTTP request or the address that failed."""
+    """`details` are lines after the message. `reason` is the broker's own message, if any.
+
+    `request` is the HTTP request or the address that failed.
+    """
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[str] = "failure"
@@ -34,6 +38,7 @@ class CliError(Exception):
         self,
         message: str,
         *,
+        details: Sequence[str] = (),
         hint: str | None = None,
         status: int | None = None,
         reason: str | None = None,
@@ -41,6 +46,7 @@ class CliError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.details = details
         self.hint = hint
         self.status = status
         self.reason = reason

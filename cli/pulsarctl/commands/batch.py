@@ -59,6 +59,8 @@ def _codes(session: Session, file: Path, text: str, *, keep_going: bool) -> Iter
         except CliError as error:
             words, code = line.split(), error.exit_code
             render.notice(f"error: {place}: {error.message}")
+            for detail in error.details:
+                render.notice(detail)
         if code:
             render.notice(f"error: {place} failed with exit code {code}: {' '.join(redacted(words))}")
         if code and (not keep_going or code in (BROKEN_PIPE, INTERRUPTED)):

@@ -253,7 +253,7 @@ def _count(text: str) -> float:
 def _unknown(problem: Exception) -> int:
     """No error may look like a measured state: usage errors exit as CRITICAL does, and bugs as WARNING does."""
     if type(problem).__name__ == "NoArgsIsHelpError":
-        render.notice(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
+        render.usage(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
         return UNKNOWN
     text = getattr(problem, "format_message", problem.__str__)()
     if not isinstance(problem, CliError | TyperException | OSError):

@@ -27,4 +27,4 @@ def completion(
     from pulsarctl.shell.completions import script
     from pulsarctl.shell.reference import pages
 
-    render.line(script(shell, pages()).rstrip("\n"))
+    render.text(script(shell, pages()).rstrip("\n"))

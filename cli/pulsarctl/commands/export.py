@@ -53,4 +53,4 @@ def export(
         call.show(document)
         return
     for piece in documents.written(document):
-        render.line(piece.rstrip("\n"))
+        render.text(piece.rstrip("\n"))

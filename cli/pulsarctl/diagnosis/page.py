@@ -7,6 +7,7 @@ from typing import Any
 
 from pulsarctl.diagnosis.finding import Finding, Severity, worst_first
 from pulsarctl.diagnosis.words import plural
+from pulsarctl.output.terminal_text import one_line
 
 WIDTH = 80
 LABEL_WIDTH = 14
@@ -51,7 +52,7 @@ def lines(page: Page) -> Iterator[str]:
     for label, text in ((page.kind, page.name), *page.facts):
         indent = " " * LABEL_WIDTH
         yield from textwrap.wrap(
-            text,
+            one_line(text),
             WIDTH,
             initial_indent=f"{label:<{LABEL_WIDTH}}",
             subsequent_indent=indent,
@@ -85,7 +86,8 @@ def _section(section: Section) -> Iterator[str]:
         yield f"{section.title:<{LABEL_WIDTH}}none"
         return
     yield section.title
-    grid = [line for row in (section.columns, *section.rows) for line in _wrapped(row, _room(section))]
+    rows = [tuple(map(one_line, row)) for row in section.rows]
+    grid = [line for row in (section.columns, *rows) for line in _wrapped(row, _room(section))]
     widths = [max(len(row[index]) for row in grid) for index in range(len(section.columns))]
     for row in grid:
         yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pulsarctl.diagnosis.finding import Certainty, Finding
 from pulsarctl.diagnosis.words import short
+from pulsarctl.output.terminal_text import one_line
 
 WIDTH = 80
 LABEL_WIDTH = 9  # `problem` and two spaces, with `warning` as long
@@ -25,9 +26,8 @@ def lines(findings: Sequence[Finding], area: str = "") -> Iterator[str]:
 
 
 def _place(finding: Finding) -> str:
-    if finding.subscription:
-        return f"{short(finding.topic)}, subscription {finding.subscription}"
-    return short(finding.topic)
+    subscription = f", subscription {finding.subscription}" if finding.subscription else ""
+    return one_line(f"{short(finding.topic)}{subscription}")
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -35,7 +35,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     likely = " (likely)" if finding.certainty is Certainty.LIKELY else ""
     label = f"  {finding.severity:<{LABEL_WIDTH}}"
     yield from textwrap.wrap(
-        finding.sentence + likely,
+        one_line(finding.sentence) + likely,
         WIDTH,
         initial_indent=label,
         subsequent_indent=indent,

@@ -1,13 +1,15 @@
 """Values as text in the format of `pulsar-admin`, so that scripts for it work unchanged. Pure.
 
-A string is a line, and a list has one item per line. An object is JSON in the layout of Jackson's default pretty
-printer: `"key" : value`, objects indented by two spaces, arrays on one line with a space inside the brackets, and `{ }`
-and `[ ]` if empty. Checked against the output of pulsar-admin 4.0.
+A string stays as it is, and a list has one item per line, whose own line breaks are escaped. An object is JSON in the
+layout of Jackson's default pretty printer: `"key" : value`, objects indented by two spaces, arrays on one line with a
+space inside the brackets, and `{ }` and `[ ]` if empty. Checked against the output of pulsar-admin 4.0.
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any
+
+from pulsarctl.output.terminal_text import one_line
 
 
 def text(value: Any) -> str:
@@ -15,13 +17,13 @@ def text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "\n".join(text(item) for item in value)
+        return "\n".join(one_line(item) if isinstance(item, str) else text(item) for item in value)
     return document(value)
 
 
 def lines_of_map(value: Mapping[str, Any]) -> str:
     """A map that pulsar-admin prints as lines: key, four spaces, value."""
-    return "\n".join(f"{key}    {_plain(item)}" for key, item in value.items())
+    return "\n".join(one_line(f"{key}    {_plain(item)}") for key, item in value.items())
 
 
 def document(value: Any, indent: int = 0) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import colors, pretty, streams
-from pulsarctl.output.terminal_text import escaped, escaped_cell
+from pulsarctl.output.terminal_text import escaped, escaped_cell, one_line
 
 HOME, CLEAR_LINE, CLEAR_BELOW, NEW_LINE = "\x1b[H", "\x1b[K", "\x1b[J", "\r\n"  # of xterm and its relatives
 BEGIN_SCREEN, END_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"  # the other screen, without a cursor
@@ -77,7 +77,12 @@ def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool
 
 def line(text: str) -> None:
     """One line of data."""
-    streams.out(text + "\n")
+    streams.out(one_line(text) + "\n")
+
+
+def text(lines: str) -> None:
+    """Several lines of data, whose line breaks do not come from names."""
+    streams.out(lines + "\n")
 
 
 def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -94,7 +99,7 @@ def marked(sign: str, text: str) -> None:
     """One line of data, painted by its sign: `+`, `~`, `-`, or `!`."""
     style = colors.SIGNS.get(sign)
     if style is not None and colors.are_wanted(sys.stdout):
-        streams.out_control(colors.painted(escaped(text), style) + "\n")
+        streams.out_control(colors.painted(one_line(escaped(text)), style) + "\n")
     else:
         line(text)
 
@@ -144,9 +149,15 @@ def notice(text: str) -> None:
     """One line of information that is not data."""
     label, colon, rest = text.partition(": ")
     if label in colors.LABELS and colors.are_wanted(sys.stderr):
-        streams.err_control(colors.painted(label + colon.rstrip(), colors.LABELS[label]) + f" {escaped(rest)}\n")
+        shown = one_line(escaped(rest))
+        streams.err_control(colors.painted(label + colon.rstrip(), colors.LABELS[label]) + f" {shown}\n")
     else:
-        streams.err(text + "\n")
+        streams.err(one_line(text) + "\n")
+
+
+def usage(lines: str) -> None:
+    """The help of a command that was called without what it needs."""
+    streams.err(lines + "\n")
 
 
 def passed_on(text: str) -> None:
@@ -155,10 +166,10 @@ def passed_on(text: str) -> None:
 
 
 def error(problem: CliError, *, as_object: bool) -> None:
-    """One line for the error and one for the hint, or one JSON object if the output is JSON."""
+    """One line for the error, each detail, and the hint, or one JSON object if the output is JSON."""
     if as_object:
         body = {
-            "error": problem.message,
+            "error": "\n".join([problem.message, *problem.details]),
             "code": problem.code,
             "status": problem.status,
             "reason": problem.reason,
@@ -168,6 +179,8 @@ def error(problem: CliError, *, as_object: bool) -> None:
         streams.err(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
         return
     notice(f"error: {problem.message}")
+    for detail in problem.details:
+        notice(detail)
     if problem.hint:
         notice(f"hint: {problem.hint}")
 
@@ -187,7 +200,7 @@ class Progress:
             return
         self._next = time.monotonic() + self._every_seconds
         self._shown = True
-        streams.err_control(f"\r\x1b[K{escaped(text)}")
+        streams.err_control(f"\r\x1b[K{one_line(escaped(text))}")
 
     def clear(self) -> None:
         if self._shown:
@@ -220,15 +233,15 @@ def can_ask() -> bool:
 
 def ask(question: str) -> bool:
     """Asks on stderr; y or yes is yes, and every other answer is no."""
-    streams.err(f"{question} [y/N] ")
+    streams.err(f"{one_line(question)} [y/N] ")
     return streams.stdin().readline().strip().lower() in ("y", "yes")
 
 
 def _names_of(value: Any, table: Table | None) -> Iterable[str]:
     if table is not None:
-        return [str(row[0]) for row in table.rows]
+        return [one_line(str(row[0])) for row in table.rows]
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return value
+        return map(one_line, value)
     raise UsageProblem("cannot print names: this result has none", hint="use -o text or -o json")
 
 

@@ -14,6 +14,11 @@ def escaped(text: str) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
+def one_line(text: str) -> str:
+    """Without line breaks: `\\n` for each. A name that has one must not look like two, on a terminal or in a script."""
+    return text.replace("\n", "\\n")
+
+
 def escaped_bytes(data: bytes) -> bytes:
     """The same for UTF-8. A byte that is not UTF-8 becomes `\\xNN`."""
     return escaped(data.decode("utf-8", "backslashreplace")).encode()
@@ -21,4 +26,4 @@ def escaped_bytes(data: bytes) -> bytes:
 
 def escaped_cell(text: str) -> str:
     """The same for a cell of a table, in which newlines and tabs are escaped, too."""
-    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
+    return one_line(escaped(text)).replace("\t", "\\t")

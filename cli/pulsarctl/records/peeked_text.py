@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pulsarctl.output.terminal_text import one_line
 from pulsarctl.records.record import Record
 
 BETWEEN = b"-" * 73 + b"\n\n"
@@ -28,7 +29,7 @@ def _lines(record: Record) -> Iterator[str]:
         yield f"Deliver at time: {record.deliver_at_ms}"
     if record.properties:
         yield "Properties:"
-        yield from (f"{name}    {value}" for name, value in sorted(record.properties.items()))
+        yield from (one_line(f"{name}    {value}") for name, value in sorted(record.properties.items()))
     yield _hex_dump(record.value or b"")
 
 

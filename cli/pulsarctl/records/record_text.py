@@ -6,6 +6,7 @@ properties are sorted by name, and an absent key or value is `null`.
 
 from datetime import UTC, datetime
 
+from pulsarctl.output.terminal_text import one_line
 from pulsarctl.records.record import Record
 
 BOUNDARY = b"----- got message -----\n"
@@ -35,9 +36,9 @@ def hex_block(record: Record) -> bytes:
 
 
 def _block(record: Record, content: bytes, trailer: bytes) -> bytes:
-    properties = ", ".join(f"{name}={value}" for name, value in sorted(record.properties.items()))
+    properties = one_line(", ".join(f"{name}={value}" for name, value in sorted(record.properties.items())))
     head = f"publishTime:[{record.publish_time_ms}], eventTime:[{record.event_time_ms}], key:["
-    key = b"null" if record.key is None else record.key
+    key = b"null" if record.key is None else record.key.replace(b"\n", b"\\n")
     middle = f"], properties:[{properties}], content:".encode()
     return b"".join((BOUNDARY, head.encode(), key, middle, content, trailer, b"\n"))
 

@@ -38,4 +38,5 @@ def _as_cli_error(problem: Exception) -> CliError:
         return CliError(f"{where}{problem.strerror or problem}")
     context = getattr(problem, "ctx", None)
     hint = f"{context.command_path} --help" if context else None
-    return UsageProblem(getattr(problem, "format_message", problem.__str__)(), hint=hint)
+    message = getattr(problem, "format_message", problem.__str__)()
+    return UsageProblem(" ".join(message.split()), hint=hint)  # Typer lists choices on lines of their own

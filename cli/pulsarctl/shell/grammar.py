@@ -282,7 +282,7 @@ def help_as_data(option: Any) -> Any:
 
     def show(ctx: Any, _option: Any, asked: bool) -> None:
         if asked and not ctx.resilient_parsing:
-            render.line(ctx.get_help())
+            render.text(ctx.get_help())
             ctx.exit()
 
     if option is not None:

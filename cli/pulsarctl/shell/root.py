@@ -77,7 +77,7 @@ class Root(Group):
 
 def _help_or_code(problem: Exception, flags: dict[str, Any], words: Sequence[str]) -> int:
     if type(problem).__name__ == "NoArgsIsHelpError":
-        render.notice(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
+        render.usage(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
         return 2
     return exit_code(problem, flags, words)
 

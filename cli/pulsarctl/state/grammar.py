@@ -52,7 +52,7 @@ def _refused(problems: list[str]) -> UsageProblem:
     if len(problems) == 1:
         return UsageProblem(problems[0], hint="docs/declarative.md describes the files")
     return UsageProblem(
-        f"{len(problems)} mistakes in the files\n" + "\n".join(shown), hint="docs/declarative.md describes the files"
+        f"{len(problems)} mistakes in the files", details=shown, hint="docs/declarative.md describes the files"
     )
 
 

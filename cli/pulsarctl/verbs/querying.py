@@ -148,7 +148,7 @@ def _as_csv(rows: "pa.Table", query: str, cluster: str) -> None:
     from pulsarctl.sql.printed import csv_text
 
     for piece in csv_text(rows):
-        render.line(piece.removesuffix("\n"))
+        render.text(piece.removesuffix("\n"))
 
 
 def _as_page(rows: "pa.Table", query: str, cluster: str) -> None:

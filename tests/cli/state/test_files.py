@@ -213,7 +213,7 @@ def test_any_document_is_accepted_or_refused_with_a_reason(value: dict[str, obje
     try:
         check(document)
     except UsageProblem as problem:
-        assert "f:" in problem.message
+        assert "f:" in " ".join([problem.message, *problem.details])
 
 
 @settings(deadline=None)

@@ -105,7 +105,7 @@ def policies(call: Call) -> None:
 
     Example: pulsarctl topics policies
     """
-    render.line(call.get_help())
+    render.text(call.get_help())
 
 
 def _some(properties: list[str] | None) -> dict[str, str]:
