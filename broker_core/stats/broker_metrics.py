@@ -135,7 +135,8 @@ def _snapshot_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
 
 
 def _disk_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """Of the file system with the data directory; nothing if it does not answer."""
+    """Whether messages are refused for lack of space, and the file system of the data directory if it answers."""
+    yield "pulsarctl_storage_full", cluster, int(broker.storage.space.full is not None)
     with contextlib.suppress(OSError):
         usage = shutil.disk_usage(broker.storage.path)
         yield "pulsarctl_storage_free_bytes", cluster, usage.free

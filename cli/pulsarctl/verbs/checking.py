@@ -80,6 +80,8 @@ def disk(call: Call, path: Path | None, limits: Limits) -> list[Reading]:
         raise CliError("the broker does not report its disk; run the check on each bookie with --path DIR")
     used = round(found.used_percent, 2)
     words = f"{used:.0f}% of {found.place} is used, {human_size(found.free)} are free"
+    if found.is_full:
+        words = f"the broker refuses messages because its disk is full, although {human_size(found.free)} are free"
     return [Reading("used", used, "%", words, limits)]
 
 

@@ -8,10 +8,14 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.security.authority import Authority
+from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.cli.http_stub import HttpStub, Reply
 from tests.cli.publishing import publish
 from tests.cli.runner import Cli
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
 
 NOWHERE = ("--admin-url", "http://127.0.0.1:1", "--url", "pulsar://127.0.0.1:1")
 
@@ -88,6 +92,21 @@ def test_the_disk_of_the_broker_and_of_this_machine(cli: Cli, client: pulsar.Cli
     for words in ((), ("--path", str(tmp_path))):
         line = cli("check", "disk", "-w", "101", "-c", "102", *words).stdout
         assert re.fullmatch(r"DISK OK - \d+% of .* is used, .* are free \| 'used'=[\d.]+%;101;102;0\n", line)
+
+
+def test_a_broker_that_refuses_messages_for_lack_of_space_is_critical(cli_alone: Cli) -> None:
+    disk = FaultyDisk()
+    with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as client:
+        client.ask(producer("persistent://public/default/t"), BaseCommand.PRODUCER_SUCCESS)
+        disk.full = True
+        for number in range(200):  # preallocated space can still take messages
+            client.send(send(number, bytes(1_000_000)))
+            if client.next().type == BaseCommand.SEND_ERROR:  # type: ignore[union-attr]  # a producer gets commands only
+                break
+        outcome = cli_alone("check", "disk", "--admin-url", broker.http_url)
+        disk.full = False
+    assert outcome.exit_code == 2
+    assert outcome.stdout.startswith("DISK CRITICAL - the broker refuses messages because its disk is full, although ")
 
 
 def test_a_broker_that_does_not_report_its_disk_is_unknown(cli_alone: Cli) -> None:

@@ -38,14 +38,17 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """In bytes; `place` says whose."""
+    """In bytes; `place` says whose. `is_full`: the broker refuses messages for lack of space."""
 
     place: str
     free: int
     total: int
+    is_full: bool = False
 
     @property
     def used_percent(self) -> float:
+        if self.is_full:
+            return 100.0
         return 100 * (1 - self.free / self.total) if self.total else 0.0
 
 
@@ -127,8 +130,10 @@ def disk(one: Disk | None) -> Finding:
             command("bookies", "list-bookies"),
             Certainty.LIKELY,
         )
-    left = one.free / one.total if one.total else 1.0
+    left = 1 - one.used_percent / 100
     sentence = f"{human_size(one.free)} of {human_size(one.total)} are free on {one.place}."
+    if one.is_full:
+        sentence = f"The broker refuses messages because its disk is full. {sentence}"
     if left > DISK_WARNING:
         return Finding("disk", Severity.OK, sentence)
     severity = Severity.PROBLEM if left <= DISK_PROBLEM else Severity.WARNING

@@ -18,7 +18,7 @@ from pulsarctl.verbs.diagnosing import is_ours
 
 VERSION_PATH = "/admin/v2/brokers/version"
 TICK_MS = 1000  # of the Date header
-FREE, SIZE = "pulsarctl_storage_free_bytes", "pulsarctl_storage_size_bytes"
+FREE, SIZE, FULL = "pulsarctl_storage_free_bytes", "pulsarctl_storage_size_bytes", "pulsarctl_storage_full"
 
 
 def ports(call: Call, timeout_seconds: float) -> list[Port]:
@@ -66,10 +66,10 @@ def disk(call: Call, directory: Path | None = None) -> Disk | None:
         except OSError as error:
             raise CliError(f"cannot read the disk usage of {directory}: {error.strerror}") from error
         return Disk(f"the disk of {directory}", usage.free, usage.total)
-    found = _gauges(metrics(call), (FREE, SIZE))
-    if len(found) < 2:
+    found = _gauges(metrics(call), (FREE, SIZE, FULL))
+    if FREE not in found or SIZE not in found:
         return None
-    return Disk("the broker's disk", round(found[FREE]), round(found[SIZE]))
+    return Disk("the broker's disk", round(found[FREE]), round(found[SIZE]), is_full=found.get(FULL) == 1)
 
 
 def metrics(call: Call) -> str:
