@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from broker_core.admin.call import Call
@@ -14,9 +15,11 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION, of
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidRequest, InvalidValue, NotImplementedHere
-from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.errors import OffloadFailed, detail_of, masked
 from broker_core.policies.offload_policies import OffloadPolicies, configured_store
 from broker_core.security.operations import SUPER_USER, namespace_policy, on_topic
+
+log = logging.getLogger(__name__)
 
 RESTORE_SHARE = 0.25  # of the time that a request may take; a ledger that is begun ends
 _POLICIES = PolicyPlace("removeOffloadPolicies", "offload", "OFFLOAD")
@@ -62,7 +65,8 @@ async def audit(call: Call) -> dict[str, Any]:
     try:
         found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
     except (OffloadFailed, OSError) as error:  # the store that the caller names does not answer, or refuses
-        raise InvalidValue(f"cannot scan the store: {str(error).splitlines()[0]}") from None
+        log.warning("cannot scan the store %s: %s", where.driver, detail_of(error))
+        raise InvalidValue(f"cannot scan the store: {masked(error)}") from None
     return found.to_document()
 
 

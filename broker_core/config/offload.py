@@ -34,6 +34,12 @@ class OffloadConfig:
         "Number of row groups (about 1 MB each) of an offloaded ledger to read ahead.",
         least=0,
     )
+    allowed_stores: str = setting(
+        "offloadAllowedStores",
+        "",
+        "Stores that offload policies may name besides that of this file, such as file:///DIRECTORY or"
+        " s3://BUCKET/PREFIX?endpoint_override=HOST:PORT, separated by commas; * allows every store.",
+    )
     threshold_bytes: int = setting(
         "managedLedgerOffloadAutoTriggerSizeThresholdBytes",
         -1,

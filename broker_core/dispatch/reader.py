@@ -154,7 +154,7 @@ class EntryReader:
             block = await self._source.read(start, max_entries, self._config.read_batch_bytes)
             self.failure = ""
         except (StorageError, OSError) as error:
-            self._failed(start, str(error))
+            self._failed(start, error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._retry.wait(), READ_RETRY_SECONDS)
         finally:
@@ -168,13 +168,17 @@ class EntryReader:
         """What could not be read may be readable now, or may be skipped."""
         self._retry.set()
 
-    def _failed(self, start: Position, reason: str) -> None:
-        """Logs a failure once; the read is retried until it works, the loss is accepted, or the cursor moves."""
+    def _failed(self, start: Position, error: Exception) -> None:
+        """Logs a failure once; the read is retried until it works, the loss is accepted, or the cursor moves.
+
+        What a store wrote is the cause of an error, and is only in the log: stats go to tenants.
+        """
         self._retry.clear()
-        failure = f"cannot read at {start}: {reason}"
+        failure = f"cannot read at {start}: {error}"
         if failure != self.failure:
             self.failure = failure
-            log.warning("subscription %s of %s: %s", self._cursor.name, self._context.topic, failure)
+            cause = "" if error.__cause__ is None else f" ({error.__cause__})"
+            log.warning("subscription %s of %s: %s%s", self._cursor.name, self._context.topic, failure, cause)
 
 
 def _not_at_all() -> None:

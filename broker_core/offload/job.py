@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
-from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.errors import OffloadFailed, detail_of, masked
 from broker_core.offload.ledger_blocks import blocks_of_file
 from broker_core.offload.manifest import Manifest, ManifestFile, TableFile, manifest_path
 from broker_core.offload.orders import OffloadJob
@@ -57,13 +57,13 @@ def run(job: OffloadJob, tables: Tables | None = None) -> Uploaded:
             _put(job, store, built, files, tables)
         except (OSError, ValueError, OffloadFailed) as error:
             left = _remove(store, job, tables)
-            raise OffloadFailed(
-                f"cannot offload ledger {job.ledger_id} to {store.describe(job.path)}: {error}{left}"
-            ) from error
+            reason = f"cannot offload ledger {job.ledger_id} to {store.describe(job.path)}: "
+            raise OffloadFailed(f"{reason}{masked(error)}{left[0]}", f"{reason}{detail_of(error)}{left[1]}") from error
     except Damaged as error:
         raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
     except (OSError, ValueError) as error:
-        raise OffloadFailed(f"cannot build the copy of ledger {job.ledger_id}: {error}") from error
+        reason = f"cannot build the copy of ledger {job.ledger_id}: "
+        raise OffloadFailed(f"{reason}{masked(error)}", f"{reason}{error}") from error
     finally:
         scratch.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -88,7 +88,7 @@ def _put_table_file(job: OffloadJob, store: Store, file: Path) -> TableFile:
     with file.open("rb") as local, store.filesystem.open_input_stream(store.key(path)) as stored:
         here, there = _sum(local), _sum(stored)
     if here != there:
-        raise ValueError(f"{store.describe(path)} reads back differently from what was written")
+        raise OffloadFailed(f"{store.describe(path)} reads back differently from what was written")
     return TableFile(path, *here)
 
 
@@ -177,21 +177,21 @@ def _write_whole(store: Store, path: str, data: bytes) -> None:
         target.write(data)
     with store.filesystem.open_input_stream(store.key(path)) as source:
         if source.read() != data:
-            raise ValueError("the manifest reads back differently from what was written")
+            raise OffloadFailed("the manifest reads back differently from what was written")
 
 
 def _read_back(store: Store, path: str, built: _Built) -> None:
-    """Every byte as the broker will read it. Raises OSError, ValueError."""
+    """Every byte as the broker will read it. Raises OSError, ValueError, `OffloadFailed`."""
     tier = built.tier
     with store.filesystem.open_input_file(store.key(path)) as file:
         if file.size() != tier.size:
-            raise ValueError(f"the object has {file.size()} bytes, the local file {tier.size}")
+            raise OffloadFailed(f"the object has {file.size()} bytes, the local file {tier.size}")
         tail = file.read_at(tier.tail, tier.size - tier.tail)
         if crc32c(tail) != tier.tail_crc32c:
-            raise ValueError("the footer reads back differently from what was written")
+            raise OffloadFailed("the footer reads back differently from what was written")
         footer = TierFooter(tail)
         if footer.index.groups != built.groups:
-            raise ValueError("the index reads back differently from what was written")
+            raise OffloadFailed("the index reads back differently from what was written")
         reader = GroupReader(footer)
         for groups in _read_together(footer, len(built.groups)):
             begin, end = groups[0].offset, groups[-1].offset + groups[-1].length
@@ -213,13 +213,14 @@ def _read_together(footer: TierFooter, count: int) -> Iterator[list[_Extent]]:
         yield found
 
 
-def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> str:
-    """Removes what may be there; returns what to tell about what is left."""
+def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> tuple[str, str]:
+    """Removes what may be there; returns what to tell about what is left, to the tenant and in the log."""
     try:
         if tables is not None:
             tables.remove(job.removal, store)
         store.remove(manifest_path(job.path))
         store.remove(job.path)
     except (OSError, ValueError, OffloadFailed) as error:
-        return f"; the objects of the attempt may be left: {error}"
-    return ""
+        left = "; the objects of the attempt may be left: "
+        return f"{left}{masked(error)}", f"{left}{detail_of(error)}"
+    return "", ""

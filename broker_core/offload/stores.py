@@ -8,21 +8,32 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from broker_core.offload.errors import NotConfigured
-
-FILESYSTEM, S3, GCS, AZURE = "filesystem", "aws-s3", "google-cloud-storage", "azureblob"
-DRIVERS = (FILESYSTEM, S3, "S3", GCS, AZURE)
+from broker_core.policies.offload_places import (
+    AZURE,
+    DRIVERS,
+    FILESYSTEM,
+    GCS,
+    GCS_KEY_FILE,
+    REGION_KEYS,
+    S3,
+    S3_ID,
+    S3_ROLE,
+    S3_SECRET,
+    NoPlace,
+    Place,
+    Settings,
+    first_of,
+)
 
 MISSING = "cannot use tiered storage: pyarrow is not installed; run `pip install 'pulsarctl[offload]'`"
-SECRETS = frozenset({"s3ManagedLedgerOffloadCredentialId", "s3ManagedLedgerOffloadCredentialSecret"})
+SECRETS = frozenset({S3_ID, S3_SECRET})
 
 STORES_KEPT = 32
-Settings = Mapping[str, str]
 
 
 class StoreLimits(NamedTuple):
@@ -75,7 +86,8 @@ def place_of(driver: str, settings: Settings) -> dict[str, str]:
     return {key: value for key, value in settings.items() if value and key not in SECRETS}
 
 
-def check_driver(driver: str, settings: Settings) -> None:
+def check_driver(driver: str, settings: Settings) -> Place:
+    """Where the store is. Raises `NotConfigured`."""
     if not driver:
         raise NotConfigured(
             "cannot offload: no store is configured; set managedLedgerOffloadDriver, or an offload policy of the"
@@ -83,10 +95,10 @@ def check_driver(driver: str, settings: Settings) -> None:
         )
     if driver not in DRIVERS:
         raise NotConfigured(f"cannot offload: {driver} is not a driver of this broker; use {', '.join(DRIVERS)}")
-    if driver == FILESYSTEM:
-        _directory(settings)
-    elif not _bucket(driver, settings):
-        raise NotConfigured(f"cannot offload: the driver {driver} needs a bucket; set {_BUCKET_KEYS[driver][0]}")
+    try:
+        return Place.named_by(driver, settings)
+    except NoPlace as error:
+        raise NotConfigured(f"cannot offload: {error}") from None
 
 
 def open_store(driver: str, settings: Settings, limits: StoreLimits) -> Store:
@@ -102,67 +114,36 @@ def open_store(driver: str, settings: Settings, limits: StoreLimits) -> Store:
 
 @lru_cache(maxsize=STORES_KEPT)
 def _kept(driver: str, settings: tuple[tuple[str, str], ...], limits: StoreLimits) -> Store:
-    return _OPEN[driver](dict(settings), limits)
+    named = dict(settings)
+    return _OPEN[driver](check_driver(driver, named), named, limits)
 
 
 # ---- drivers
 
-_BUCKET_KEYS = {
-    S3: ("s3ManagedLedgerOffloadBucket", "managedLedgerOffloadBucket"),
-    "S3": ("managedLedgerOffloadBucket", "s3ManagedLedgerOffloadBucket"),
-    GCS: ("gcsManagedLedgerOffloadBucket", "managedLedgerOffloadBucket"),
-    AZURE: ("managedLedgerOffloadBucket",),
-}
 
-
-def _first(settings: Settings, *keys: str) -> str:
-    return next((settings[key] for key in keys if settings.get(key)), "")
-
-
-def _bucket(driver: str, settings: Settings) -> str:
-    return _first(settings, *_BUCKET_KEYS[driver]).strip("/")
-
-
-def _directory(settings: Settings) -> str:
-    uri = settings.get("fileSystemURI", "")
-    parts = urlsplit(uri)
-    if parts.scheme not in ("", "file") or not parts.path.startswith("/"):
-        raise NotConfigured(
-            "cannot offload: the driver filesystem needs fileSystemURI with an absolute path, such as"
-            f" file:///var/lib/offload, not {uri!r}"
-        )
-    return parts.path.rstrip("/")
-
-
-def _open_directory(settings: Settings, limits: StoreLimits) -> Store:
+def _open_directory(place: Place, settings: Settings, limits: StoreLimits) -> Store:
     from pyarrow import fs  # optional, and slow to import
 
-    path = _directory(settings)
-    return Store(fs.LocalFileSystem(), path, f"file://{path}")
+    return Store(fs.LocalFileSystem(), place.root, f"file://{place.root}")
 
 
-def _endpoint(settings: Settings, *keys: str) -> dict[str, str]:
-    text = _first(settings, *keys)
-    if not text:
-        return {}
-    parts = urlsplit(text if "://" in text else f"https://{text}")
-    return {"endpoint_override": parts.netloc, "scheme": parts.scheme}
+def _endpoint(place: Place) -> dict[str, str]:
+    parts = urlsplit(place.endpoint)
+    return {"endpoint_override": parts.netloc, "scheme": parts.scheme} if place.endpoint else {}
 
 
-def _open_s3(settings: Settings, limits: StoreLimits) -> Store:
+def _open_s3(place: Place, settings: Settings, limits: StoreLimits) -> Store:
     from pyarrow import fs
 
-    options: dict[str, Any] = _endpoint(
-        settings, "s3ManagedLedgerOffloadServiceEndpoint", "managedLedgerOffloadServiceEndpoint"
-    )
-    if region := _first(settings, "s3ManagedLedgerOffloadRegion", "managedLedgerOffloadRegion"):
+    options: dict[str, Any] = _endpoint(place)
+    if region := first_of(settings, *REGION_KEYS):
         options["region"] = region
-    if role := settings.get("s3ManagedLedgerOffloadRole"):
+    if role := settings.get(S3_ROLE):
         options["role_arn"] = role
         options["session_name"] = settings.get("s3ManagedLedgerOffloadRoleSessionName") or "pulsar-s3-offload"
-    if identity := settings.get("s3ManagedLedgerOffloadCredentialId"):
+    if identity := settings.get(S3_ID):
         options["access_key"] = identity
-        options["secret_key"] = settings.get("s3ManagedLedgerOffloadCredentialSecret", "")
+        options["secret_key"] = settings.get(S3_SECRET, "")
     filesystem = fs.S3FileSystem(
         allow_delayed_open=True,  # a small object takes one request, not the three of a multipart upload
         connect_timeout=limits.connect_seconds,
@@ -170,28 +151,26 @@ def _open_s3(settings: Settings, limits: StoreLimits) -> Store:
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=limits.attempts),
         **options,
     )
-    bucket = _bucket(S3, settings)
-    return Store(filesystem, bucket, f"s3://{bucket}")
+    return Store(filesystem, place.root, f"s3://{place.root}")
 
 
-def _open_gcs(settings: Settings, limits: StoreLimits) -> Store:
+def _open_gcs(place: Place, settings: Settings, limits: StoreLimits) -> Store:
     from datetime import timedelta
 
     from pyarrow import fs
 
-    options: dict[str, Any] = _endpoint(settings, "managedLedgerOffloadServiceEndpoint")
-    if key_file := settings.get("gcsManagedLedgerOffloadServiceAccountKeyFile"):
+    options: dict[str, Any] = _endpoint(place)
+    if key_file := settings.get(GCS_KEY_FILE):
         os.environ.setdefault("GOOGLE_APPLICATION_CREDENTIALS", key_file)  # the only way that Google's library has
     elif options:
         options["anonymous"] = True  # an emulator
     filesystem = fs.GcsFileSystem(
         retry_time_limit=timedelta(seconds=limits.request_seconds * limits.attempts), **options
     )
-    bucket = _bucket(GCS, settings)
-    return Store(filesystem, bucket, f"gs://{bucket}")
+    return Store(filesystem, place.root, f"gs://{place.root}")
 
 
-def _open_azure(settings: Settings, limits: StoreLimits) -> Store:
+def _open_azure(place: Place, settings: Settings, limits: StoreLimits) -> Store:
     """Account and key come from the environment, as in Pulsar."""
     from pyarrow import fs
 
@@ -199,13 +178,12 @@ def _open_azure(settings: Settings, limits: StoreLimits) -> Store:
     if not account:
         raise NotConfigured("cannot offload: the driver azureblob needs the environment variable AZURE_STORAGE_ACCOUNT")
     options: dict[str, Any] = {}
-    if endpoint := _endpoint(settings, "managedLedgerOffloadServiceEndpoint"):
+    if endpoint := _endpoint(place):
         for service in ("blob", "dfs"):
             options[f"{service}_storage_authority"] = endpoint["endpoint_override"]
             options[f"{service}_storage_scheme"] = endpoint["scheme"]
     filesystem = fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_ACCESS_KEY"), **options)
-    bucket = _bucket(AZURE, settings)
-    return Store(filesystem, bucket, f"abfs://{bucket}@{account}")
+    return Store(filesystem, place.root, f"abfs://{place.root}@{account}")
 
 
 _OPEN = {FILESYSTEM: _open_directory, S3: _open_s3, "S3": _open_s3, GCS: _open_gcs, AZURE: _open_azure}

@@ -17,7 +17,7 @@ from zlib import crc32
 
 from broker_core.names import local_without_partition
 from broker_core.offload.errors import NotConfigured
-from broker_core.offload.stores import FILESYSTEM, S3
+from broker_core.policies.offload_places import FILESYSTEM, S3
 
 if TYPE_CHECKING:
     from broker_core.offload.orders import OffloadJob, Removal

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crc32c import crc32c
 
 from broker_core.config.offload import OffloadConfig
-from broker_core.offload.errors import NotConfigured
+from broker_core.offload.errors import NotConfigured, masked
 from broker_core.offload.stores import Store
 from broker_core.storage.block import Block
 from broker_core.storage.errors import Damaged, Lost, Unreachable
@@ -150,7 +150,7 @@ class TierReader:
     def _failure(self, ledger: Ledger, store: Store, copy: OffloadedCopy, error: OSError) -> Exception:
         """Whether the object is gone or altered, or the store did not answer. Blocks."""
         where = store.describe(copy.path)
-        unreachable = Unreachable(f"cannot read ledger {copy.ledger_id} from {where}: {error}")
+        unreachable = Unreachable(f"cannot read ledger {copy.ledger_id} from {where}: {masked(error)}")
         try:
             if not store.has_root:
                 return Unreachable(f"cannot read ledger {copy.ledger_id}: {store.uri} does not exist")

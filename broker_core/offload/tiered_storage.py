@@ -18,10 +18,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import uuid4
 
-from broker_core.offload.errors import OffloadFailed
-from broker_core.offload.stores import SECRETS, Store, StoreLimits, check_available, open_store, place_of
+from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
+from broker_core.offload.stores import (
+    SECRETS,
+    Store,
+    StoreLimits,
+    check_available,
+    check_driver,
+    open_store,
+    place_of,
+)
 from broker_core.offload.tables import PROGRAM, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
+from broker_core.policies.offload_places import AllowedStores
 from broker_core.storage import filenames
 from broker_core.storage.offloaded import OffloadedCopy
 
@@ -63,6 +72,7 @@ class TieredStorage:
         schemas_of: Callable[[str], list[dict[str, Any]]],
     ) -> None:
         self.config = config
+        self._allowed = AllowedStores.of(config)
         self.at_a_time = asyncio.Semaphore(config.max_threads)
         self._cluster = cluster
         self._clock = clock
@@ -107,16 +117,24 @@ class TieredStorage:
         return open_store(copy.driver, self._settings_of(copy), self._limits)
 
     def _settings_of(self, copy: OffloadedCopy) -> dict[str, str]:
+        """A recorded copy is read wherever it is, but credentials go only where the operator lets them go."""
         rules = self._rules_of(copy.topic)
         secrets = {key: value for key, value in rules.settings.items() if key in SECRETS}
-        return {**copy.place, **secrets}
+        settings = {**copy.place, **secrets}
+        if problem := self._allowed.problem_of_credentials(check_driver(copy.driver, settings), settings):
+            raise NotConfigured(problem)
+        return settings
 
     def check(self, rules: OffloadRules) -> None:
         """Raises `NotConfigured` if nothing can be offloaded by these rules."""
-        place_of(rules.driver, rules.settings)
+        self._check_store(rules.driver, rules.settings)
         check_available()
         if self.config.table_format:
             check_tables(rules.driver)
+
+    def _check_store(self, driver: str, settings: Mapping[str, str]) -> None:
+        if problem := self._allowed.problem_of(check_driver(driver, settings), settings):
+            raise NotConfigured(f"cannot offload: {problem}")
 
     def worker(self, *, tables: bool = False) -> WorkerProcess:
         """`tables`: even if new copies get none."""
@@ -132,6 +150,7 @@ class TieredStorage:
         from broker_core.offload.manifest import tier_path
         from broker_core.offload.orders import OffloadJob
 
+        self._check_store(rules.driver, rules.settings)
         ledger = await log.copies.written_out(ledger_id)
         if ledger is None:
             return False
@@ -235,7 +254,7 @@ class TieredStorage:
                         await worker.remove_rows(self._removal(copy, replaced=copy.ledger_id in offloaded))
                     await self._in_thread(partial(self._remove, copy))
                 except (OSError, OffloadFailed) as error:
-                    self._not_removed(copy, str(error))
+                    self._not_removed(copy, error)
                 else:
                     removed.append(copy.uuid)
                     self._unremoved.pop(copy.uuid, None)
@@ -267,6 +286,7 @@ class TieredStorage:
         """
         from broker_core.offload.audit import compare, objects_of, remove_orphans
 
+        self._check_store(driver, settings)
         store = await self._in_thread(partial(open_store, driver, settings, self._limits))
         instance = await self.instance()
         listed = await self._in_thread(partial(objects_of, store, instance))
@@ -293,7 +313,8 @@ class TieredStorage:
                 found.append(copy)
         return found
 
-    def _not_removed(self, copy: OffloadedCopy, reason: str) -> None:
+    def _not_removed(self, copy: OffloadedCopy, error: Exception) -> None:
+        reason = masked(error)
         if self._unremoved.get(copy.uuid) != reason:
-            log.warning("cannot remove the copy of ledger %d of %s: %s", copy.ledger_id, copy.topic, reason)
+            log.warning("cannot remove the copy of ledger %d of %s: %s", copy.ledger_id, copy.topic, detail_of(error))
         self._unremoved[copy.uuid] = reason

@@ -16,7 +16,7 @@ import threading
 from typing import Any
 
 from broker_core.offload import job
-from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.errors import OffloadFailed, detail_of, masked
 from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import open_store
 from broker_core.offload.tables import Tables
@@ -48,7 +48,7 @@ def _do(document: dict[str, Any], tables: Tables | None) -> dict[str, Any]:
             return _remove_rows(Removal.from_document(removal), tables)
         done = job.run(OffloadJob.from_document(document), tables)
     except OffloadFailed as error:
-        return {"error": str(error)}
+        return {"error": str(error), "detail": error.detail}
     return {name: getattr(done, name) for name in done.__slots__}
 
 
@@ -58,9 +58,8 @@ def _remove_rows(removal: Removal, tables: Tables | None) -> dict[str, Any]:
     try:
         tables.remove(removal, store)
     except (OSError, ValueError) as error:
-        raise OffloadFailed(
-            f"cannot remove ledger {removal.ledger_id} from {removal.table['name']}: {error}"
-        ) from error
+        reason = f"cannot remove ledger {removal.ledger_id} from {removal.table['name']}: "
+        raise OffloadFailed(f"{reason}{masked(error)}", f"{reason}{detail_of(error)}") from error
     return {}
 
 

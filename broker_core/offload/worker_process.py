@@ -86,7 +86,7 @@ class WorkerProcess:
             raise OffloadFailed(f"cannot offload ledger {ledger_id}: the worker process ended with status {code}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise OffloadFailed(answer["error"])
+            raise OffloadFailed(answer["error"], answer["detail"])
         return answer
 
     async def _started(self) -> subprocess.Popen[bytes]:

@@ -285,6 +285,7 @@ class Tenancy:
                     raise NotEmpty(f"cannot take cluster {cluster} from tenant {tenant}: namespace {name} is in it")
 
     def _check_policies(self, policies: PolicySet) -> None:
+        self.topic_policies.check_store(policies.get("offload"))
         auto_creation = policies.get("auto_topic_creation")
         if auto_creation is not None and auto_creation.partitions is not None:
             self.partitioned.check_count(auto_creation.partitions)

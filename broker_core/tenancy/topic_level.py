@@ -8,6 +8,8 @@ from typing import Any
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import BrokerError, NamespaceNotFound, NotAllowed, WholeTopicOnly
 from broker_core.names import NamespaceName, TopicName
+from broker_core.policies.offload_places import AllowedStores
+from broker_core.policies.offload_policies import OffloadPolicies
 from broker_core.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.values import DispatchRate
@@ -36,6 +38,7 @@ class TopicLevelPolicies:
         self._records = records
         self._changes = changes
         self._config = config
+        self._allowed_stores = AllowedStores.of(config.offload)
 
     def of(self, topic: TopicName, *, is_global: bool = False) -> PolicySet:
         """The policies set on the topic itself; a partition has those of its partitioned topic."""
@@ -71,6 +74,7 @@ class TopicLevelPolicies:
             before = self.of(topic, is_global=is_global)
             changes = change(before)
             self._check_clusters(topic, changes.get("replication_clusters") or ())
+            self.check_store(changes.get("offload"))
             check_fit(before, changes)
             await self._put(topic, before.changed(**changes), is_global=is_global)
         await self._changes.tell(topic.namespace, topic)
@@ -82,6 +86,11 @@ class TopicLevelPolicies:
         if namespace is None:
             raise NamespaceNotFound("Namespace does not exist")
         self._replication.check(clusters, self._records.tenants[topic.tenant], namespace)
+
+    def check_store(self, policies: OffloadPolicies | None) -> None:
+        """Raises `InvalidValue` for a store that only an operator may add."""
+        if policies is not None:
+            self._allowed_stores.check_policies(policies)
 
     async def _put(self, topic: TopicName, policies: PolicySet, *, is_global: bool) -> None:
         """What to send to other clusters is noted first: a crash after that sends the old policies again."""

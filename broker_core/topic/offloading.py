@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed, TopicFenced
 from broker_core.offload import selection
-from broker_core.offload.errors import NotConfigured, OffloadFailed
+from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
 from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
@@ -131,10 +131,10 @@ class Offloading:
                     restored.append(ledger_id)
                 if restored and self._context.clock.monotonic() >= deadline:
                     break
-        except StorageError as error:
-            errors.append(error)
-        except OSError as error:
-            errors.append(StorageError(f"cannot restore a ledger of {self._context.name}: {error}"))
+        except (StorageError, OSError) as error:
+            log.warning("topic %s: cannot restore: %s", self._context.name, error.__cause__ or error)
+            reason = f"cannot restore a ledger of {self._context.name}"
+            errors.append(error if isinstance(error, StorageError) else StorageError(f"{reason}: {masked(error)}"))
         finally:
             self.state = OffloadState.NOT_RUN
 
@@ -225,8 +225,8 @@ class Offloading:
                         self.last_ledger_id = ledger_id
                         self.last_success_ms = self._context.clock.wall_ms()
                 except (OffloadFailed, StorageError, OSError) as error:
-                    errors.append(str(error))
-                    log.warning("topic %s: %s", self._context.name, error)
+                    errors.append(str(error) if isinstance(error, StorageError) else masked(error))
+                    log.warning("topic %s: %s", self._context.name, detail_of(error))
 
     def _ended(self, errors: list[str]) -> None:
         self.first_unoffloaded = self._first_unoffloaded()

@@ -17,6 +17,7 @@ from tests.broker_process import BrokerProcess
 from tests.condition import holds_within
 from tests.soak.client_process import ClientProcess
 
+ALLOWED = "offloadAllowedStores=file:///dev/null"  # no request can create a directory
 STALL_SECONDS = 0.05
 WARM_UP_SHARE = 0.2
 GROWTH_MB = 100.0
@@ -71,7 +72,7 @@ class Report:
 def run(directory: Path, seconds: float, seed: int, stall_seconds: float = STALL_SECONDS) -> Report:
     stall_file = directory / "stalls"
     stall_file.touch()
-    broker = BrokerProcess(directory / "data", program=(*COMMAND, str(stall_file)))
+    broker = BrokerProcess(directory / "data", ALLOWED, program=(*COMMAND, str(stall_file)))
     report = Report(Tally(), WorstStalls(stall_seconds))
     with broker:
         client = ClientProcess("tests.abuse.client", broker.service_url)
@@ -118,7 +119,7 @@ def _attack(
 
 def _use_what_loads_late(http_url: str) -> None:
     """Libraries that the broker loads at their first use, pyarrow above all, belong to the start."""
-    nowhere = {"managedLedgerOffloadDriver": "filesystem", "fileSystemURI": "file:///nowhere"}
+    nowhere = {"managedLedgerOffloadDriver": "filesystem", "fileSystemURI": "file:///dev/null/nowhere"}
     for path, body in (("admin/v2/brokers/offload/audit", json.dumps(nowhere).encode()), ("openapi.json", None)):
         request = Request(f"{http_url}/{path}", body, {"Content-Type": "application/json"})
         with contextlib.suppress(HTTPError), urlopen(request, timeout=LOAD_SECONDS):

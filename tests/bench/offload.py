@@ -29,6 +29,7 @@ BATCHES, BATCH, VALUE_BYTES = 10_000, 100, 1000
 BUCKET = "tier"
 READS = 200
 SETTINGS = (
+    "offloadAllowedStores=*",
     "managedLedgerMaxEntriesPerLedger=1000",
     "managedLedgerMinLedgerRolloverTimeMinutes=0",
     "managedLedgerOffloadDeletionLagMs=0",

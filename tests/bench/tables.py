@@ -30,7 +30,11 @@ from tests.official_client import connect
 
 ROUNDS = 3
 BATCH = 100
-SETTINGS = ("managedLedgerMaxEntriesPerLedger=20000", "managedLedgerMinLedgerRolloverTimeMinutes=0")
+SETTINGS = (
+    "managedLedgerMaxEntriesPerLedger=20000",
+    "managedLedgerMinLedgerRolloverTimeMinutes=0",
+    "offloadAllowedStores=*",
+)
 SCALE = float(os.environ.get("BENCH_TABLES_SCALE", "1"))
 LOOP = "official loop"
 

@@ -9,10 +9,17 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
+from tests.every_store import EVERY_STORE
 
 # In the background or under nohup, these signals are ignored, which every program that a test interrupts would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="module")
+def pulsar_broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(config=EVERY_STORE) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -13,8 +13,15 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.integrity.findings import merged
 from pulsarctl.integrity.part_check import PartCheck, columns
 from tests.cli.runner import Cli
+from tests.every_store import EVERY_STORE
 from tests.official_client import connect
 from tests.tables.topics import table
+
+
+@pytest.fixture(scope="module")
+def pulsar_broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(config=EVERY_STORE) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli, Outcome
+from tests.every_store import EVERY_STORE
 from tests.real_pulsar.java_pulsar import JavaPulsar, jars, java_command
 from tests.walk.answer import FILES
 from tests.walk.lines import Line
@@ -77,7 +78,7 @@ def _with(name: str, tool: Tool, lines: Sequence[Line], folder: Path) -> Iterato
     broker = JavaPulsar(data)
     broker.start()
     try:
-        with EmbeddedBroker() as ours:
+        with EmbeddedBroker(config=EVERY_STORE) as ours:
             places = (Place(broker.http_url, broker.service_url), Place(ours.http_url, ours.service_url))
             for line in lines:
                 if line.prepares:

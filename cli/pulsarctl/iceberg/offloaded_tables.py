@@ -194,4 +194,6 @@ def _telling(table: dict[str, str]) -> Iterator[None]:
     except OffloadFailed:
         raise
     except Exception as error:  # pyiceberg and its catalogs have no common class of errors
-        raise OffloadFailed(f"cannot write the table {table['name']} in {table['catalog']}: {error}") from error
+        reason = f"cannot write the table {table['name']}"
+        detail = f"{reason} in {table['catalog']}: {error}"
+        raise OffloadFailed(f"{reason}: {type(error).__name__}", detail) from error

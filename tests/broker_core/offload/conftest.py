@@ -36,7 +36,13 @@ class S3:
         return lambda each: each.method == method and folder in each.path and each.path.endswith(ending)
 
     def config(self, **settings: Any) -> OffloadConfig:
-        chosen = {"deletion_lag_ms": -1, "request_timeout_ms": 2000, "sweep_seconds": 0.1, **settings}
+        chosen: dict[str, Any] = {
+            "allowed_stores": "*",
+            "deletion_lag_ms": -1,
+            "request_timeout_ms": 2000,
+            "sweep_seconds": 0.1,
+        }
+        chosen |= settings
         return OffloadConfig(
             driver="aws-s3", s3_bucket=BUCKET, s3_region="us-east-1", s3_endpoint=self.proxy.url, **chosen
         )

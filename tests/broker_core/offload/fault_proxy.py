@@ -23,6 +23,7 @@ _BUSY = b"<Error><Code>SlowDown</Code><Message>please reduce your request rate</
 class Request:
     method: str
     path: str
+    authorization: str = ""
 
 
 Matches = Callable[[Request], bool]
@@ -85,7 +86,7 @@ class FaultProxy:
         self._released.set()
 
     async def _relay(self, request: web.Request) -> web.StreamResponse:
-        found = Request(request.method, request.path)
+        found = Request(request.method, request.path, request.headers.get("Authorization", ""))
         self.requests.append(found)
         body = await request.read()
         fault = self._fault if self._matches(found) else ""

@@ -32,7 +32,8 @@ LEDGER_ENTRIES = 10
 
 
 def in_directory(store: Path, **settings: Any) -> OffloadConfig:
-    return OffloadConfig(driver="filesystem", filesystem_uri=f"file://{store}", deletion_lag_ms=-1, **settings)
+    chosen = {"deletion_lag_ms": -1, "allowed_stores": "*", **settings}
+    return OffloadConfig(driver="filesystem", filesystem_uri=f"file://{store}", **chosen)
 
 
 class OffloadedTopic:

@@ -79,6 +79,7 @@ class Planted(list[str]):
 def test_secrets_planted_everywhere_are_not_in_the_bundle(bundle: Path, tmp_path: Path) -> None:
     secret = Planted()
     options = [f"tokenSecretKey=data:;base64,{secret('broker')}", "brokerServicePort=0", "webServicePort=0"]
+    options.append("offloadAllowedStores=s3://bucket")
     with EmbeddedBroker(tmp_path / "data", config=load_config(environment={}, options=options).config) as broker:
         found = _bundle_with_secrets(broker, bundle, tmp_path, secret)
     assert "***" in json.loads(found["broker/configuration.json"])["tokenSecretKey"]
