@@ -32,22 +32,23 @@ class Attempts:
 
     def delay(self, subject: Hashable) -> float:
         """Seconds to wait before the answer to the next attempt."""
-        above = self._recent(subject) - self._free
+        above = self.recent(subject) - self._free
         return min(FIRST_DELAY * 2 ** min(above, 10), LONGEST_DELAY) if above >= 0 else 0.0
 
     def refuses(self, subject: Hashable) -> bool:
         """Whether the next attempt must not be checked, because too many failed."""
-        return 0 < self._most <= self._recent(subject)
+        return 0 < self._most <= self.recent(subject)
 
     def failed(self, subject: Hashable) -> None:
         """An attempt was checked, and failed. One that is refused does not count, so the refusal ends."""
-        count = self._recent(subject) + 1
+        count = self.recent(subject) + 1
         self._by_subject.pop(subject, None)  # to the end: the oldest are forgotten first
         self._by_subject[subject] = _Failures(count, self._clock.monotonic())
         if len(self._by_subject) > SUBJECTS_MAX:
             del self._by_subject[next(iter(self._by_subject))]
 
-    def _recent(self, subject: Hashable) -> int:
+    def recent(self, subject: Hashable) -> int:
+        """How many attempts failed, each within a minute of the one before."""
         found = self._by_subject.get(subject)
         if found is None or found.last < self._clock.monotonic() - FORGET_SECONDS:
             return 0

@@ -7,22 +7,25 @@ password locks out no other client with the same address, or of the same user.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import ipaddress
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AuthenticationFailed
 from broker_core.security.attempts import Attempts
+from broker_core.security.check_queue import CheckQueue
 from broker_core.security.provider import Credentials, Identity
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.security import SecurityConfig
 
+BASIC = "basic"  # the method whose checks are slow
 DELAYED_MAX = 1_000  # answers; more are refused at once
 ACCEPTED_MAX = 10_000  # credentials to remember
 _NETWORK_BITS = 64  # of an IPv6 address: each client can have all addresses of such a network
@@ -45,38 +48,63 @@ class Attempt:
     @property
     def user(self) -> bytes:
         """The user whose password the client claims to know; empty for credentials that cannot be guessed."""
-        return next((one.data.partition(b":")[0] for method, one in self.sent if method == "basic"), b"")
+        return next((one.data.partition(b":")[0] for method, one in self.sent if method == BASIC), b"")
+
+    @property
+    def has_password(self) -> bool:
+        return any(method == BASIC for method, _ in self.sent)
 
 
 class LoginThrottle:
-    """`succeeded` and `failed` count by method, `refused` what was not checked."""
+    """`succeeded` and `failed` count by method."""
 
     def __init__(self, config: SecurityConfig, clock: Clock) -> None:
         self._by_address = Attempts(config.failed_attempts, config.refused_attempts, clock)
         self._by_user = Attempts(config.failed_attempts_of_user, config.refused_attempts, clock)
+        self._checks = CheckQueue(config.timeout_seconds)
         self._secret = secrets.token_bytes(32)
         self._accepted: dict[bytes, None] = {}  # what credentials hash to; the oldest first
         self._delayed = 0
         self.succeeded: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
-        self.refused = 0
+        self._refused = 0
+
+    @property
+    def refused(self) -> int:
+        """The attempts that were not checked."""
+        return self._refused + self._checks.refused
 
     async def judged(self, attempt: Attempt, judge: Callable[[], Awaitable[Identity]]) -> Identity:
         """What `judge` returns or raises, after the delay, whatever it is; raises `AuthenticationFailed`."""
         proof = self._proof(attempt)
-        delay = 0.0 if proof in self._accepted else self._delay(attempt)
-        try:
-            identity = await judge()
-        except AuthenticationFailed:
-            self.failed[attempt.method] += 1
-            self._accepted.pop(proof, None)
-            self._count(attempt)
-            await self._wait(delay)
-            raise
-        self.succeeded[attempt.method] += 1
-        self._remember(proof)
+        failure: AuthenticationFailed | None = None
+        async with self._check(attempt, is_known=proof in self._accepted) as delay:
+            try:
+                identity = await judge()
+            except AuthenticationFailed as error:
+                failure = error
+                self._accepted.pop(proof, None)
+                self._count(attempt)
+            else:
+                self.succeeded[attempt.method] += 1
+                self._remember(proof)
         await self._wait(delay)
+        if failure is not None:
+            raise failure
         return identity
+
+    @contextlib.asynccontextmanager
+    async def _check(self, attempt: Attempt, *, is_known: bool) -> AsyncIterator[float]:
+        """Waits until the attempt may be checked, in the body, and says how long its answer must be delayed."""
+        delay = 0.0 if is_known else self._delay(attempt)
+        if not attempt.has_password:
+            yield delay
+            return
+        subjects = self._subjects(attempt)
+        async with self._checks.admission(
+            tuple(subjects), lambda: -1 if is_known else sum(attempts.recent(one) for attempts, one in subjects)
+        ):
+            yield 0.0 if is_known else self._delay(attempt)  # others may have failed in the meantime
 
     def _subjects(self, attempt: Attempt) -> list[tuple[Attempts, bytes]]:
         if not attempt.is_a_guess:
@@ -87,11 +115,12 @@ class LoginThrottle:
     def _delay(self, attempt: Attempt) -> float:
         subjects = self._subjects(attempt)
         if any(attempts.refuses(subject) for attempts, subject in subjects):
-            self.refused += 1
+            self._refused += 1
             raise AuthenticationFailed("too many failed attempts; not checked")
         return max((attempts.delay(subject) for attempts, subject in subjects), default=0.0)
 
     def _count(self, attempt: Attempt) -> None:
+        self.failed[attempt.method] += 1
         for attempts, subject in self._subjects(attempt):
             attempts.failed(subject)
 
@@ -99,7 +128,7 @@ class LoginThrottle:
         if not seconds:
             return
         if self._delayed >= DELAYED_MAX:
-            self.refused += 1
+            self._refused += 1
             raise AuthenticationFailed("too many failed attempts at a time")
         self._delayed += 1
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from broker_core.config.security import SecurityConfig
 from broker_core.errors import AuthenticationFailed
 from broker_core.security.attempts import FIRST_DELAY, FORGET_SECONDS
+from broker_core.security.check_queue import AT_A_TIME, WAITING_MAX
 from broker_core.security.login_throttle import ACCEPTED_MAX, Attempt, LoginThrottle
 from broker_core.security.provider import Credentials, Identity
 from broker_core.testing import EmbeddedBroker
@@ -147,6 +149,143 @@ async def test_the_oldest_credentials_are_forgotten_first() -> None:
     assert (await door.throttle.judged(attempt(1), judge)).role == "someone"
     with pytest.raises(AuthenticationFailed, match="not checked"):
         await door.throttle.judged(attempt(0), judge)
+
+
+class SlowDoor(Door):
+    """As slow as a hash: a check ends when `finish` says so. `begun`: user and address of each check."""
+
+    def __init__(self, *, seconds: float = 60.0) -> None:
+        super().__init__(most=100)
+        limits = SecurityConfig(
+            failed_attempts=MANY, failed_attempts_of_user=MANY, refused_attempts=100, timeout_seconds=seconds
+        )
+        self.throttle = LoginThrottle(limits, self.clock)
+        self.begun: list[tuple[str, str]] = []
+        self._running: list[asyncio.Future[None]] = []
+
+    async def knock(self, password: str, address: str = HOUSE, user: str = "alice", *, is_proxied: bool = False) -> str:
+        async def judge() -> Identity:
+            self.begun.append((user, address))
+            self._running.append(asyncio.get_running_loop().create_future())
+            await self._running[-1]
+            if password != "right":
+                raise AuthenticationFailed("wrong password")
+            return Identity(user)
+
+        attempt = Attempt(address, "basic", (("basic", Credentials(f"{user}:{password}".encode())),), is_proxied)
+        try:
+            return (await self.throttle.judged(attempt, judge)).role
+        except AuthenticationFailed:
+            return ""
+
+    def guess(self, tasks: asyncio.TaskGroup, address: str, user: str = "alice") -> asyncio.Task[str]:
+        return tasks.create_task(self.knock("guess", address, user))
+
+    async def finish(self, checks: int) -> None:
+        for _ in range(checks):
+            await settle()
+            self._end_one()
+
+    def _end_one(self) -> None:
+        check = self._running.pop(0)
+        if not check.cancelled():
+            check.set_result(None)
+
+    async def finish_all(self, tasks: list[asyncio.Task[str]]) -> None:
+        while not all(task.done() for task in tasks):
+            await settle()
+            while self._running:
+                self._end_one()
+
+
+async def settle() -> None:
+    """Lets every task run until it waits."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_first_log_in_is_checked_before_the_guesses_that_wait() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, f"10.0.1.{number % 60}", f"user {number % 7}") for number in range(180)]
+        await settle()
+        await door.finish(10)
+        log_in = tasks.create_task(door.knock("right", STREET, "carol"))
+        await settle()
+        await door.finish(2)
+        await settle()
+        assert ("carol", STREET) in door.begun[: 10 + 2 + 2]
+        await door.finish_all([*guesses, log_in])
+    assert log_in.result() == "carol"
+
+
+async def test_at_most_two_passwords_are_checked_at_a_time() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, f"10.0.1.{number}") for number in range(20)]
+        await settle()
+        assert len(door.begun) == AT_A_TIME
+        await door.finish_all(guesses)
+    assert len(door.begun) == 20
+
+
+async def test_credentials_that_were_accepted_before_are_checked_before_first_log_ins() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(door.knock("right", STREET, "carol"))
+        await door.finish_all([first])
+        log_ins = [tasks.create_task(door.knock("right", f"10.0.2.{one}", f"user {one}")) for one in range(6)]
+        await settle()
+        again = tasks.create_task(door.knock("right", STREET, "carol"))
+        await settle()
+        await door.finish(1)
+        await settle()
+        assert door.begun[-1] == ("carol", STREET)
+        await door.finish_all([*log_ins, again])
+
+
+async def test_when_too_many_wait_those_of_the_busiest_address_are_refused() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, HOUSE, f"user {number}") for number in range(WAITING_MAX + AT_A_TIME)]
+        log_in = tasks.create_task(door.knock("right", STREET, "carol"))
+        await settle()
+        assert (door.throttle.refused, guesses[-1].done(), guesses[-2].done()) == (1, True, False)
+        assert door.throttle.failed == {}
+        await door.finish_all([*guesses, log_in])
+    assert log_in.result() == "carol"
+
+
+async def test_a_guess_that_waits_for_too_long_is_refused_and_does_not_count_as_a_failure() -> None:
+    door = SlowDoor(seconds=0.05)
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, HOUSE) for _ in range(5)]
+        await asyncio.gather(*guesses[2:])
+        assert door.throttle.refused == 3
+        await door.finish_all(guesses)
+    assert (len(door.begun), door.throttle.failed) == (2, {"basic": 2})
+
+
+async def test_guesses_that_wait_are_refused_once_too_many_others_failed() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, f"10.0.1.{number}") for number in range(150)]
+        await door.finish_all(guesses)
+    assert (door.throttle.failed["basic"], door.throttle.refused) == (100, 50)
+
+
+@pytest.mark.parametrize("given_up", [1, 4])
+async def test_a_client_that_leaves_makes_room_for_the_next(given_up: int) -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, f"10.0.1.{number}") for number in range(6)]
+        await settle()
+        guesses[given_up].cancel()
+        await settle()
+        await door.finish_all(guesses)
+        next_one = tasks.create_task(door.knock("right", STREET, "carol"))
+        await door.finish_all([next_one])
+    assert next_one.result() == "carol"
 
 
 def test_an_attempt_does_not_show_its_password() -> None:
