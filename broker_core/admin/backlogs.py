@@ -6,7 +6,7 @@ from typing import Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import persistent_only
-from broker_core.admin.positions import read_position
+from broker_core.admin.positions import read_position, reset_data
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import RESET_DATA
 from broker_core.admin.targets import every_topic, one_topic
@@ -24,7 +24,7 @@ async def analyze(call: Call) -> dict[str, Any]:
         "Analyze backlog on a partitioned topic is not allowed, please try do it on specific topic partition",
     )
     subscription = topic.subscriptions.find(call.subscription())
-    body, limits = call.json_object(), call.broker.config.topics
+    body, limits = reset_data(call.json()), call.broker.config.topics
     start = read_position(body) if "ledgerId" in body else None
     bounds = ScanBounds(limits.scan_entries, limits.scan_ms / 1000)
     found = await scan(topic.ledger, subscription.cursor, bounds, call.broker.clock, start)

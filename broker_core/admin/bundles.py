@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT64, array
-from broker_core.errors import InvalidValue, NotEmpty, TopicNotFound
+from broker_core.errors import BundleNotFound, InvalidValue, NotEmpty, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, parse_topic
 from broker_core.policies.json_values import whole_number
 from broker_core.rates.turns import in_turns
@@ -61,6 +61,19 @@ async def _topics(call: Call, namespace: Namespace) -> list[str]:
     return [*await topics.listed(namespace.name, PERSISTENT), *await topics.listed(namespace.name, NON_PERSISTENT)]
 
 
+async def owned_topics(call: Call) -> list[str]:
+    """The topics of the bundle in the path. As in Pulsar, no broker owns a bundle before a topic in it is used.
+
+    Raises `BundleNotFound` if the bundle has no topics.
+    """
+    namespace = call.broker.tenancy.namespace(call.namespace())
+    bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
+    topics = await _topics_in(call, bundle)
+    if not topics:
+        raise BundleNotFound(f"Failed to find ownership for ServiceUnit:{namespace.name}/{bundle}")
+    return topics
+
+
 async def _topics_in(call: Call, bundle: str) -> list[str]:
     namespace = call.broker.tenancy.namespace(call.namespace())
     found = in_turns(await _topics(call, namespace))
@@ -110,10 +123,9 @@ def _between(first: int, second: int) -> int:
 
 
 async def delete(call: Call) -> None:
-    """Pulsar gives up the bundle and keeps its range in the namespace; here there is nothing to give up."""
-    namespace = call.broker.tenancy.namespace(call.namespace())
-    topics = await _topics_in(call, namespace.bundles.find(str(namespace.name), call.part("bundle")))
-    if topics and not call.flag("force"):
+    """Deletes its topics; the range of the bundle stays in the namespace, as in Pulsar."""
+    topics = await owned_topics(call)
+    if not call.flag("force"):
         raise NotEmpty("Cannot delete non empty bundle")
     for topic in topics:
         await call.broker.topics.delete(parse_topic(topic), force=True)
@@ -124,7 +136,7 @@ async def topic_hash_positions(call: Call) -> dict[str, Any]:
     namespace = call.broker.tenancy.namespace(call.namespace())
     bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
     named = {_full_name(namespace, topic) for topic in call.values("topics") if topic}
-    topics = await _topics_in(call, bundle)
+    topics = await owned_topics(call)
     found = {topic: hash_of(topic) for topic in topics if not named or topic in named}
     return {"namespace": str(namespace.name), "bundle": bundle, "topicHashPositions": found}
 

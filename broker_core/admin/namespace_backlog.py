@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from broker_core.admin.bundles import owned_topics
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.errors import InUse, TopicNotFound
@@ -12,11 +13,18 @@ from broker_core.rates.turns import in_turns
 from broker_core.security.operations import SUPER_USER, on_namespace
 
 
+async def _with_backlogs(call: Call) -> list[TopicName]:
+    """The persistent topics of the namespace, or of the bundle if the path names one, which then must have topics."""
+    if "bundle" not in call.parts:
+        return await _topics(call, PERSISTENT)
+    return [name for name in map(parse_topic, await owned_topics(call)) if name.is_persistent]
+
+
 async def _topics(call: Call, *domains: str) -> list[TopicName]:
-    """The topics of the namespace, or of the bundle if the path names one; persistent ones, or those of the domains."""
+    """The topics of the namespace, or of the bundle if the path names one."""
     namespace = call.broker.tenancy.namespace(call.namespace())
     topics: list[str] = []
-    for domain in domains or (PERSISTENT,):
+    for domain in domains:
         topics += await call.broker.topics.listed(namespace.name, domain)
     if "bundle" in call.parts:
         bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
@@ -27,7 +35,7 @@ async def _topics(call: Call, *domains: str) -> list[TopicName]:
 async def clear_backlog(call: Call) -> None:
     """Clears the backlog of every subscription, or of the one in the path where it exists."""
     only = call.subscription() if "subscription" in call.parts else None
-    async for name in in_turns(await _topics(call)):
+    async for name in in_turns(await _with_backlogs(call)):
         topic = await call.broker.topics.get(name)
         topic.migration.check_acknowledgeable()
         async for one in in_turns(list(topic.backlogs.values())):
@@ -38,7 +46,7 @@ async def clear_backlog(call: Call) -> None:
 async def unsubscribe(call: Call) -> None:
     """Unsubscribes from every topic; does nothing if one of the subscriptions has consumers."""
     subscription = call.subscription()
-    topics = [await call.broker.topics.get(name) async for name in in_turns(await _topics(call))]
+    topics = [await call.broker.topics.get(name) async for name in in_turns(await _with_backlogs(call))]
     having = [topic for topic in topics if subscription in topic.subscriptions]
     if any(topic.subscriptions[subscription].consumers for topic in having):
         raise InUse("Subscription has active connected consumers")

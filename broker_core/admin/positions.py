@@ -7,8 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.errors import InvalidRequest
-from broker_core.policies.json_values import whole_number
-from broker_core.storage.position import LATEST, Position
+from broker_core.policies.json_values import mapping, whole_number
+from broker_core.storage.position import EARLIEST, LATEST, Position
+
+_NAMED = {"earliest": EARLIEST, "latest": LATEST}
+
+
+def reset_data(body: Any) -> Mapping[str, Any]:
+    """The members of Pulsar's ResetCursorData, which may also be the text `earliest` or `latest`.
+
+    Empty for null. Raises `InvalidRequest`.
+    """
+    if isinstance(body, str):
+        if body not in _NAMED:
+            raise InvalidRequest(f"Invalid value {body} for the position. Allowed values are [latest, earliest]")
+        return {"ledgerId": _NAMED[body].ledger_id, "entryId": _NAMED[body].entry_id}
+    return {} if body is None else mapping(body, "the position")
 
 
 def read_position(body: Mapping[str, Any]) -> Position:

@@ -44,8 +44,9 @@ def either(*shapes: Shape) -> Shape:
 
 
 POSITION = obj(ledgerId=INT64, entryId=INT64, partitionIndex=INT32)
-RESET_DATA = obj(
-    ledgerId=INT64, entryId=INT64, partitionIndex=INT32, batchIndex=INT32, excluded=TRUTH, properties=PROPERTIES
+RESET_DATA = either(
+    one_of("earliest", "latest"),
+    obj(ledgerId=INT64, entryId=INT64, partitionIndex=INT32, batchIndex=INT32, excluded=TRUTH, properties=PROPERTIES),
 )
 SCHEMA_PAYLOAD = obj(type=STRING, schema=STRING, properties=PROPERTIES)
 TENANT = obj(adminRoles=STRINGS, allowedClusters=STRINGS)

@@ -13,7 +13,7 @@ from broker_core.admin.non_persistent import add_drop_rates, drop_rates
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, subscription_body, topic_body
 from broker_core.admin.targets import one_topic, partitions_body
-from broker_core.errors import MetadataFailed, TopicNotFound
+from broker_core.errors import TopicNotFound
 from broker_core.names import TopicName, check_partitioned_name
 from broker_core.rates.long_text import Json
 from broker_core.rates.turns import in_turns
@@ -75,14 +75,15 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
 
 
 async def internal_info(call: Call) -> dict[str, Any]:
-    """For a partitioned topic, of each partition. A missing topic is a 500, as tools expect from Pulsar."""
+    """For a partitioned topic, of each partition. Pulsar answers 500 for a missing topic."""
     name, broker = call.topic(), call.broker
+    broker.tenancy.check_namespace_of(name)
     if broker.partitioned.count(name):
         parts = await broker.partitioned.existing(name)
         bodies = {str(part): await info_body(await broker.topics.get(part)) async for part in in_turns(parts)}
         return {"version": 0, "partitions": bodies}
     if not broker.topics.exists(name):
-        raise MetadataFailed(f"Managed ledger of {name} not found")
+        raise TopicNotFound(f"Topic {name} not found")
     return await info_body(await broker.topics.get(name))
 
 

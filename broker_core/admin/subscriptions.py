@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import ONLY_BY_CLIENTS, persistent_only
-from broker_core.admin.positions import read_open_bits, read_position
+from broker_core.admin.positions import read_open_bits, read_position, reset_data
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, RESET_DATA, TRUTH
@@ -38,7 +38,7 @@ async def create_subscription(call: Call) -> None:
     name = call.subscription()
     if not name.strip() or is_reserved_subscription(name):
         raise ReservedName(f"Subscription name {name} is reserved")
-    body = call.json_object()
+    body = reset_data(call.json())
     # Everything is read before anything is created, so that a refused request leaves no topic.
     properties = read_properties(call, body.get("properties"))
     start = read_position(body) if "ledgerId" in body else LATEST
@@ -138,7 +138,7 @@ async def reset_to_time(call: Call) -> None:
 async def reset_to_position(call: Call) -> None:
     topic = await one_topic(call, "Reset-cursor at position is not allowed for partitioned-topic")
     subscription = topic.subscriptions.find(call.subscription())
-    body = call.json_object()
+    body = reset_data(call.json())
     open_bits = read_open_bits(body, call.broker.config.commands.max_batch_messages)
     await subscription.reset(read_position(body), open_bits)
 
@@ -168,7 +168,7 @@ async def _expired(one: Backlogged, before: int) -> bool:
 async def expire_to_position(call: Call) -> None:
     topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
     subscription = _movable(topic, call.subscription())
-    body = call.json_object()
+    body = reset_data(call.json())
     position = read_position({**body, "excluded": False})
     expired = await subscription.expire_up_to(position, inclusive=not body.get("excluded"))
     await subscription.cursor.flush()

@@ -97,8 +97,7 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
 
 
 def _properties(call: Call, body: Any) -> dict[str, str]:
-    """Tools send various bodies here; only an object holds properties."""
-    found = read_properties(call, body) if isinstance(body, dict) else {}
+    found = read_properties(call, body)
     if SHADOW_SOURCE in found:
         raise NotImplementedHere(
             "cannot create a shadow topic: this broker does not replicate topics; use another subscription on"

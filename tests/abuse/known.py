@@ -7,7 +7,6 @@ KNOWN: dict[str, str] = {
 
 # Reasons of 500 answers that Pulsar gives too, and that its tools depend on.
 EXPECTED_500 = (
-    "Managed ledger of ",  # internal-info of a missing topic
     "Incompatible",  # POST .../compatibility with an incompatible schema
     "Invalid schema",
     "the broker do not have ",  # lookup for a listener that is not configured

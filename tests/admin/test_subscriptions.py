@@ -17,6 +17,29 @@ async def subscription(admin: Admin, name: str, topic: str = f"{FULL}/plain") ->
     return (await admin.broker.topics.get(parse_topic(topic))).subscriptions.find(name)
 
 
+@pytest.mark.parametrize(("text", "waiting"), [("earliest", 2), ("latest", 0)])
+async def test_a_position_may_be_named_as_in_pulsar_407(shop: Admin, text: str, waiting: int) -> None:
+    await shop.publish(f"{FULL}/plain", [b"1", b"2"])
+    assert (await shop("PUT", f"{PLAIN}/subscription/named", text)).status == 204
+    assert (await subscription(shop, "named")).cursor.backlog_entries == waiting
+    assert (await shop("POST", f"{PLAIN}/subscription/named/resetcursor", "earliest")).status == 204
+    assert (await subscription(shop, "named")).cursor.backlog_entries == 2
+
+
+@pytest.mark.parametrize("text", ["", "Earliest", "1:0", "nonsense"])
+@pytest.mark.parametrize(
+    ("method", "path"), [("PUT", "named"), ("POST", "there/resetcursor"), ("POST", "there/expireMessages")]
+)
+async def test_other_names_of_positions_are_refused_as_in_pulsar_407(
+    shop: Admin, method: str, path: str, text: str
+) -> None:
+    await shop.publish(f"{FULL}/plain", [b"1"])
+    await shop("PUT", f"{PLAIN}/subscription/there")
+    reply = await shop(method, f"{PLAIN}/subscription/{path}", text)
+    reason = f"Invalid value {text} for the position. Allowed values are [latest, earliest]"
+    assert (reply.status, reply.reason) == (400, reason)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "reason"),
     [

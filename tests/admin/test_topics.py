@@ -193,9 +193,17 @@ async def test_listings_show_topics_partitions_and_partitioned_topics_apart(shop
 
 
 @pytest.mark.parametrize("body", [None, {}, {"owner": "me"}, 0, []])
-async def test_a_topic_is_created_with_any_body(shop: Admin, body: Any) -> None:
+async def test_a_topic_is_created_with_a_body_that_says_nothing(shop: Admin, body: Any) -> None:
     assert (await shop("PUT", f"{SHOP}/new", body)).status == 204
+
     assert (await shop("GET", f"{SHOP}/new/partitions")).json == {"partitions": 0, "deleted": False}
+
+
+@pytest.mark.parametrize("domain", ["persistent", "non-persistent"])
+@pytest.mark.parametrize("body", [1, "x", [1], True, {"owner": {}}])
+async def test_a_topic_is_not_created_with_a_body_that_pulsar_407_refuses(shop: Admin, domain: str, body: Any) -> None:
+    assert (await shop("PUT", f"{domain}/acme/shop/new", body)).status == 400
+    assert f"{domain}://acme/shop/new" not in (await shop("GET", f"{domain}/acme/shop")).json
 
 
 async def test_a_partitioned_topic_is_created_shown_and_deleted(shop: Admin) -> None:

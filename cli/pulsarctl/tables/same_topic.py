@@ -62,7 +62,7 @@ def _goes_back(stats: Mapping[str, Any], position: LedgerPosition) -> bool:
 
 
 def _creation_dates(admin: AdminClient, names: Sequence[str]) -> dict[str, str]:
-    """Statistics tell whether a partition exists: what is stored about a missing one is an error 500."""
+    """Statistics tell whether a partition exists: Apache Pulsar answers 500 for `internal-info` of a missing one."""
     found: dict[str, str] = {}
     for name in names:
         with suppress(NotFound):
