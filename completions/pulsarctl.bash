@@ -608,7 +608,7 @@ _pulsarctl() {
     "ops import") commands="" options="-f --format -r --rate --no-schema --record-schema --again --engine --local-max --master --conf --dry-run --spark-submit" ;;
     "ops replay") commands="" options="--start --end -s --subscription -k --key -r --rate --again --allow-loss --dry-run" names="TOPIC" ;;
     "ops compact") commands="" options="--timeout --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
-    "ops sql") commands="" options="--file -o --output --explain --decode --full-scan --tier-store --engine --local-max --master --conf --dry-run --spark-submit" ;;
+    "ops sql") commands="" options="--file -o --output --explain --decode --full-scan --tier-store --engine --master --conf --dry-run --spark-submit" ;;
     "ops profile") commands="" options="--columns --start --end --full-scan --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;
     "ops shell") commands="" options="--master --conf --spark-submit" ;;
     "ops verify") commands="" options="--export --orphans --sweep --to --data-directory --tier-store --engine --local-max --master --conf --dry-run --spark-submit" names="TOPIC" ;;

@@ -171,8 +171,8 @@ def test_times_bound_what_is_read(cli: Cli) -> None:
 def test_a_chunked_message_is_found_by_the_id_of_its_last_chunk(cli: Cli, client: pulsar.Client) -> None:
     producer = client.create_producer("large", chunking_enabled=True, batching_enabled=False)
     producer.send(b"x" * CHUNKED)
-    (row,) = json.loads(sql(cli, "SELECT entry_id, length(value) AS n FROM large", "-o", "json"))
-    found = sql(cli, f"SELECT length(value) AS n FROM large WHERE entry_id = {row['entry_id']}", "-o", "json")
+    (row,) = json.loads(sql(cli, "SELECT entry_id, octet_length(value) AS n FROM large", "-o", "json"))
+    found = sql(cli, f"SELECT octet_length(value) AS n FROM large WHERE entry_id = {row['entry_id']}", "-o", "json")
     assert (row["entry_id"], json.loads(found)) == (2, [{"n": CHUNKED}])
 
 
@@ -180,17 +180,28 @@ def test_a_chunked_message_is_found_by_the_id_of_its_last_chunk(cli: Cli, client
     ("words", "code", "error"),
     [
         (("SELECT * FROM nowhere",), 3, "nowhere"),
-        (("SELECT nothing FROM orders",), 2, "cannot run the query: Referenced column"),
+        (("SELECT nothing FROM orders",), 2, 'cannot run the query: Referenced column "nothing" not found'),
+        (("SELECT nothing FROM orders",), 2, "hint: columns of orders: topic, partition, "),
+        (("SELECT o.nothing FROM orders o",), 2, "hint: columns of orders: topic, partition, "),
+        (("SELECT value.pric FROM orders",), 2, 'hint: Candidate Entries: "'),
+        (("SELECT cuont(key) FROM orders",), 2, 'hint: Did you mean "count"?'),
         (("SELEC",), 2, "cannot run SELEC: ops sql only reads"),
         (("SELECT FROM WHERE",), 2, "cannot read the query"),
         (("DELETE FROM orders",), 2, "cannot run DELETE: ops sql only reads"),
         (("SELECT * FROM '/etc/passwd'",), 2, "'/etc/passwd' is not a topic name"),
-        (("SELECT * FROM read_text('/etc/passwd')", "--engine", "local"), 2, "cannot run read_text"),
+        (("SELECT * FROM read_text('/etc/passwd')",), 2, "cannot run the query: Cannot access file"),
+        (
+            ("SELECT * FROM read_csv('x')", "--engine", "spark"),
+            2,
+            "cannot run the query: Spark has no function read_csv",
+        ),
+        (("SELECT cuont(key) FROM orders", "--engine", "spark"), 2, "Spark has no function cuont"),
         ((), 2, "specify one query"),
         (("SELECT 1", "--file", "x"), 2, "specify one query"),
         (("--file", "/no/such/file"), 1, "cannot read /no/such/file"),
         (("SELECT 1", "-o", "yaml"), 2, "cannot print rows as yaml"),
-        (("SELECT hash(key) FROM orders", "--engine", "local"), 2, "cannot run hash in this process"),
+        (("SELECT 9223372036854775807 + entry_id + 1 FROM notes",), 1, "the query failed: Overflow in addition"),
+        (("SELECT 1", "--engine", "auto"), 2, "'auto' is not one of"),
     ],
 )
 def test_an_error_says_what_is_wrong(cli: Cli, words: tuple[str, ...], code: int, error: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.sql.conditions import Conditions, Span
+from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.sql.statement import Statement, parse
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -13,8 +14,8 @@ NOON_MS = int(NOW.timestamp() * 1000)
 HOUR_MS = 3_600_000
 
 
-def parsed(text: str) -> Statement:
-    return parse(text, NOW)
+def parsed(text: str, engine: SqlEngine = SqlEngine.LOCAL) -> Statement:
+    return parse(text, NOW, engine)
 
 
 def conditions(text: str) -> list[Conditions]:
@@ -32,7 +33,6 @@ def only(where: str) -> Conditions:
         ("orders", "persistent://public/default/orders"),
         ('"orders-partition-1"', "persistent://public/default/orders-partition-1"),
         ('"shop/eu/orders"', "persistent://shop/eu/orders"),
-        ("`shop/eu/orders`", "persistent://shop/eu/orders"),
         ('"persistent://shop/eu/orders"', "persistent://shop/eu/orders"),
         ("shop.eu.orders", "persistent://shop/eu/orders"),
         ('"shop/eu".orders', "persistent://shop/eu/orders"),
@@ -40,8 +40,14 @@ def only(where: str) -> Conditions:
     ],
 )
 def test_a_topic_is_named_in_each_of_these_ways(name: str, topic: str) -> None:
-    (reference,) = parsed(f"SELECT key FROM {name}").references
-    assert reference.topic == topic
+    for engine in SqlEngine:
+        (reference,) = parsed(f"SELECT key FROM {name}", engine).references
+        assert reference.topic == topic
+
+
+def test_backticks_quote_names_for_spark() -> None:
+    (reference,) = parsed("SELECT key FROM `shop/eu/orders`", SqlEngine.SPARK).references
+    assert reference.topic == "persistent://shop/eu/orders"
 
 
 def test_a_name_of_a_with_clause_is_no_topic() -> None:
@@ -57,7 +63,7 @@ def test_a_topic_that_is_named_twice_is_two_references_with_their_own_conditions
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("SELEC 1", "cannot read the query: line 1, column"),
+        ("SELECT 1 FROM WHERE", "cannot read the query: line 1, column"),
         ("SELECT 1; SELECT 2", "cannot run 2 statements at once"),
         ("", "cannot run 0 statements at once"),
         ("INSERT INTO t SELECT 1", "cannot run INSERT: ops sql only reads"),
@@ -81,7 +87,7 @@ def test_what_is_no_query_of_topics_is_refused(text: str, problem: str) -> None:
         ("t.publish_time < '2026-03-01 12:00:00'", Span(None, NOON_MS)),
         ("'2026-03-01 12:00:00' > publish_time", Span(None, NOON_MS)),
         ("publish_time > now() - interval 1 hour", Span(NOON_MS - HOUR_MS)),
-        ("publish_time > current_timestamp() - interval '1' hour", Span(NOON_MS - HOUR_MS)),
+        ("publish_time > current_timestamp - interval '1' hour", Span(NOON_MS - HOUR_MS)),
         ("publish_time > current_date", Span(NOON_MS - 12 * HOUR_MS)),
         ("publish_time > date_trunc('day', now())", Span(NOON_MS - 12 * HOUR_MS)),
         (
@@ -119,6 +125,8 @@ def test_a_bound_on_the_position_is_found(where: str, found: Conditions) -> None
     [
         "publish_time > '2026-03-01' or key = 'a'",
         "not (publish_time > '2026-03-01')",
+        "publish_time > today()",
+        "partition between symmetric 2 and 1",
         "publish_time not between '2026-03-01' and '2026-03-02'",
         "publish_time > event_time",
         "publish_time > (select max(publish_time) from u)",
@@ -148,12 +156,19 @@ def test_what_is_no_bound_on_every_row_is_ignored(where: str) -> None:
         "SELECT * FROM t TABLESAMPLE (10 ROWS) WHERE partition = 1",
         "SELECT partition, count(*) FROM t GROUP BY 1 HAVING partition = 1",
         "SELECT * FROM t LEFT JOIN (SELECT 1 AS k) u ON t.partition = 1",
-        "SELECT * FROM t LATERAL VIEW explode(array(1)) x AS partition WHERE partition = 1",
+        "SELECT * FROM t USING SAMPLE 10 WHERE partition = 1",
+        "SELECT * FROM t WHERE partition = 1 USING SAMPLE 10",
+        "SELECT * FROM t POSITIONAL JOIN u WHERE t.partition = 1",
         "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM u WHERE t.partition = 1)",
     ],
 )
 def test_a_bound_that_applies_later_or_elsewhere_is_ignored(query: str) -> None:
     assert all(each == Conditions() for each in conditions(query))
+
+
+def test_a_lateral_view_of_spark_may_have_the_column() -> None:
+    query = "SELECT * FROM t LATERAL VIEW explode(array(1)) x AS partition WHERE partition = 1"
+    assert [each.conditions for each in parsed(query, SqlEngine.SPARK).references] == [Conditions()]
 
 
 def test_an_inner_join_bounds_both_sides_and_where_bounds_the_outer_side() -> None:
@@ -168,6 +183,7 @@ def test_an_inner_join_bounds_both_sides_and_where_bounds_the_outer_side() -> No
     [
         ("SELECT count(*) FROM t", ("entry_id",)),
         ("SELECT key, sum(value.price) FROM t WHERE PARTITION = 1 GROUP BY key", ("partition", "key", "value")),
+        ("SELECT columns('k.*') FROM t", ("partition", "entry_id", "key", "value")),
         ("SELECT t.* FROM t", ("partition", "entry_id", "key", "value")),
         ("SELECT a.key FROM t a NATURAL JOIN u", ("partition", "entry_id", "key", "value")),
         ("SELECT a FROM t AS t(a, b, c, d)", ("partition", "entry_id", "key", "value")),
@@ -177,19 +193,27 @@ def test_only_columns_that_the_query_may_need_are_read(query: str, columns: tupl
     assert parsed(query).references[0].columns(("partition", "entry_id", "key", "value")) == columns
 
 
-def test_columns_have_the_names_that_the_query_gives_them() -> None:
-    found = parsed("SELECT count(*), value.price, KEY, a + 1 AS b FROM t GROUP BY 2")
-    assert found.for_spark() == (
-        "SELECT COUNT(*) AS `COUNT(*)`, value.price, KEY, a + 1 AS b FROM topic_0 AS t GROUP BY 2"
+@pytest.mark.parametrize("engine", SqlEngine)
+def test_an_engine_gets_the_query_as_it_is_written_with_other_names_of_topics(engine: SqlEngine) -> None:
+    query = """SELECT 'é' AS x, orders.key, o . key -- now() of orders
+      FROM orders, shop . eu . "orders" o, "shop/eu/x" WHERE strange (orders.key) ;"""
+    quote = {SqlEngine.LOCAL: '"', SqlEngine.SPARK: "`"}[engine]
+    assert parsed(query, engine).text == (
+        query.replace('"shop/eu/x"', f"topic_2 AS {quote}shop/eu/x{quote}")
+        .replace('shop . eu . "orders" o', "topic_1 o")
+        .replace("FROM orders,", f"FROM topic_0 AS {quote}orders{quote},")
     )
-    assert found.names == ("COUNT(*)", "price", "KEY", "b")
 
 
 def test_the_time_stands_still_during_a_query() -> None:
-    text = parsed("SELECT now(), current_timestamp(), current_date FROM t").for_spark()
-    assert text.count("CAST('2026-03-01 12:00:00+00:00' AS TIMESTAMP)") == 2
-    assert "`CURRENT_DATE`" in text, "names are as written"
-    assert "'2026-03-01' AS DATE" in text
+    written = "SELECT now(), NOW ( ), current_timestamp, current_date, t.now, 'now()', \"now\"() FROM t"
+    now, day = "'2026-03-01 12:00:00+00:00'", "DATE '2026-03-01'"
+    rest = "t.now, 'now()', \"now\"() FROM topic_0 AS"
+    local = f"TIMESTAMPTZ {now}"
+    spark = f"TIMESTAMP {now}"
+    assert parsed(written).text == f'SELECT {local}, {local}, {local}, {day}, {rest} "t"'
+    assert parsed(written, SqlEngine.SPARK).text == f"SELECT {spark}, {spark}, {spark}, {day}, {rest} `t`"
+    assert parsed("SELECT current_timestamp() FROM t", SqlEngine.SPARK).text == f"SELECT {spark} FROM topic_0 AS `t`"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +222,7 @@ def test_the_time_stands_still_during_a_query() -> None:
         "SELECT t FROM orders t",
         "SELECT orders FROM orders",
         "SELECT T FROM orders t",
-        "SELECT to_json(struct(t)) FROM orders t",
+        "SELECT to_json(t) FROM orders t",
         "SELECT max(orders) FROM shop.eu.orders",
     ],
 )

@@ -69,7 +69,7 @@ class Conditions:
 def conditions_of(table: Any, scope: Scope) -> Conditions:
     """Of one table in the scope that names it."""
     found = Conditions()
-    if _is_plain(table) and isinstance(scope.expression, exp.Select):
+    if _is_plain(table) and isinstance(scope.expression, exp.Select) and not _depends_on_rows(scope.expression):
         alone = len(scope.selected_sources) == 1 and not scope.expression.args.get("laterals")
         for part in _parts(scope.expression):
             for column, node in _about(part, table.alias_or_name, alone):
@@ -82,6 +82,12 @@ def _is_plain(table: Any) -> bool:
     alias = table.args.get("alias")
     renamed = alias is not None and alias.args.get("columns")
     return not (renamed or table.args.get("sample") or table.args.get("pivots"))
+
+
+def _depends_on_rows(select: Any) -> bool:
+    """A sample, and a join of rows with the same number, take other rows if some are left out before."""
+    joins = select.args.get("joins") or ()
+    return bool(select.args.get("sample")) or any(join.method == "POSITIONAL" for join in joins)
 
 
 def _parts(select: Any) -> Iterator[Any]:
@@ -105,7 +111,7 @@ def _conjuncts(condition: Any) -> Iterator[Any]:
 def _about(part: Any, table: str, alone: bool) -> Iterator[tuple[str, Any]]:
     """The comparison with the column on its left, if it is about a column of the table."""
     for node in (part, _mirrored(part)):
-        if node is None or not isinstance(node, _COMPARISONS):
+        if node is None or not isinstance(node, _COMPARISONS) or node.args.get("symmetric"):
             continue
         column = node.this
         if isinstance(column, exp.Column) and column.name.lower() in _READERS and _is_of(column, table, alone):

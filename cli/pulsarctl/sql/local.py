@@ -8,30 +8,52 @@ import pyarrow as pa
 
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.sql.database import database
-from pulsarctl.sql.planning import PlannedReference
+from pulsarctl.sql.planning import PlannedReference, columns_hint
 from pulsarctl.sql.statement import Statement
-from pulsarctl.sql.translation import MACROS, for_duckdb
 
 Tell = Callable[[int, int], None]
 """Learns how many of how many parts are done."""
 
-_SETTINGS = ("SET enable_external_access = false", "SET lock_configuration = true")
-_OF_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.SyntaxException)
+_SETTINGS = (
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+_OF_THE_QUERY = (
+    duckdb.ParserException,
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.SyntaxException,
+    duckdb.PermissionException,
+)
 
 
 def run_local(statement: Statement, references: Sequence[PlannedReference], tell: Tell) -> pa.Table:
     """Raises `UsageProblem` for a query that the engine does not understand, `CliError`, and what reading raises."""
     with tempfile.TemporaryDirectory(prefix="pulsarctl-sql-") as scratch, database(scratch) as connection:
-        _load(connection, references, tell)
-        for command in (*MACROS, *_SETTINGS):
+        for command in _SETTINGS:
             connection.execute(command)
+        for each in references:
+            connection.register("rows", each.table.schema.empty_table())
+            create = f"CREATE TEMP TABLE {each.reference.relation} AS SELECT * FROM rows"  # noqa: S608  # our name
+            connection.execute(create)
         try:
-            return connection.sql(for_duckdb(statement, references)).to_arrow_table()
+            connection.sql(statement.text)  # names and types are checked before anything is read
+            _load(connection, references, tell)
+            return connection.sql(statement.text).to_arrow_table()
         except _OF_THE_QUERY as error:
-            hint = "if Spark SQL has what is missing, use --engine spark"
-            raise UsageProblem(f"cannot run the query: {_reason(error)}", hint=hint) from error
+            raise UsageProblem(f"cannot run the query: {_reason(error)}", hint=_hint(error, references)) from error
         except duckdb.Error as error:
             raise CliError(f"the query failed: {_reason(error)}") from error
+
+
+def _hint(error: Exception, references: Sequence[PlannedReference]) -> str | None:
+    """For a name that does not exist: the columns, or what DuckDB suggests."""
+    first, _, rest = str(error).strip().partition("\n")
+    if "column" in first and ("not found" in first or "does not have" in first):
+        return columns_hint(references)
+    suggestion = rest.strip().partition("\n")[0]
+    return suggestion if suggestion and not suggestion.endswith(":") else None
 
 
 def _load(connection: "duckdb.DuckDBPyConnection", references: Sequence[PlannedReference], tell: Tell) -> None:
@@ -39,9 +61,6 @@ def _load(connection: "duckdb.DuckDBPyConnection", references: Sequence[PlannedR
     done, count = 0, sum(len(each.parts) for each in references)
     for each in references:
         relation = each.reference.relation
-        connection.register("rows", each.table.schema.empty_table())
-        create = f"CREATE TEMP TABLE {relation} AS SELECT * FROM rows"  # noqa: S608  # made by `references`
-        connection.execute(create)
         for part in each.parts:
             tell(done, count)
             for batch in each.table.read(part):
@@ -49,7 +68,6 @@ def _load(connection: "duckdb.DuckDBPyConnection", references: Sequence[PlannedR
                 insert = f"INSERT INTO {relation} SELECT * FROM rows"  # noqa: S608  # made by `references`
                 connection.execute(insert)
             done += 1
-        connection.unregister("rows")
 
 
 def _reason(error: Exception) -> str:

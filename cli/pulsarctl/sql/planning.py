@@ -25,9 +25,20 @@ class PlannedReference:
         return sum(part.entries for part in self.parts)
 
     @property
+    def known(self) -> tuple[str, ...]:
+        """All columns of the topic, also those that the query does not name."""
+        return replace(self.table, options=replace(self.table.options, columns=())).columns
+
+    @property
     def size(self) -> int:
         """About how many bytes are read."""
         return sum(part.size for part in self.parts)
+
+
+def columns_hint(references: Iterable[PlannedReference]) -> str:
+    """What a query may name, for an error about a column."""
+    known = {each.reference.written: each.known for each in references}
+    return "; ".join(f"columns of {written}: {', '.join(columns)}" for written, columns in known.items())
 
 
 def planned(references: Iterable[TopicReference], options: TableOptions) -> list[PlannedReference]:

@@ -1,4 +1,4 @@
-"""Results as values of JSON and as text. Both engines print the same.
+"""Results as values of JSON and as text, from both engines.
 
 Times are ISO-8601 in UTC. Bytes are text if they are UTF-8, otherwise base64. Decimals without a fraction are integers.
 """
@@ -8,7 +8,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -18,13 +18,10 @@ import pyarrow as pa
 Plain = Callable[[Any], Any]
 
 
-def with_names(table: pa.Table, wanted: Sequence[str] | None) -> pa.Table:
-    """`wanted` None: as they are.
-
-    Of columns with the same name, the later ones get a number, because JSON and Parquet need different names.
-    """
+def with_names(table: pa.Table) -> pa.Table:
+    """Of columns with the same name, the later ones get a number, because JSON and Parquet need different names."""
     names: list[str] = []
-    for name in wanted or table.column_names:
+    for name in table.column_names:
         number, given = 2, name
         while given in names:
             given, number = f"{name}_{number}", number + 1

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from pulsarctl import errors
-from pulsarctl.errors import CliError, TimedOut
+from pulsarctl.errors import CliError, TimedOut, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 
@@ -36,9 +36,18 @@ def start_spark(
             tell=progress.show,
         )
     )
+    _log_errors(verbose=call.settings.verbose)
     if call.settings.verbose and context.uiWebUrl:
         call.notice(f"Spark UI at {context.uiWebUrl}")
     return context
+
+
+def _log_errors(*, verbose: bool) -> None:
+    """PySpark also logs what it raises about a query, with the stack trace of Java."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = not verbose
 
 
 def access(call: Call) -> "Access":
@@ -59,6 +68,19 @@ def explained(action: Callable[[], Result]) -> Result:
         return action()
     except (PySparkException, Py4JError) as error:
         raise _problem(cause(str(error))) from error
+
+
+def explained_query(action: Callable[[], Result], columns: str) -> Result:
+    """The same for a query that may be wrong itself. `columns` is the hint for a column that does not exist."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    try:
+        return explained(action)
+    except CliError as error:
+        if not isinstance(error.__cause__, AnalysisException | ParseException):
+            raise
+        hint = columns if "UNRESOLVED_COLUMN" in str(error.__cause__) else None
+        raise UsageProblem(f"cannot run the query: {cause(str(error.__cause__))}", hint=hint) from error.__cause__
 
 
 def _problem(reason: str) -> CliError:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pulsarctl.backlog.engine import Engine
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.quantities import human_size, parse_size
+from pulsarctl.sql.engine import SqlEngine
+from pulsarctl.values.quantities import human_size
 from pulsarctl.values.times import utc
 from pulsarctl.verbs.range_options import FullScan, ShowPlan, TierStore
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+from pulsarctl.verbs.spark_options import Conf, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.verbs.sql_query import SqlPlan
 
-Query = Annotated[str | None, typer.Argument(metavar="QUERY", help="A SELECT in Spark SQL; topics are its tables.")]
+Query = Annotated[str | None, typer.Argument(metavar="QUERY", help="A SELECT in DuckDB's SQL; topics are its tables.")]
 File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="File with the query; - is stdin.")]
 Format = Annotated[
     str | None,
@@ -46,6 +46,13 @@ Decode = Annotated[
     ),
 ]
 
+EngineOption = Annotated[
+    SqlEngine,
+    typer.Option(
+        "--engine", metavar="ENGINE", help="Where to run: local (DuckDB in this process), or spark (Spark SQL)."
+    ),
+]
+
 FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
 
 
@@ -62,8 +69,7 @@ def sql(
     decode: Decode = "auto",
     full_scan: FullScan = False,
     tier_store: TierStore = "",
-    engine: EngineOption = Engine.AUTO,
-    local_max: LocalMax = "64M",
+    engine: EngineOption = SqlEngine.LOCAL,
     master: Master = "local[*]",
     conf: Conf = None,
     dry_run: ShowPlan = False,
@@ -73,8 +79,8 @@ def sql(
 
     A topic is a table by its short name, or by its full name in quotes: orders, "shop/eu/orders". Values are typed by
     the schema of the topic. The query sees the messages that existed when it started, and acknowledges nothing. Bounds
-    on publish_time, partition, ledger_id, entry_id, and message_id limit what is read. Small inputs are read in this
-    process, and large ones on Spark. Requires pip install 'pulsarctl[sql]'.
+    on publish_time, partition, ledger_id, entry_id, and message_id limit what is read. DuckDB runs the query in this
+    process, in its own SQL. With --engine spark, Spark runs it, in Spark SQL. Requires pip install 'pulsarctl[sql]'.
 
     Example: pulsarctl ops sql "SELECT key, count(*) FROM orders GROUP BY key ORDER BY 2 DESC LIMIT 10"
     """
@@ -88,7 +94,6 @@ def sql(
     request = sql_query.SqlRequest(
         text=text,
         engine=engine,
-        local_bytes_max=parse_size(local_max),
         master=master,
         spark_settings=pairs(conf),
         decode=decode,
@@ -99,8 +104,8 @@ def sql(
     if explain or dry_run:
         (_explain if explain else _show_plan)(call, plan, wanted)
         return
-    if plan.choice.notice:
-        call.notice(plan.choice.notice)
+    if plan.notice:
+        call.notice(plan.notice)
     _WRITERS[wanted](sql_query.run(call, plan), text, call.settings.web_url)
 
 
@@ -180,7 +185,7 @@ _WRITERS: "dict[str, Callable[[pa.Table, str, str], None]]" = {
 
 def _show_plan(call: Call, plan: "SqlPlan", wanted: str) -> None:
     value: dict[str, Any] = {
-        "engine": plan.choice.engine,
+        "engine": plan.request.engine,
         "topics": len({each.reference.topic for each in plan.references}),
         "ledgers": len({(part.topic, part.ledger_id) for each in plan.references for part in each.parts}),
         "entries": sum(each.entries for each in plan.references),
@@ -193,13 +198,9 @@ def _show_plan(call: Call, plan: "SqlPlan", wanted: str) -> None:
 
 def _explain(call: Call, plan: "SqlPlan", wanted: str) -> None:
     """What each reference reads, and the statement that the engine gets."""
-    from pulsarctl.sql.translation import for_duckdb
-
-    local = plan.choice.engine is Engine.LOCAL
-    statement = for_duckdb(plan.statement, plan.references) if local else plan.statement.for_spark()
     references = [_explained(each) for each in plan.references]
-    value = {"engine": plan.choice.engine, "statement": statement, "references": references}
-    rows: list[tuple[object, ...]] = [("engine", plan.choice.engine), ("statement", statement)]
+    value = {"engine": plan.request.engine, "statement": plan.statement.text, "references": references}
+    rows: list[tuple[object, ...]] = [("engine", plan.request.engine), ("statement", plan.statement.text)]
     for each in references:
         rows += [("", ""), *((name, found) for name, found in each.items() if found not in (None, []))]
     render.show(value, _of_plan(wanted), table=Table(("PLAN", "VALUE"), rows))

@@ -1,4 +1,4 @@
-"""Plans and runs a query of topics: references, tables, parts, and the engine that reads them."""
+"""Plans and runs a query of topics: references, tables, parts, and the engine that was asked for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from pulsarctl.backlog.engine import Choice, Engine, choose
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.values.clock import now_ms
-from pulsarctl.verbs.on_spark import access, explained, start_spark
+from pulsarctl.values.quantities import human_size
+from pulsarctl.verbs.on_spark import access, explained_query, start_spark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.sql.statement import Statement
 
+LARGE_BYTES = 1 << 30
 _LIBRARIES = ("pyarrow", "numpy", "duckdb", "sqlglot")
 
 
@@ -27,8 +29,7 @@ class SqlRequest:
     """What the command line asks for. `bounded` False: read topics as a whole."""
 
     text: str
-    engine: Engine
-    local_bytes_max: int
+    engine: SqlEngine
     master: str
     spark_settings: Mapping[str, str]
     decode: str = "auto"
@@ -38,12 +39,18 @@ class SqlRequest:
 
 @dataclass(frozen=True, slots=True)
 class SqlPlan:
-    """What a query reads, and by which engine."""
+    """What a query reads."""
 
     request: SqlRequest
     statement: "Statement"
     references: "Sequence[PlannedReference]"
-    choice: Choice
+
+    @property
+    def notice(self) -> str | None:
+        """What the user may want to know before a long wait."""
+        if self.request.engine is SqlEngine.SPARK or self.size < LARGE_BYTES:
+            return None
+        return f"notice: one process reads {human_size(self.size)}; --engine spark reads in parallel, in Spark SQL"
 
     @property
     def size(self) -> int:
@@ -61,32 +68,26 @@ def plan(call: Call, request: SqlRequest) -> SqlPlan:
     from pulsarctl.sql.statement import parse
     from pulsarctl.tables.options import TableOptions
 
-    statement = parse(request.text, datetime.fromtimestamp(now_ms() / 1000, UTC), bounded=request.bounded)
+    now = datetime.fromtimestamp(now_ms() / 1000, UTC)
+    statement = parse(request.text, now, request.engine, bounded=request.bounded)
+    if request.engine is SqlEngine.SPARK:
+        _check_names(request, statement)
     where = {"tier_store": request.tier_store} if request.tier_store else {}
     options = TableOptions.parse({"topic": "any", "decode": request.decode, **where})
     references = planned(statement.references, replace(options, access=access(call)))
-    choice = _choice(request, statement, references)
-    return SqlPlan(request, statement, references, choice)
+    return SqlPlan(request, statement, references)
 
 
-def _choice(request: SqlRequest, statement: "Statement", references: "Sequence[PlannedReference]") -> Choice:
-    """A function that only Spark may run decides, too."""
+def _check_names(request: SqlRequest, statement: "Statement") -> None:
+    """Before Spark starts, which takes seconds. Extensions of Spark may add functions."""
+    from pulsarctl.spark.function_names import unknown_to_spark
     from pulsarctl.spark.session import require_spark
-    from pulsarctl.sql.functions import only_on_spark
 
-    engine, missing = request.engine, only_on_spark(statement.tree)
-    if missing and engine is Engine.LOCAL:
-        raise UsageProblem(
-            f"cannot run {', '.join(missing)} in this process: the result could differ from Spark's",
-            hint="use --engine spark",
-        )
-    return choose(
-        Engine.SPARK if missing else engine,
-        entries=sum(each.entries for each in references),
-        size=sum(each.size for each in references),
-        bytes_max=request.local_bytes_max,
-        require_spark=require_spark,
-    )
+    require_spark()
+    if "spark.sql.extensions" not in request.spark_settings and (unknown := unknown_to_spark(statement.tree)):
+        names = ", ".join(unknown)
+        hint = "omit --engine spark to run the query in DuckDB's SQL"
+        raise UsageProblem(f"cannot run the query: Spark has no function {names}", hint=hint)
 
 
 def run(call: Call, of: SqlPlan) -> "pa.Table":
@@ -101,15 +102,16 @@ def run(call: Call, of: SqlPlan) -> "pa.Table":
         progress.show(f"{done} of {count} parts done")
 
     try:
-        if of.choice.engine is Engine.LOCAL:
-            return with_names(run_local(of.statement, of.references, tell), of.statement.names)
-        return with_names(_on_spark(call, of, progress), of.statement.names)
+        if of.request.engine is SqlEngine.SPARK:
+            return with_names(_on_spark(call, of, progress))
+        return with_names(run_local(of.statement, of.references, tell))
     finally:
         progress.clear()
 
 
 def _on_spark(call: Call, of: SqlPlan, progress: Progress) -> "pa.Table":
     from pulsarctl.spark.jobs.sql import SETTINGS, run_spark
+    from pulsarctl.sql.planning import columns_hint
 
     request = of.request
     settings = {**SETTINGS, **request.spark_settings}
@@ -118,7 +120,7 @@ def _on_spark(call: Call, of: SqlPlan, progress: Progress) -> "pa.Table":
     def tell(done: int) -> None:
         progress.show(f"{done} tasks done")
 
-    return explained(lambda: run_spark(context, of.statement, of.references, tell))
+    return explained_query(lambda: run_spark(context, of.statement, of.references, tell), columns_hint(of.references))
 
 
 def require_sql() -> None:

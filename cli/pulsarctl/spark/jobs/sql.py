@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 JOB_GROUP = "pulsarctl-sql"
-SETTINGS = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.sizeOfNull": "false"}
-"""A division by zero, a cast that fails, and the size of NULL are NULL, as the local engine has it."""
+SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.doubleQuotedIdentifiers": "true"}
+"""Overflow, and a cast that fails, are errors as in DuckDB. Double quotes quote names."""
 
 
 def run_spark(
@@ -36,7 +36,7 @@ def run_spark(
         view(session, each).createOrReplaceTempView(each.reference.relation)
     context.setJobGroup(JOB_GROUP, "a query of topics", interruptOnCancel=True)
     with watched(context, tell):
-        return session.sql(statement.for_spark()).toArrow()
+        return session.sql(statement.text).toArrow()
 
 
 def view(session: SparkSession, of: PlannedReference) -> DataFrame:
