@@ -170,6 +170,6 @@ proto: $(READY) ## generate the protobuf modules from proto/
 completions: $(READY) ## generate the shell completions
 	@$(PY) completions/generate.py
 
-docs: $(READY) ## generate docs/cli.md and conf/
+docs: $(READY) ## generate docs/cli.md, docs/pulsar-admin.md, conf/, and parts of README.md and docs/compatibility.md
 	@$(PY) docs/generate.py
 	@$(PY) -m tests.walk.page

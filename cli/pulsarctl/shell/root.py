@@ -86,7 +86,9 @@ def _version_option() -> TyperOption:
     app = typer.Typer(add_completion=False)
 
     def version(
-        version: bool = typer.Option(False, "--version", "-v", "-V", help="Print the version and exit."),
+        version: bool = typer.Option(
+            False, "--version", "-v", "-V", help="Print the version and exit. After a command, -v is --verbose."
+        ),
     ) -> None:
         """Declares one option."""
 
@@ -114,5 +116,5 @@ def _pulsarctl() -> None:
 
     Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 not authorized, 5 cannot connect, 6 conflict, 7
     timeout, 8 already running, 10 partial failure, 11 doctor found warnings, 12 doctor found problems, 13 diff
-    found a difference, 130 interrupted.
+    found a difference, 130 interrupted, 141 the reader of stdout has closed the pipe.
     """

@@ -1,4 +1,4 @@
 """Verbs that several nouns share: policies, cursors, peeking.
 
-Only commands import it.
+Commands import it, and `state` for the policies.
 """
