@@ -30,7 +30,10 @@ def test_commands_find_the_data_of_earlier_commands(tmp_path: Path) -> None:
 
 
 def test_the_option_can_follow_the_command(tmp_path: Path) -> None:
-    assert run(tmp_path, "tenants", "list", "--embedded", "dir", "-o", "jsonl").stdout == b'"public"\n"pulsar"\n'
+    assert (
+        run(tmp_path, "tenants", "list", "--embedded", "dir", "-o", "jsonl").stdout
+        == b'{"tenant":"public"}\n{"tenant":"pulsar"}\n'
+    )
 
 
 @pytest.mark.timeout(2 * TURNS_SECONDS)

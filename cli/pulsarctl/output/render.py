@@ -8,7 +8,7 @@ value.
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -56,18 +56,19 @@ def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool
     prints this object as lines of key and value, not as JSON.
     """
     line_end = "\n"
+    shown = table or (_table_of(value) if output is Output.TABLE else None)
     match resolve(output):
         case Output.JSON:
             text = json.dumps(value, indent=2, ensure_ascii=False)
         case Output.JSONL:
-            items = value if isinstance(value, list) else [value]
+            items = _lines_of(value, table)
             text = "\n".join(json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items)
         case Output.YAML:
             text, line_end = _yaml(value), ""
         case Output.NAME:
             text = "\n".join(_names_of(value, table))
-        case Output.TABLE if table is not None:
-            heading, _, text = _table(table).partition("\n")
+        case Output.TABLE if shown is not None:
+            heading, _, text = _table(shown).partition("\n")
             _show_heading(heading)
         case _:
             text = pretty.lines_of_map(value) if as_map else pretty.text(value)
@@ -243,6 +244,32 @@ def _names_of(value: Any, table: Table | None) -> Iterable[str]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return map(one_line, value)
     raise UsageProblem("cannot print names: this result has none", hint="use -o text or -o json")
+
+
+def _lines_of(value: Any, table: Table | None) -> list[Any]:
+    """The items of a list. A name becomes an object, whose key is the column of the table."""
+    if not isinstance(value, list):
+        return [value]
+    key = table.columns[0].lower().replace(" ", "_") if table is not None else "value"
+    return [item if isinstance(item, dict) else {key: item} for item in value]
+
+
+def _table_of(value: Any) -> Table | None:
+    """An object as rows of name and value, whose names are paths, or a list of objects as rows; None for the rest."""
+    if isinstance(value, dict):
+        return Table(("NAME", "VALUE"), list(_rows_of(value)))
+    if not value or not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return None
+    columns = list(dict.fromkeys(key for item in value for key in item))
+    return Table(tuple(key.upper() for key in columns), [[item.get(key) for key in columns] for item in value])
+
+
+def _rows_of(value: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, item in value.items():
+        if item and isinstance(item, dict):
+            yield from _rows_of(item, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", "-" if item == {} else item
 
 
 def _yaml(value: Any) -> str:

@@ -1,8 +1,9 @@
-"""A record in the format of `pulsar-admin topics peek-messages`: ID, times, properties, and a hex dump."""
+"""A record in the format of `pulsar-admin topics peek-messages`: ID, times, properties, and a hex dump or the text."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from pulsarctl.output.terminal_text import one_line
+from pulsarctl.output.terminal_text import escaped, one_line
 from pulsarctl.records.record import Record
 
 BETWEEN = b"-" * 73 + b"\n\n"
@@ -15,10 +16,29 @@ _HEAD = (
 
 def peeked_block(record: Record) -> bytes:
     """The ID has no partition. Times are in milliseconds, 0 for none."""
-    return "".join(f"{line}\n" for line in _lines(record)).encode("utf-8", "replace")
+    return _block(record, _hex_dump(record.value or b""))
 
 
-def _lines(record: Record) -> Iterator[str]:
+def readable_block(record: Record) -> bytes:
+    """The same with a value that is text as text."""
+    value = record.value or b""
+    return _block(record, _text(value) or _hex_dump(value))
+
+
+def _block(record: Record, value: str) -> bytes:
+    return "".join(f"{line}\n" for line in (*_head(record), value)).encode("utf-8", "replace")
+
+
+def _text(value: bytes) -> str | None:
+    """None for bytes that are not UTF-8 or have control characters other than tabs and line breaks."""
+    with suppress(UnicodeDecodeError):
+        text = value.decode()
+        if escaped(text) == text:
+            return text
+    return None
+
+
+def _head(record: Record) -> Iterator[str]:
     if record.batch_index >= 0:
         yield f"Batch Message ID: {record.ledger_id}:{record.entry_id}:{record.batch_index}"
     else:
@@ -30,7 +50,6 @@ def _lines(record: Record) -> Iterator[str]:
     if record.properties:
         yield "Properties:"
         yield from (one_line(f"{name}    {value}") for name, value in sorted(record.properties.items()))
-    yield _hex_dump(record.value or b"")
 
 
 def _hex_dump(value: bytes) -> str:

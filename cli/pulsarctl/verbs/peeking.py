@@ -10,7 +10,7 @@ from pulsarctl.admin.topics import Peeked
 from pulsarctl.errors import NotFound
 from pulsarctl.output import render
 from pulsarctl.output.render import Output
-from pulsarctl.records.peeked_text import BETWEEN, peeked_block
+from pulsarctl.records.peeked_text import BETWEEN, readable_block
 from pulsarctl.records.record_output import Show, record_output
 from pulsarctl.shell.call import Call
 from pulsarctl.values.names import full_topic
@@ -27,18 +27,25 @@ Count = Annotated[int, typer.Option("-n", "--count", min=1, help="Maximum number
 
 
 def peek(
-    call: Call, topic: str, subscription: str, messages: int, template: str | None, *, markers: bool = False
+    call: Call,
+    topic: str,
+    subscription: str,
+    messages: int,
+    template: str | None,
+    *,
+    markers: bool = False,
+    block: Show = readable_block,
 ) -> None:
     """Prints the next unacknowledged messages, at most `messages`, and markers if wanted. Finding none is no error."""
     show = _show(call, template)
-    printed = _print(islice(_unacknowledged(call, topic, subscription, markers=markers), messages), show)
+    printed = _print(islice(_unacknowledged(call, topic, subscription, markers=markers), messages), show, block)
     if not printed:
         call.notice("no messages")
 
 
-def show_entry(call: Call, topic: str, found: Peeked, template: str | None) -> None:
+def show_entry(call: Call, topic: str, found: Peeked, template: str | None, *, block: Show = readable_block) -> None:
     """Prints the messages of one entry."""
-    _print(_records(topic, found), _show(call, template))
+    _print(_records(topic, found), _show(call, template), block)
 
 
 def _records(topic: str, found: Peeked) -> Iterator["EntryRecord"]:
@@ -69,14 +76,14 @@ def _show(call: Call, template: str | None) -> Show | None:
     return record_output(call.output, template, frozenset({"index"} if template else ()))
 
 
-def _print(records: Iterator["EntryRecord"], show: Show | None) -> int:
-    """Returns the number of messages."""
+def _print(records: Iterator["EntryRecord"], show: Show | None, block: Show) -> int:
+    """Returns the number of messages. `block`: how each is shown if no format was chosen."""
     printed = 0
     for record in records:
         if show is not None:
             render.data(show(record))
         else:
-            render.data((BETWEEN if printed else b"") + peeked_block(record))
+            render.data((BETWEEN if printed else b"") + block(record))
         printed += 1
     render.flush()
     return printed

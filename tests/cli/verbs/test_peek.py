@@ -59,6 +59,19 @@ def test_the_next_messages_are_printed_as_pulsar_admin_prints_them(cli: Cli, cli
     )
 
 
+def test_subscriptions_peek_shows_text_as_text(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    client.subscribe(topic, "s").close()
+    producer = client.create_producer(topic)
+    first = producer.send("grüße\n".encode())
+    producer.send(b"\x00")
+    assert timeless(cli("subscriptions", "peek", topic, "s", "-n", "2")).stdout == (
+        f"Message ID: {first.ledger_id()}:0\nPublish time: T\nEvent time: 0\ngrüße\n\n"
+        + BETWEEN
+        + f"Message ID: {first.ledger_id()}:1\nPublish time: T\nEvent time: 0\n"
+        + dump("00", ".")
+    )
+
+
 @pytest.mark.parametrize("spelled", ["topics peek-messages T -s s", "subscriptions peek T s", "subs peek T -s s"])
 def test_peeking_consumes_nothing(cli: Cli, topic: str, ids: list[tuple[int, int]], spelled: str) -> None:
     words = [topic if word == "T" else word for word in spelled.split()]
@@ -101,12 +114,12 @@ def test_a_message_is_found_by_its_place_from_either_end(cli: Cli, topic: str, i
     assert cli(*words, "--initialPosition", "latest", "--messagePosition", "2") == Outcome(0, "1\n", "")
 
 
-@pytest.mark.parametrize("noun", ["topics", "subscriptions"])
-def test_a_message_is_found_by_its_id(cli: Cli, topic: str, ids: list[tuple[int, int]], noun: str) -> None:
+@pytest.mark.parametrize(("noun", "shown"), [("topics", dump("31", "1")), ("subscriptions", "1\n")])
+def test_a_message_is_found_by_its_id(cli: Cli, topic: str, ids: list[tuple[int, int]], noun: str, shown: str) -> None:
     ledger, entry = ids[1]
     words = (noun, "get-message-by-id", topic, "-l", str(ledger))
     assert timeless(cli(*words, "-e", str(entry))) == Outcome(
-        0, f"Message ID: {ledger}:{entry}\nPublish time: T\nEvent time: 0\n" + dump("31", "1"), ""
+        0, f"Message ID: {ledger}:{entry}\nPublish time: T\nEvent time: 0\n{shown}", ""
     )
     missing = cli(*words, "-e", "99", *VALUES)
     assert (missing.exit_code, missing.stdout) == (3, "")

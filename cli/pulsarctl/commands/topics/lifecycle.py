@@ -8,12 +8,11 @@ import typer
 
 from pulsarctl.commands.topics.partitions import Metadata, SystemTopics, create_topics, topics_and_number
 from pulsarctl.errors import UsageProblem
-from pulsarctl.output.render import Output, Table, resolve
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parallel, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.names import namespace_of, without_partition
+from pulsarctl.values.names import namespace_of
 from pulsarctl.verbs.many import act_on, shown
 from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 
@@ -47,11 +46,8 @@ def list_topics(
         str | None, typer.Option("-b", "--bundle", metavar="BUNDLE", help="List the topics of one bundle.")
     ] = None,
     system_topics: SystemTopics = False,
-    partitions: Annotated[bool, typer.Option("--partitions", help="List each partition in the table, too.")] = False,
 ) -> None:
-    """List the topics of a namespace.
-
-    On a terminal, a table shows each partitioned topic once. Elsewhere, the text lists its partitions.
+    """List the topics of a namespace, with each partition. 'list-partitioned-topics' lists partitioned topics once.
 
     Example: pulsarctl topics list public/default
     """
@@ -59,10 +55,7 @@ def list_topics(
     if wanted not in (None, "persistent", "non-persistent"):
         raise UsageProblem(f"unknown domain '{domain}'", hint="use persistent or non_persistent")
     found = call.admin.topics.list(namespace, domain=wanted, bundle=bundle, system_topics=system_topics or None)
-    if resolve(call.output) is Output.TABLE and not partitions and found:
-        call.show(found, _rolled_up(found))
-    else:
-        call.show_names("TOPIC", found)
+    call.show_names("TOPIC", found)
 
 
 @app.verb("create", "c", heading=Heading.LIFECYCLE)
@@ -161,11 +154,3 @@ def _delete_one(admin: "AdminClient", topic: str, *, partitioned: frozenset[str]
         admin.topics.delete_partitioned(topic, force=force)
     else:
         admin.topics.delete(topic, force=force)
-
-
-def _rolled_up(names: list[str]) -> Table:
-    counts: dict[str, int] = {}
-    for name in names:
-        base = without_partition(name)
-        counts[base] = counts.get(base, 0) + (base != name)
-    return Table(("TOPIC", "PARTITIONS"), [(name, count or "-") for name, count in counts.items()])

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pulsarctl.records.peeked_text import peeked_block
 from pulsarctl.shell.arguments import Subscription, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -42,7 +43,7 @@ def peek_messages(
 
     Example: pulsarctl topics peek-messages orders -s billing -n 3
     """
-    peeking.peek(call, topic, subscription, messages, template, markers=server_markers)
+    peeking.peek(call, topic, subscription, messages, template, markers=server_markers, block=peeked_block)
 
 
 @app.verb("examine-messages", heading=Heading.MESSAGES)
@@ -71,7 +72,7 @@ def examine_messages(
     Example: pulsarctl topics examine-messages orders -i earliest -m 3
     """
     found = call.admin.topics.examine(topic, number, from_earliest=start is End.EARLIEST)
-    peeking.show_entry(call, topic, found, template)
+    peeking.show_entry(call, topic, found, template, block=peeked_block)
 
 
 @app.verb("get-message-id-by-index", heading=Heading.MESSAGES)
@@ -106,4 +107,4 @@ def get_message_by_id(
 
     Example: pulsarctl topics get-message-by-id orders -l 4 -e 17
     """
-    peeking.show_entry(call, topic, call.admin.topics.message(topic, ledger, entry), template)
+    peeking.show_entry(call, topic, call.admin.topics.message(topic, ledger, entry), template, block=peeked_block)
