@@ -10,16 +10,17 @@ import re
 import selectors
 import socket
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import fields
 from email.message import Message
 from typing import Any, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 from pulsarctl.admin import connections
 from pulsarctl.admin.connections import Kept
-from pulsarctl.admin.refusals import refusal
+from pulsarctl.admin.refusals import no_tenant, refusal, tenant_of
 from pulsarctl.auth.channel import Channel
-from pulsarctl.errors import CannotConnect, TimedOut, UsageProblem
+from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings.addresses import admin_address, admin_urls
@@ -139,10 +140,21 @@ class AdminHttp:
         if response.status > 204:
             request = f"{method} {self._base}{target}"
             authenticates = bool(self._channel.authentication.method)
-            raise refusal(response.status, response.text, request, self._origin, authenticates=authenticates)
+            problem = refusal(response.status, response.text, request, self._origin, authenticates=authenticates)
+            raise self._missing_tenant(problem, target) or problem
         for warning in warnings_of(response.headers):
             render.notice(f"warning: {warning}")
         return response
+
+    def _missing_tenant(self, problem: CliError, target: str) -> CliError | None:
+        """The error that names the tenant: a broker only says that the namespace is missing."""
+        tenant = tenant_of(problem, target)
+        if tenant is None:
+            return None
+        with suppress(CliError):
+            if self._exchange("GET", f"/admin/v2/namespaces/{tenant}", None, "").status == 404:
+                return no_tenant(unquote(tenant), problem)
+        return None
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
         if self._connection is not None and _is_dropped(self._connection):

@@ -34,6 +34,24 @@ def refusal(status: int, text: str, request: str, origin: str, *, authenticates:
     )
 
 
+def tenant_of(problem: CliError, path: str) -> str | None:
+    """The tenant in the path of a request whose namespace is missing, as it is there; None for other errors."""
+    parts = path.partition("?")[0].split("/")
+    is_missing = isinstance(problem, NotFound) and (problem.reason or "").startswith("Namespace")
+    has_namespace = len(parts) > 5 and parts[3] in ("namespaces", "persistent", "non-persistent")
+    return parts[4] if is_missing and has_namespace else None
+
+
+def no_tenant(tenant: str, problem: CliError) -> NotFound:
+    return NotFound(
+        f"there is no tenant '{tenant}': {problem.message}",
+        hint="list what exists: pulsarctl tenants list",
+        status=problem.status,
+        reason=problem.reason,
+        request=problem.request,
+    )
+
+
 def _reason(text: str) -> str:
     """The reason in an error's body: the broker's `reason` without a stack trace, its web server's `message`, the title
     of a page, or the first line.

@@ -174,3 +174,15 @@ def test_messages_are_not_expired_by_a_negative_age(cli: Cli) -> None:
             2,
             "error: the age of messages cannot be negative: -1",
         )
+
+
+@pytest.mark.parametrize("words", [("create", "nope/nope/x"), ("list", "nope/nope"), ("create", "nope/nope/x", "2")])
+def test_a_missing_tenant_is_named(cli: Cli, words: tuple[str, ...]) -> None:
+    outcome = cli("topics", *words)
+    assert outcome.exit_code == 3
+    assert outcome.stderr.startswith("error: there is no tenant 'nope': Namespace ")
+    assert outcome.stderr.endswith("hint: list what exists: pulsarctl tenants list\n")
+
+
+def test_a_missing_namespace_of_an_existing_tenant_is_not_called_a_missing_tenant(cli: Cli) -> None:
+    assert cli("topics", "create", "public/nope/x").stderr.startswith("error: Namespace not found (404 ")
