@@ -55,14 +55,21 @@ class TopicLookup:
         """The connection to the broker that serves `topic`, shared with its other topics."""
         if self._web is not None:
             return self._connection(self._web.owner(topic))
+        via, owner = self._place(topic)
+        return self._connection(owner) if via is None else self._connection(via, owner)
+
+    def owner(self, topic: str) -> Address:
+        """The address of the broker that serves `topic`."""
+        return self._place(topic)[1] if self._web is None else self._web.owner(topic)
+
+    def _place(self, topic: str) -> tuple[Address | None, Address]:
+        """The proxy to connect to, if any, and the broker."""
         connection, authoritative = self._service(), False
         for _ in range(REDIRECTS_MAX):
             answer = _lookup(connection, topic, authoritative)
             owner = self._owner(topic, answer)
             if answer.response == CommandLookupTopicResponse.Connect:
-                if answer.proxy_through_service_url:
-                    return self._connection(connection.address, owner)
-                return self._connection(owner)
+                return connection.address if answer.proxy_through_service_url else None, owner
             connection, authoritative = self._connection(owner), answer.authoritative
         raise CliError(f"cannot look up {topic}: more than {REDIRECTS_MAX} redirects")
 

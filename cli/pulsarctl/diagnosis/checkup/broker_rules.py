@@ -64,6 +64,21 @@ def port(one: Port) -> Finding:
     return Finding(f"{one.name}-answers", Severity.OK, f"The {one.name.replace('-', ' ')} answers at {one.url}.")
 
 
+def cluster(by_admin: str, by_broker: str) -> Finding:
+    """The owner of one topic by each address, "" for an unknown namespace. One that moves in between has two, too."""
+    if by_admin == by_broker:
+        return Finding("one-cluster", Severity.OK, "The admin API and the broker belong to one cluster.")
+    answer = f"names {by_broker}" if by_broker else "does not know its namespace"
+    return Finding(
+        "other-cluster",
+        Severity.PROBLEM,
+        f"The admin API and the broker belong to two clusters: for the owner of a topic, the admin API names "
+        f"{by_admin}, and the broker {answer}.",
+        command("context", "show", "--resolved"),
+        Certainty.LIKELY,
+    )
+
+
 def health(state: str) -> Finding:
     """`state`: what the health check says, `ok` or why not."""
     if state == "ok":

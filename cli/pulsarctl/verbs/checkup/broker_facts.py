@@ -10,13 +10,15 @@ from pathlib import Path
 from pulsarctl import __version__
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.diagnosis.checkup.broker_rules import Disk, Port, Versions
-from pulsarctl.errors import CliError
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.settings.addresses import Address, service_addresses
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.verbs.checkup.client_facts import version_of
 from pulsarctl.verbs.diagnosing import is_ours
 
 VERSION_PATH = "/admin/v2/brokers/version"
+PROBE = "pulsarctl-doctor"  # a topic that a lookup does not create
 TICK_MS = 1000  # of the Date header
 FREE, SIZE, FULL = "pulsarctl_storage_free_bytes", "pulsarctl_storage_size_bytes", "pulsarctl_storage_full"
 
@@ -26,6 +28,32 @@ def ports(call: Call, timeout_seconds: float) -> list[Port]:
         _port("admin-API", call.settings.web_url, lambda: call.admin.http.get(VERSION_PATH)),
         _port("broker", call.settings.service_url, lambda: check_answers(call.settings, timeout_seconds)),
     ]
+
+
+def owners(call: Call, namespace: str, timeout_seconds: float) -> tuple[str, str] | None:
+    """HOST:PORT of the broker of one topic, by the admin API and by the service URL; None if they cannot be asked.
+
+    The second is "" if the service URL does not know the namespace.
+    """
+    from pulsarctl.raw.topic_lookup import TopicLookup
+
+    topic, settings = f"persistent://{namespace}/{PROBE}", call.settings
+    is_tls = settings.service_url.startswith(("pulsar+ssl", "https"))
+    lookup = TopicLookup(settings.service_url, timeout_seconds=timeout_seconds, security=settings)
+    try:
+        by_admin = service_addresses(call.admin.topics.lookup(topic)["brokerUrlTls" if is_tls else "brokerUrl"])[0]
+        try:
+            return _shown(by_admin), _shown(lookup.owner(topic))
+        except NotFound:
+            return _shown(by_admin), ""
+    except (CliError, KeyError):
+        return None
+    finally:
+        lookup.close()
+
+
+def _shown(address: Address) -> str:
+    return f"{address.host}:{address.port}"
 
 
 def health(call: Call) -> str:

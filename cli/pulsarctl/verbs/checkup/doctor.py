@@ -12,6 +12,8 @@ from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.verbs.checkup import broker_facts, client_facts, topic_facts
 
+NAMESPACE = "public/default"  # which most clusters have
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -28,6 +30,8 @@ def areas(call: Call, scope: Scope) -> list[Area]:
     ports = broker_facts.ports(call, scope.timeout_seconds)
     is_up = not ports[0].failure
     broker = [broker_rules.port(each) for each in ports] + (list(_broker(call)) if is_up else [])
+    if not any(each.failure for each in ports):
+        broker += _cluster(call, scope)
     topics = topic_facts.findings(call, scope.namespaces, scope.topics_max) if is_up else [_no_admin_api()]
     return [
         Area("client", tuple(_client(call, scope))),
@@ -55,6 +59,12 @@ def _broker(call: Call) -> Iterator[Finding]:
         yield broker_rules.disk(broker_facts.disk(call))
     except CliError as error:
         yield broker_rules.unanswered(error.message)
+
+
+def _cluster(call: Call, scope: Scope) -> list[Finding]:
+    namespace = scope.namespaces[0] if scope.namespaces else NAMESPACE
+    found = broker_facts.owners(call, namespace, scope.timeout_seconds)
+    return [] if found is None else [broker_rules.cluster(*found)]
 
 
 def _no_admin_api() -> Finding:

@@ -52,9 +52,27 @@ def test_each_finding_has_an_area_a_sentence_and_where_addresses_come_from(
     )
 
 
+def test_addresses_of_two_clusters_are_a_problem(cli: Cli, pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path / "other") as other:
+        one = found(cli, "public/default", "--url", other.service_url)["other-cluster"]
+        assert (one["area"], one["severity"], one["certainty"]) == ("broker", "problem", "likely")
+        assert one["finding"] == (
+            "The admin API and the broker belong to two clusters: for the owner of a topic, the admin API names "
+            f"{pulsar_broker.service_url.removeprefix('pulsar://')}, and the broker names "
+            f"{other.service_url.removeprefix('pulsar://')}."
+        )
+
+
 def test_what_the_broker_reports_of_itself(cli: Cli, namespace: str) -> None:
     codes = {code for code, one in found(cli, namespace).items() if one["area"] == "broker"}
-    assert codes - {"disk", "disk-full"} == {"admin-API-answers", "broker-answers", "healthy", "versions", "clock"}
+    assert codes - {"disk", "disk-full"} == {
+        "admin-API-answers",
+        "broker-answers",
+        "one-cluster",
+        "healthy",
+        "versions",
+        "clock",
+    }
     assert len(codes & {"disk", "disk-full"}) == 1
 
 

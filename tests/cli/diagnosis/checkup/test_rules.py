@@ -92,3 +92,9 @@ def test_the_worst_finding_counts() -> None:
     assert area.worst([Area("a", (ok, warning)), Area("b", (ok,))]) is Severity.WARNING
     assert area.worst([Area("a", (warning,)), Area("b", (ok, problem))]) is Severity.PROBLEM
     assert area.summary([Area("a", (warning, warning)), Area("b", (problem,))]) == "1 problem, 2 warnings"
+
+
+def test_a_namespace_that_one_address_does_not_know_is_a_sign_of_two_clusters() -> None:
+    sentence = broker_rules.cluster("one:6650", "").sentence
+    assert sentence.endswith("names one:6650, and the broker does not know its namespace.")
+    assert broker_rules.cluster("one:6650", "one:6650").severity is Severity.OK
