@@ -26,7 +26,7 @@ RESERVED_SUBSCRIPTIONS = frozenset({DEDUPLICATION_CURSOR, COMPACTION_CURSOR, POL
 
 REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of this length are the maximum
 
-_ENTITY = re.compile(r"^[-=:.\w]+$")
+_ENTITY = re.compile(r"[-=:.\w]+")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
 _PARTITION = re.compile(rf"(.+){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z", re.DOTALL)
 
@@ -136,7 +136,7 @@ def check_partitioned_name(topic: TopicName) -> None:
 
 def check_entity(kind: str, name: str) -> str:
     """Returns `name`, or raises `InvalidName` with the admin API's reason (`Tenant name is not valid`)."""
-    if not _ENTITY.match(name):
+    if not _ENTITY.fullmatch(name):
         raise InvalidName(f"{kind} name is not valid")
     return name
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from broker_core.names import PARTITION_SUFFIX
+from broker_core.errors import InvalidName
+from broker_core.names import PARTITION_SUFFIX, parse_topic
 
 ROOT = "/admin/v2"
 NOTHING: Mapping[str, str] = {}
@@ -82,17 +83,12 @@ class TopicName:
     @classmethod
     def parse(cls, text: str) -> TopicName:
         """Takes the short forms, too. Raises `Refused`."""
-        domain, separator, rest = text.strip().partition("://")
-        if not separator:
-            domain, rest = "persistent", domain
-        parts = rest.split("/")
-        if not separator and len(parts) == 1:
-            parts = ["public", "default", *parts]
-        if domain not in ("persistent", "non-persistent") or len(parts) < 3 or not all(parts):
-            raise Refused(412, f"{text!r} is not the name of a topic, such as persistent://tenant/namespace/topic")
-        if len(parts) > 3:  # the older form, with a cluster between tenant and namespace
-            return cls(domain, "/".join(parts[:3]), "/".join(parts[3:]))
-        return cls(domain, "/".join(parts[:2]), parts[2])
+        try:
+            named = parse_topic(text)
+        except InvalidName:
+            reason = f"{text!r} is not the name of a topic, such as persistent://tenant/namespace/topic"
+            raise Refused(412, reason) from None
+        return cls(named.domain, str(named.namespace), named.local)
 
     def __str__(self) -> str:
         return f"{self.domain}://{self.namespace}/{self.local}"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker_core.console.admin_api import Refused, TopicName
 from broker_core.errors import InvalidName
 from broker_core.names import NamespaceName, check_new_entity, parse_topic, within, without_partition
 
@@ -101,3 +102,27 @@ def test_only_names_of_normal_length_are_cached() -> None:
     short, long = "persistent://a/b/t", "persistent://a/b/" + "t" * 2000
     assert parse_topic(short) is parse_topic(short)
     assert parse_topic(long) is not parse_topic(long)
+
+
+@pytest.mark.parametrize("name", ["a\n", "\n", "a b", "", "a/b"])
+def test_an_entity_has_only_the_characters_of_pulsar_407(name: str) -> None:
+    with pytest.raises(InvalidName, match="Tenant name is not valid"):
+        NamespaceName.of(name, "ns")
+
+
+def test_a_topic_may_have_any_local_name_as_in_pulsar_407() -> None:
+    for local in ("..", ".", "a\n", "a\tb", "%2E"):
+        assert parse_topic(f"persistent://public/default/{local}").local == local
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a/b/c", "persistent://a/b/..", "persistent://a/b/c\n", "persistent://a/c/b/d/e"]
+)
+def test_the_console_reads_names_as_the_broker_does(text: str) -> None:
+    assert str(TopicName.parse(text)) == str(parse_topic(text))
+
+
+@pytest.mark.parametrize("text", ["a/b", "a/b/c/d", "persistent://a", "persistent://a\n/b/c", "x://a/b/c", ""])
+def test_the_console_refuses_what_the_broker_refuses(text: str) -> None:
+    with pytest.raises(Refused, match="is not the name of a topic"):
+        TopicName.parse(text)
