@@ -48,7 +48,7 @@ def export(
     for name, keys in found.uncovered.items():
         for key in keys:
             call.notice(f"notice: the file leaves out {key} of namespace {name}")
-    document = exporting.document(found, scope)
+    document = exporting.document(found, scope, lambda what: call.notice(f"warning: the file leaves out {what}"))
     if call.output in (Output.JSON, Output.JSONL):
         call.show(document)
         return

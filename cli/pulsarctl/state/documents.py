@@ -16,6 +16,8 @@ from pulsarctl.errors import UsageProblem
 
 DEPTH_MAX = 60
 ALIASED_MAX = 1_000_000  # values that aliases may add
+# Files come from pull requests: only what was meant for them may be read, as with `TF_VAR_` in Terraform.
+VARIABLES = "PULSARCTL_VAR_"
 Mark = tuple[str, int]  # file and line, from 1
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
@@ -39,7 +41,10 @@ class Map(dict[str, Any]):
 
 
 def parse(text: str, name: str, variables: Mapping[str, str]) -> list[Map]:
-    """The documents of a file. Raises `UsageProblem` with the file and the line."""
+    """The documents of a file. `${NAME}` is `PULSARCTL_VAR_NAME` in `variables`.
+
+    Raises `UsageProblem` with the file and the line.
+    """
     try:
         nodes = list(yaml.compose_all(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
@@ -108,9 +113,10 @@ class _Reader:
             return "${"
         if name is None:
             raise self._wrong(node, "'${' starts no variable: write ${NAME}, or $${ for the text ${")
-        if name not in self.variables:
-            raise self._wrong(node, f"the environment variable {name} is not set; for the text ${{ write $${{")
-        return self.variables[name]
+        variable = f"{VARIABLES}{name}"
+        if variable not in self.variables:
+            raise self._wrong(node, f"the environment variable {variable} is not set; for the text ${{ write $${{")
+        return self.variables[variable]
 
     def _wrong(self, node: yaml.Node, why: str) -> UsageProblem:
         return UsageProblem(f"{self.file}:{node.start_mark.line + 1}: {why}")

@@ -1,15 +1,38 @@
 """What a broker has -> a document that `apply` reads: only what is set, in a fixed order."""
 
+from collections.abc import Callable
 from typing import Any
 
 from pulsarctl.state.documents import escaped
+from pulsarctl.state.grammar import DOCUMENT
 from pulsarctl.state.live import Document, Found, Objects
 from pulsarctl.state.scope import Scope
+from pulsarctl.values.shapes import Path
+
+SETTING_DEPTH = 4  # topics/NAME/policies/SETTING: what is left out as a whole
 
 
-def document(found: Found, scope: Scope) -> dict[str, Any]:
+def document(found: Found, scope: Scope, leave_out: Callable[[str], None]) -> dict[str, Any]:
+    """`leave_out` is told of each setting that `apply` would refuse, and why."""
     sections = {"scope": sorted(scope.names), **objects(found)}
+    for at, why in _refused(sections):
+        if _remove(sections, at[:SETTING_DEPTH]):
+            leave_out(f"{'.'.join(at)}: {why}")
     return {key: escaped(value) for key, value in sections.items() if value}
+
+
+def _refused(sections: dict[str, Any]) -> list[tuple[Path, str]]:
+    problems: list[tuple[Path, str]] = []
+    DOCUMENT.read(sections, (), lambda at, why: problems.append((at, why)))
+    return problems
+
+
+def _remove(sections: dict[str, Any], at: Path) -> bool:
+    """Whether it was there: one setting may have several mistakes."""
+    place: Any = sections
+    for key in at[:-1]:
+        place = place.get(key, {})
+    return place.pop(at[-1], None) is not None
 
 
 def objects(found: Found) -> dict[str, Any]:

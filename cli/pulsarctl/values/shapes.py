@@ -67,7 +67,10 @@ def _whole(amount: int, size: int, text: str, unit: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number of `least` or more, or any number if not `whole`; a text with a unit if it has one."""
+    """A whole number of `least` or more, or any number if not `whole`; a text with a unit if it has one.
+
+    Where -1 means no limit, Pulsar stores every negative number, and takes it for the same.
+    """
 
     unit: Unit = Unit.NONE
     least: int | None = 0
@@ -93,7 +96,8 @@ class Number:
             return self.least or 0
 
     def stored(self, value: Any) -> Any:
-        return int(value) if isinstance(value, float) and value.is_integer() else value
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        return -1 if self.least == -1 and isinstance(number, int) and number < 0 else number
 
     def json_schema(self) -> JsonSchema:
         number: JsonSchema = {"type": "integer" if self.whole else "number"}

@@ -78,7 +78,7 @@ NOWHERE = ("--admin-url", "http://127.0.0.1:1", "--no-context")  # a request wou
         ("- a", "state.yaml:1: a document has keys such as tenants"),
         ("scope: [a/b/c]", "scope: 'a/b/c' is no TENANT and no TENANT/NAMESPACE"),
         ("scope: ['']", "scope: '' is no TENANT"),
-        ("tenants: {a: {adminRoles: ['${NOT_SET}']}}", "the environment variable NOT_SET is not set"),
+        ("tenants: {a: {adminRoles: ['${NOT_SET}']}}", "the environment variable PULSARCTL_VAR_NOT_SET is not set"),
         ("tenants: {a: {adminRoles: ['${1}']}}", "'${' starts no variable"),
     ],
 )
@@ -126,7 +126,9 @@ topics:
     policies: {deduplication: "${YES}", max-producers: "${N}"}
     properties: {a: "$${N}", b: "x${N}y", c: "${N}"}
 """
-    declared = Declared.load([write(text)], {"WHERE": "shop/b", "N": "4", "YES": "true"})
+    declared = Declared.load(
+        [write(text)], {"PULSARCTL_VAR_WHERE": "shop/b", "PULSARCTL_VAR_N": "4", "PULSARCTL_VAR_YES": "true"}
+    )
     policies = {"deduplication": True, "max-producers": 4}
     properties = {"a": "${N}", "b": "x4y", "c": "4"}
     topic = {"partitions": 4, "policies": policies, "properties": properties}
@@ -134,7 +136,9 @@ topics:
 
 
 def test_a_variable_adds_no_keys(write: Write) -> None:
-    declared = Declared.load([write("tenants: {a: {adminRoles: ['${R}']}}")], {"R": "x]}, b: {adminRoles: [y"})
+    declared = Declared.load(
+        [write("tenants: {a: {adminRoles: ['${R}']}}")], {"PULSARCTL_VAR_R": "x]}, b: {adminRoles: [y"}
+    )
     assert declared.objects == {"tenants": {"a": {"adminRoles": ["x]}, b: {adminRoles: [y"]}}}
 
 
@@ -221,3 +225,12 @@ def test_any_document_is_accepted_or_refused_with_a_reason(value: dict[str, obje
 def test_what_is_written_is_read_as_the_same_text(texts: list[str]) -> None:
     document = {"texts": texts, "keys": {text: text for text in texts}}
     assert documents.parse("".join(documents.written(documents.escaped(document))), "written.yaml", {}) == [document]
+
+
+def test_a_file_reads_no_variable_that_was_not_meant_for_it(write: Write) -> None:
+    """A plan prints values, so a file of a pull request could show a token of the job that checks it."""
+    for name in ("PULSARCTL_TOKEN", "TOKEN", "HOME"):
+        file = write({"tenants": {"a": {"adminRoles": [f"${{{name}}}"]}}})
+        secrets = {"PULSARCTL_TOKEN": "s3cret", "TOKEN": "s3cret", "HOME": "/s3cret"}
+        with pytest.raises(UsageProblem, match=f"the environment variable PULSARCTL_VAR_{name} is not set"):
+            Declared.load([file], secrets)
