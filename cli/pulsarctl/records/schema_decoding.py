@@ -4,7 +4,6 @@ Each version is fetched once from the admin API. A message without a version, or
 bytes.
 """
 
-import base64
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +34,7 @@ class SchemaDecoder:
         key = (record.topic, version)
         if key not in self._decoders:
             found = self._lookup(record.topic, int.from_bytes(version))
-            self._decoders[key] = decoder_of(found["schemaInfo"])
+            self._decoders[key] = _decoder_or_reason(found["schemaInfo"])
         decode = self._decoders[key]
         if decode is None:
             return record
@@ -45,8 +44,21 @@ class SchemaDecoder:
             return DecodedRecord(record, None, f"schema version {int.from_bytes(version)}: {error}")
 
 
+def _decoder_or_reason(info: dict[str, Any]) -> Decode | None:
+    """Of a schema that describes nothing, a decoder that says so of each message."""
+    try:
+        return decoder_of(info)
+    except DoesNotFit as error:
+        reason = str(error)
+
+    def refuse(data: bytes) -> Any:
+        raise DoesNotFit(reason)
+
+    return refuse
+
+
 def decoder_of(info: dict[str, Any]) -> Decode | None:
-    """The decoder for a schema (`schemaInfo`), or None for an unsupported type."""
+    """The decoder for a schema (`schemaInfo`), or None for an unsupported type. Raises `DoesNotFit`."""
     kind, definition = info["type"], info["schema"]
     if kind in NUMBERS:
         return _number(NUMBERS[kind])
@@ -79,19 +91,13 @@ def _from_json(data: bytes) -> Any:
 
 
 def _protobuf(definition: dict[str, Any]) -> Decode:
-    from google.protobuf.descriptor_pb2 import FileDescriptorSet
-    from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
     from google.protobuf.message_factory import GetMessageClass
 
-    pool = DescriptorPool()
-    files = {one.name: one for one in FileDescriptorSet.FromString(_set(definition)).file}
-    while files:  # a file can be added after its imports
-        ready = [one for one in files.values() if not any(imported in files for imported in one.dependency)]
-        for one in ready:
-            pool.Add(files.pop(one.name))
-    message_class = GetMessageClass(pool.FindMessageTypeByName(definition["rootMessageTypeName"]))
+    from pulsarctl.schemas.protobuf_messages import root_message
+
+    message_class = GetMessageClass(root_message(definition))
 
     def decode(data: bytes) -> Any:
         try:
@@ -100,10 +106,6 @@ def _protobuf(definition: dict[str, Any]) -> Decode:
             raise DoesNotFit(str(error)) from error
 
     return decode
-
-
-def _set(definition: dict[str, Any]) -> bytes:
-    return base64.b64decode(definition["fileDescriptorSet"])
 
 
 def _pair(info: dict[str, Any]) -> Decode | None:

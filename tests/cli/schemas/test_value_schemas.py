@@ -2,19 +2,23 @@
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pulsar
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.struct_pb2 import Struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pulsar.schema import ProtobufNativeSchema
 
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.records.schema_decoding import decoder_of
+from pulsarctl.records.schema_decoding import SchemaDecoder, decoder_of
 from pulsarctl.schemas.avro_json import AvroCodec
+from pulsarctl.tables.typed.shapes import shape_of
+from tests.cli.records.sample_record import SampleRecord
 from tests.cli.runner import Cli, Outcome
 
 ORDER = {
@@ -321,9 +325,24 @@ def test_invalid_protobuf_is_refused() -> None:
         decode(b"\xff")
 
 
-def _file_set() -> bytes:
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+@pytest.mark.parametrize("decoder", [decoder_of, shape_of])
+def test_protobuf_files_that_import_each_other_describe_nothing(decoder: Callable[[dict[str, Any]], object]) -> None:
+    files = [FileDescriptorProto(name=one, dependency=[other]) for one, other in (("a", "b"), ("b", "a"))]
+    descriptor = base64.b64encode(FileDescriptorSet(file=files).SerializeToString()).decode()
+    info = {"fileDescriptorSet": descriptor, "rootMessageTypeName": "a.A"}
+    with pytest.raises(DoesNotFit, match="its files import each other"):
+        decoder({"type": "PROTOBUF_NATIVE", "schema": info, "properties": {}})
 
+
+@pytest.mark.parametrize("definition", [{}, {"fileDescriptorSet": "!", "rootMessageTypeName": "a"}, "text"])
+def test_each_message_says_why_its_schema_describes_nothing(definition: Any) -> None:
+    schema = {"type": "PROTOBUF_NATIVE", "schema": definition, "properties": {}}
+    decode = SchemaDecoder(lambda topic, version: {"schemaInfo": schema})
+    shown = decode(SampleRecord(schema_version=bytes(8)))
+    assert str(shown.error).startswith("schema version 0: not a Protobuf schema (")
+
+
+def _file_set() -> bytes:
     return FileDescriptorSet(
         file=[FileDescriptorProto.FromString(Struct.DESCRIPTOR.file.serialized_pb)]
     ).SerializeToString()

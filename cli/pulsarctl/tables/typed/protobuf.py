@@ -4,21 +4,19 @@ Fields with presence are null if they are not set, enums are their names, and un
 message that contains itself is JSON text.
 """
 
-import base64
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from broker_core.wire.texts import is_repeated
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.schemas.protobuf_messages import root_message
 from pulsarctl.tables.typed.shape import Convert, Shape
 
 Get = Callable[[Message], Any]
@@ -37,10 +35,7 @@ _TYPES: dict[int, pa.DataType] = {
 
 def protobuf(definition: Any) -> Shape:
     """Raises `DoesNotFit` if the definition has no descriptor of the root message."""
-    try:
-        root = _root(definition)
-    except (KeyError, TypeError, ValueError, DecodeError) as error:
-        raise DoesNotFit(f"not a Protobuf schema ({type(error).__name__}: {error})") from error
+    root = root_message(definition)
     arrow, get = _message(root, ())
     parse = GetMessageClass(root).FromString
 
@@ -51,20 +46,6 @@ def protobuf(definition: Any) -> Shape:
             raise DoesNotFit(f"the bytes are not a {root.full_name}: {error}") from error
 
     return Shape(arrow, decode)
-
-
-def _root(definition: Any) -> Descriptor:
-    pool = DescriptorPool()
-    files = {
-        one.name: one for one in FileDescriptorSet.FromString(base64.b64decode(definition["fileDescriptorSet"])).file
-    }
-    while files:  # a file can be added after its imports
-        ready = [one for one in files.values() if not any(imported in files for imported in one.dependency)]
-        if not ready:
-            raise ValueError("its files import each other")
-        for one in ready:
-            pool.Add(files.pop(one.name))
-    return pool.FindMessageTypeByName(definition["rootMessageTypeName"])
 
 
 def _message(descriptor: Descriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Get]:
