@@ -135,3 +135,10 @@ def test_a_page_is_written_beside_the_output(pulsar_broker: EmbeddedBroker, tmp_
 def test_a_page_that_cannot_be_written_is_an_error(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
     result = backlog(pulsar_broker, "orders", "--html", str(tmp_path))
     assert (result.exit_code, result.stderr.splitlines()[0]) == (1, f"error: cannot write {tmp_path}: Is a directory")
+
+
+@pytest.mark.usefixtures("client")
+def test_a_subscription_that_no_topic_has_is_an_error_that_names_it(pulsar_broker: EmbeddedBroker) -> None:
+    found = backlog(pulsar_broker, "public/default", "-s", "s", "-s", "missing")
+    assert (found.exit_code, "no topic of the report has a durable subscription missing" in found.stderr) == (3, True)
+    assert backlog(pulsar_broker, "public/default", "-s", "s").exit_code == 0

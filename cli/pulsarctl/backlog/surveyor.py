@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.backlog.cursor_facts import cursor_facts
 from pulsarctl.backlog.survey import LiveFacts, PartitionSurvey, SubscriptionSurvey, Survey
+from pulsarctl.errors import NotFound
 from pulsarctl.tables.ledger_ranges import ranges_of_topic
 
 if TYPE_CHECKING:
@@ -12,8 +13,16 @@ if TYPE_CHECKING:
 
 
 def survey(admin: "AdminClient", topics: Sequence[str], subscriptions: Sequence[str]) -> Survey:
-    """`subscriptions` empty: all durable ones. Raises what the admin client raises."""
-    return Survey(tuple(_partition(admin, topic, subscriptions) for topic in topics))
+    """`subscriptions` empty: all durable ones.
+
+    Raises `NotFound` for a subscription that no topic has, and what the admin client raises.
+    """
+    found = Survey(tuple(_partition(admin, topic, subscriptions) for topic in topics))
+    known = {each.name for partition in found.partitions for each in partition.subscriptions}
+    for name in subscriptions:
+        if name not in known:
+            raise NotFound(f"no topic of the report has a durable subscription {name}")
+    return found
 
 
 def _partition(admin: "AdminClient", topic: str, wanted: Sequence[str]) -> PartitionSurvey:

@@ -61,6 +61,15 @@ class ClientRecord:
         return None if not data and self.message.has_null_value() else data
 
     @property
+    def is_empty_slot(self) -> bool:
+        """Whether this may be a message of a compacted batch that compaction removed: nothing is left but its place.
+
+        The client does not tell it from a message that was sent without a key and with no content at all.
+        """
+        is_empty = self.batch_index >= 0 and self.value == b"" and self.key is None and not self.ordering_key
+        return is_empty and not self.event_time_ms and not self.properties
+
+    @property
     def properties(self) -> Mapping[str, str]:
         try:
             found: Mapping[str, str] = self.message.properties()

@@ -54,8 +54,11 @@ class Subscriber:
             while self._problem is None and len(records) < count_max:
                 message = receive(wait)
                 wait = 0
-                if message.encryption_context() is None or self._is_readable(message):
-                    records.append(ClientRecord(message))
+                record = ClientRecord(message)
+                if self._options.compacted and record.is_empty_slot:
+                    self._pass_over(message)
+                elif message.encryption_context() is None or self._is_readable(message):
+                    records.append(record)
         except pulsar.Timeout:
             self._log.bound()
         except pulsar.PulsarException as error:
@@ -79,6 +82,11 @@ class Subscriber:
             place = f"{found.ledger_id}:{found.entry_id}"
             self._problem = not_decrypted(found.topic, place, names, has_key=has_key)
         return False
+
+    def _pass_over(self, message: Any) -> None:
+        """On its own: messages before it may not be printed yet."""
+        if self._options.settlement is Settlement.ACKNOWLEDGE:
+            self._consumer.acknowledge(message)
 
     def is_connected(self) -> bool:
         return bool(self._consumer.is_connected())

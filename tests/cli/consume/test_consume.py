@@ -205,3 +205,16 @@ def test_a_message_id_needs_a_partition(cli: Cli, topic: str, pulsar_broker: Emb
     outcome = cli("consume", topic, "--from", "1:0")
     assert outcome.exit_code == 2
     assert f"cannot use a message ID with all 2 partitions of persistent://public/default/{topic}" in outcome.stderr
+
+
+def test_messages_that_compaction_removed_from_a_batch_are_not_printed(
+    cli: Cli, client: pulsar.Client, topic: str
+) -> None:
+    producer = client.create_producer(topic, batching_enabled=True, batching_max_publish_delay_ms=1000)
+    for key, value in (("a", b"1"), ("b", b"2"), ("a", b"3"), ("c", b"4"), ("c", b"")):
+        producer.send_async(value, None, partition_key=key)
+    producer.flush()
+    assert cli("topics", "compact", topic, "--wait").exit_code == 0
+    words = ("consume", topic, "-s", "s", "-p", "Earliest", "--compacted", "-e", "-F", "%k=%v\\n")
+    assert cli(*words).stdout == cli("read", topic, "-m", "earliest", "--compacted", "-e", "-F", "%k=%v\\n").stdout
+    assert cli(*words) == consumed("", 0), "what was not printed is acknowledged, too"
