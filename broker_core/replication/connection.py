@@ -79,6 +79,7 @@ class RemoteConnection:
         self._decoder = FrameDecoder(MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES)
         self._connected: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pinged = False
+        self._last_receipt = asyncio.get_running_loop().time()
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -229,6 +230,8 @@ class RemoteConnection:
                 self._to_producer(item, touched)
             else:
                 self._answer(item)
+        if touched:
+            self._last_receipt = asyncio.get_running_loop().time()
         for producer in touched.values():
             producer.settle()
 
@@ -276,6 +279,11 @@ class RemoteConnection:
 
     def close(self, reason: str) -> None:
         self._end(reason)
+
+    def close_without_receipts(self, seconds: float, reason: str) -> None:
+        """Closes it unless a producer on it got a receipt within these seconds, so that only a slow topic waits."""
+        if asyncio.get_running_loop().time() - self._last_receipt >= seconds:
+            self._end(reason)
 
     def _end(self, reason: str) -> ConnectionLost:
         """Fails everything that waits, once; returns the error."""

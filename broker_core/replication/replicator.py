@@ -233,7 +233,9 @@ class Replicator(Backlogged):
                 continue
             await self._wait(link)
             if link.producer.in_flight and self._context.clock.monotonic() - self._progress > STUCK_SECONDS:
-                raise CannotReplicate(f"{link.connection.url} confirmed nothing for {STUCK_SECONDS:.0f} s")
+                reason = f"{link.connection.url} confirmed nothing for {STUCK_SECONDS:.0f} s"
+                link.connection.close_without_receipts(STUCK_SECONDS, reason)
+                raise CannotReplicate(reason)
 
     async def _wait(self, link: Link) -> None:
         """Until `wake`, until the rate allows more, or until something in flight takes too long."""

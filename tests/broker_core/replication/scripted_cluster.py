@@ -38,10 +38,12 @@ class ScriptedCluster(ThreadedListener):
         self.arrived: list[bytes] = []
         self.metadata: list[MessageMetadata] = []
         self.producers: list[str] = []
+        self.connections = 0
         self._answer = answer
         self._flags = flags or {}
 
     def accepted(self, connection: socket.socket) -> None:
+        self.connections += 1
         self.start(self._serve, connection)
 
     def _serve(self, client: socket.socket) -> None:

@@ -8,6 +8,7 @@ import pulsar
 import pytest
 
 from broker_core.publishing.replication import OF_A_MARKER, source_position
+from broker_core.replication import replicator
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import commands
@@ -105,6 +106,22 @@ def test_a_lost_receipt_is_asked_for_by_sending_again(west: EmbeddedBroker, clie
             admin(west.http_url, "POST", f"clusters/{cluster}", {"brokerServiceUrl": another.url})
             wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 10)
             assert another.arrived == NUMBERS[:3]
+
+
+def test_a_broker_that_confirms_nothing_gets_everything_again_on_another_connection(
+    west: EmbeddedBroker, client: pulsar.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "STUCK_SECONDS", 0.3)
+
+    def stored_by_the_second(sent: Sent) -> bytes:
+        return stored(sent) if other.connections > 1 else b""
+
+    with ScriptedCluster(stored_by_the_second) as other:
+        topic, cluster = replicated_to(west, other.url)
+        publish(client, topic, NUMBERS[:3], batching_enabled=False)
+        wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 10)
+        assert list(dict.fromkeys(other.arrived)) == NUMBERS[:3]
+        assert other.connections == 2
 
 
 def test_a_marker_is_confirmed_without_a_position(west: EmbeddedBroker, client: pulsar.Client) -> None:
