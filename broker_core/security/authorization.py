@@ -127,12 +127,14 @@ class Authorization:
         config: SecurityConfig,
         tenant_of: Callable[[str], Tenant | None],
         permissions_of: Callable[[NamespaceName], Permissions | None],
+        partitions_of: Callable[[TopicName], int],
     ) -> None:
         self._super_users = names(config.super_users)
         self._proxies = names(config.proxies)
         self._wildcards = config.wildcards
         self._tenant_of = tenant_of
         self._permissions_of = permissions_of
+        self._partitions_of = partitions_of
 
     def check_principal(self, principal: Principal) -> str:
         """Why a connection may not have this principal; empty if it may. Only a proxy names another role."""
@@ -174,10 +176,9 @@ class Authorization:
             return Decision(True, f"role {role} is an admin of the tenant {target.tenant}")
         if operation.kind in _TENANT_ADMIN_KINDS or operation.kind is Kind.TENANT:
             return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
-        permissions = self._permissions_of(target.namespace) if target.namespace else None
-        if tenant is None or permissions is None:
-            return Decision(False, f"role {role} has no permission, and there is no {target.namespace}")
-        return self._by_permission(role, operation, target, permissions)
+        found = self._permissions_of(target.namespace) if target.namespace and tenant is not None else None
+        # The reason is the same without the namespace, so that it tells no one which ones exist.
+        return self._by_permission(role, operation, target, found or _no_permissions())
 
     def _by_permission(self, role: str, operation: Operation, target: Target, given: Permissions) -> Decision:
         table = TOPIC_OPERATIONS if operation.kind is Kind.TOPIC else NAMESPACE_OPERATIONS
@@ -186,15 +187,13 @@ class Authorization:
             return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
         if target.topic is not None and _is_reserved(target.topic) and operation.name != "LOOKUP":
             return Decision(False, f"{target.topic} belongs to the broker; role {role} is no admin of its tenant")
-        by_subscription = _subscription_refusal(role, operation, target, given) if wanted == _CONSUME else ""
-        if by_subscription:
-            return Decision(False, by_subscription)
         # Permissions on topics do not count for the whole namespace.
         topic = target.topic if operation.kind is Kind.TOPIC else None
         found = self._grant(role, wanted, str(target.namespace), topic, given)
-        if found:
-            return Decision(True, found)
-        return Decision(False, f"role {role} has no permission to {' or '.join(sorted(wanted))} on {target}")
+        if not found:
+            return Decision(False, f"role {role} has no permission to {' or '.join(sorted(wanted))} on {target}")
+        by_subscription = _subscription_refusal(role, operation, target, given) if wanted == _CONSUME else ""
+        return Decision(False, by_subscription) if by_subscription else Decision(True, found)
 
     def _grant(
         self, role: str, wanted: frozenset[str], namespace: str, topic: TopicName | None, given: Permissions
@@ -210,11 +209,17 @@ class Authorization:
                 for pattern, actions in roles.items():
                     if matches(pattern, role) and not wanted.isdisjoint(actions):
                         return f"permission of {pattern} on {place}"
-        if topic is not None and topic.is_partition:
+        if topic is not None and topic.is_partition and self._partitions_of(topic.base):  # else it is its own topic
             base = str(topic.base)
             if not wanted.isdisjoint(given.of_topic(base).get(role, ())):
                 return f"permission of role {role} on {base}"
         return ""
+
+
+def _no_permissions() -> Permissions:
+    from broker_core.tenancy.permissions import Permissions  # a broker without authorization never needs it
+
+    return Permissions()
 
 
 def _is_reserved(topic: TopicName) -> bool:

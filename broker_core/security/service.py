@@ -48,7 +48,9 @@ class Security:
     def use(self, tenancy: Tenancy) -> None:
         """Decides by these tenants and permissions from now on."""
         if self.config.authorization:
-            self.authorization = Authorization(self.config, tenancy.find_tenant, tenancy.find_permissions)
+            self.authorization = Authorization(
+                self.config, tenancy.find_tenant, tenancy.find_permissions, tenancy.partitioned.count
+            )
 
     def is_proxy(self, role: str) -> bool:
         return role in self._proxies

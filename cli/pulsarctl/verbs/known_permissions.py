@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from broker_core.config.security import SecurityConfig
 from broker_core.errors import InvalidName, InvalidRequest
+from broker_core.names import TopicName
 from broker_core.security.authorization import Authorization, Target
 from broker_core.security.principal import Principal
 from broker_core.security.questions import asked
@@ -82,6 +83,9 @@ class Facts:
         namespace = str(target.namespace)
         return self.read(f"the permissions on {namespace}", lambda: self._permissions(namespace, target))
 
+    def partitions(self, topic: TopicName) -> int:
+        return self.read(f"the partitions of {topic}", lambda: self.admin.topics.partitions(str(topic))) or 0
+
     def _permissions(self, namespace: str, target: Target) -> Permissions:
         root = f"/admin/v2/namespaces/{namespace}"
         http = self.admin.http
@@ -114,7 +118,7 @@ def decide(admin: AdminClient, question: Question) -> Answer:
         proxies=settings.get("proxyRoles", ""),
         wildcards=settings.get("authorizationAllowWildcardsMatching") == "true",
     )
-    rules = Authorization(config, facts.tenant, lambda _: facts.permissions(target))
+    rules = Authorization(config, facts.tenant, lambda _: facts.permissions(target), facts.partitions)
     decision = rules.decide(Principal(question.role), operation, target)
     if decision.allowed or not facts.missing:
         return Answer(str(operation), str(target), decision.allowed, decision.rule)

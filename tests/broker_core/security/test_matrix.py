@@ -114,6 +114,42 @@ def test_no_route_answers_a_client_without_credentials_or_permission(broker: Emb
     assert wrong == []
 
 
+@pytest.mark.parametrize("role", ["nothing", "topic-consumer"])
+def test_without_a_permission_every_route_answers_as_if_the_namespace_did_not_exist(
+    broker: EmbeddedBroker, role: str
+) -> None:
+    for name in ("open", "taken"):
+        ask(broker, "PUT", f"namespaces/acme/{name}")
+    assert ask(broker, "POST", "namespaces/acme/taken/permissions/subscription/s", ["grantee"]).status == 204
+    assert ask(broker, "POST", "namespaces/acme/taken/subscriptionAuthMode", "Prefix").status == 204
+    wrong = []
+    for route in ROUTES:
+        if "namespace" not in parts(route):
+            continue
+        answers = set()
+        for name in ("open", "taken", "none"):
+            filled = parts(route, number="1", count="1", namespace=name, subscription="s")
+            path = "/".join(filled[part[1:-1]] if part.startswith("{") else part for part in route.path.split("/"))
+            answer = ask(broker, route.method, path, role=role)
+            answers.add((answer.status, answer.text.replace(f"/{name}", "/NAME")))
+        if len(answers) > 1:
+            wrong.append((title(route), answers))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("kind", sorted(COMMAND_NEEDS))
+def test_without_a_permission_every_command_answers_as_if_the_namespace_did_not_exist(
+    broker: EmbeddedBroker, kind: str
+) -> None:
+    answers = []
+    for namespace in (NAMESPACE, "acme/none"):
+        connection = raw(broker, "nothing")
+        connection.send(frame(sample(kind, f"persistent://{namespace}/plain")))
+        answers.append(str(connection.expect_any()).replace(namespace, "NAME"))
+        connection.close()
+    assert answers[0] == answers[1]
+
+
 def test_every_command_has_a_row() -> None:
     numbers: dict[int, str] = {number: name for name, number in BaseCommand.Type.items()}
     known = {numbers[kind]: one.need for kind, one in COMMANDS.items()}

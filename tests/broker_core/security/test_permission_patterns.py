@@ -75,6 +75,18 @@ def test_a_pattern_gives_only_the_action_that_it_was_given(matching: EmbeddedBro
     granted(matching, f"namespaces/{NAMESPACE}", "app.*", None)
 
 
+def test_a_permission_on_a_topic_covers_its_partitions_and_no_topics_that_are_only_named_like_them(
+    literal: EmbeddedBroker,
+) -> None:
+    assert subscribed(literal, "topic-consumer", "s", f"{PARTED}-partition-0") == ""
+    for topic in (f"{PLAIN}-partition-0", f"{PLAIN}-partition-1"):
+        assert "not authorized" in subscribed(literal, "topic-consumer", "s", topic)
+        assert not may_produce(literal, "topic-producer", topic)
+        path = topic.replace("://", "/")
+        assert ask(literal, "PUT", f"{path}/subscription/s", role="topic-consumer").status in (401, 403)
+        assert ask(literal, "GET", f"{path}/stats").status == 404
+
+
 def test_a_pattern_on_a_partitioned_topic_does_not_cover_its_partitions(matching: EmbeddedBroker) -> None:
     granted(matching, f"persistent/{NAMESPACE}/parted", "app.*", ["produce"])
     assert not may_produce(matching, "app.one", f"{PARTED}-partition-0")

@@ -27,7 +27,13 @@ QUESTIONS = [
     ("topic-consumer", "consume", f"{PARTED}-partition-1", True, f"permission of role topic-consumer on {PARTED}"),
     ("topic-consumer", "get-topics", NAMESPACE, False, "has no permission to consume or produce on acme/shop"),
     ("consumer", "TERMINATE", PLAIN, False, "role consumer is not an admin of the tenant acme"),
-    ("nothing", "lookup", "persistent://none/such/topic", False, "has no permission, and there is no none/such"),
+    (
+        "nothing",
+        "lookup",
+        "persistent://none/such/topic",
+        False,
+        "has no permission to consume or produce on persistent://none/such/topic",
+    ),
 ]
 
 
