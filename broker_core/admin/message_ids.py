@@ -13,7 +13,7 @@ from broker_core.names import TopicName
 from broker_core.policies.json_values import whole_number
 from broker_core.security.operations import on_topic
 from broker_core.topic.peek import bytes_after
-from broker_core.wire.batch import messages_in_batch
+from broker_core.wire.message import messages_in_batch
 
 
 async def last_message_id(call: Call) -> dict[str, int]:

@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 
 from broker_core.wire.compression import UNCOMPRESSED_SIZE_MAX, compress, decompress
 from broker_core.wire.errors import MalformedEntry
-from broker_core.wire.message import build_entry, parse_metadata
+from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata, SingleMessageMetadata
 
 SIZE = struct.Struct(">I")
@@ -33,15 +33,6 @@ class BatchMessage(NamedTuple):
 
 def is_batch(metadata: MessageMetadata) -> bool:
     return metadata.HasField("num_messages_in_batch")
-
-
-def messages_in_batch(entry: bytes) -> int:
-    """The number of messages of a batch; 0 if the entry is not a batch, or malformed, as older versions stored it."""
-    try:
-        metadata = parse_metadata(entry)
-    except MalformedEntry:
-        return 0
-    return max(0, metadata.num_messages_in_batch) if is_batch(metadata) else 0
 
 
 def is_encrypted(metadata: MessageMetadata) -> bool:

@@ -63,6 +63,15 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
     return with_readable_texts(metadata)
 
 
+def messages_in_batch(entry: bytes) -> int:
+    """The number of messages of a batch; 0 if the entry is not a batch, or malformed, as older versions stored it."""
+    try:
+        metadata = parse_metadata(entry)
+    except MalformedEntry:
+        return 0
+    return max(0, metadata.num_messages_in_batch) if metadata.HasField("num_messages_in_batch") else 0
+
+
 def entry_parts(entry: bytes) -> tuple[bytes, bytes]:
     """The encoded metadata and the payload, as stored. Raises `MalformedEntry`."""
     start = _after_checksum(entry, _broker_metadata_end(entry), False)

@@ -4,9 +4,8 @@ import struct
 
 import pytest
 
-from broker_core.wire.batch import messages_in_batch
 from broker_core.wire.frame import FrameDecoder
-from broker_core.wire.message import add_checksum
+from broker_core.wire.message import add_checksum, messages_in_batch
 from broker_core.wire.send import SendRun, SingleSend
 from tests.wire.malformed_metadata import first_fields, parsed, tails
 from tests.wire.send_frames import send_frame

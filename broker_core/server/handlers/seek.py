@@ -8,7 +8,7 @@ from broker_core.storage.open_batches import bits_of
 from broker_core.storage.position import Position
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.batch import messages_in_batch
+from broker_core.wire.message import messages_in_batch
 
 
 async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
