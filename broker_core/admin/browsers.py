@@ -23,6 +23,7 @@ ANY_HOST = "*"
 # Names that no page can have: they cannot be registered, or resolve to the host of containers.
 _RESERVED = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
 _OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
+_HOST_AND_PORT = re.compile(r"(?:\[(?P<address>[^\[\]]*)\]|(?P<name>[^\[\]:@/?#\\\s,]*))(?::[0-9]*)?")
 _TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: the user typed the address
 
 
@@ -46,6 +47,8 @@ class BrowserRules(NamedTuple):
     def refusal(self, headers: Mapping[str, str], *, over_loopback: bool) -> str | None:
         """Why the request is refused; None if it is allowed. `headers` compares names without case."""
         host, origin, site = headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site")
+        if over_loopback and host and _HOST_AND_PORT.fullmatch(host) is None:
+            return f"cannot answer a request whose Host header is not a host name and a port: {host!r:.100}"
         if over_loopback and host and not self._is_ours(_name(host)):
             return (
                 f"cannot answer to the host name {_name(host)!r}: it is not this server's, so a web page may have sent"
@@ -101,10 +104,11 @@ def came_in_clear(headers: Mapping[str, str]) -> bool:
 
 
 def _name(host: str) -> str:
-    """`host` without its port, in lower case; an IPv6 address without its brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].removesuffix(".").lower()
+    """`host` without its port, in lower case; an IPv6 address without its brackets. Empty if it is not a host."""
+    found = _HOST_AND_PORT.fullmatch(host)
+    if found is None:
+        return ""
+    return (found["address"] or found["name"].removesuffix(".")).lower()
 
 
 def _is_address(name: str) -> bool:

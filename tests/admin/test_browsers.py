@@ -46,12 +46,37 @@ def test_a_tool_may_use_any_name_of_the_broker(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8080",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+    ],
 )
 def test_a_foreign_name_is_refused_over_loopback(host: str) -> None:
     name = host.partition(":")[0]
     assert f"-X webServiceAllowedHosts={name}" in (refused(Host=host) or "")
     assert refused(over_loopback=False, Host=host) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost:1@evil.example",
+        "localhost@evil.example",
+        "localhost:8080:evil.example",
+        "[::1]evil.example",
+        "[::1]@evil.example:8080",
+        "localhost/evil.example",
+        "localhost, evil.example",
+        "localhost:80 evil.example",
+    ],
+)
+def test_what_only_begins_with_a_name_of_the_broker_is_refused_over_loopback(host: str) -> None:
+    assert "is not a host name and a port" in (refused(Host=host) or "")
+    assert refused(Host=host, Origin=f"http://{host}") is not None
+    assert refused(False, Host=host, Origin=f"http://{host}") is not None
 
 
 def test_any_name_is_accepted_when_the_operator_allows_it() -> None:
