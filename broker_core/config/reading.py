@@ -2,8 +2,8 @@
 
 A file is YAML (`.yaml`, `.yml`) or the unchanged `.conf` of a Pulsar release (`key=value` lines). Keys in it that the
 process does not know are ignored and reported together in one line, because most of them configure components that do
-not exist here. In the environment (`PULSARCTL_CONF_<key>`) and on the command line (`-X key=value`) an unknown key is
-an error.
+not exist here. `missing_features` names those that ask for a feature. In the environment (`PULSARCTL_CONF_<key>`) and
+on the command line (`-X key=value`) an unknown key is an error.
 """
 
 import dataclasses

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from broker_core.config.bind_addresses import bind_addresses
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.listeners import advertised_listeners
+from broker_core.config.missing_features import missing_features
 from broker_core.config.reading import Given, gather, named_file
 from broker_core.config.retention import check_retention
 from broker_core.errors import BrokerError, InvalidConfiguration
@@ -41,7 +42,8 @@ def load_config(
     found = gather(BrokerConfig(), file, environment=environment, options=options, flags=flags, process="this broker")
     _check_retention(found.config, found.by_key)
     _refuse_exposure(found.config, found.in_file, found.by_key)
-    return LoadedConfig(found.config, (*found.warnings, *_risks(found.config, found.by_key)), file)
+    warnings = (*found.warnings, *missing_features(found.in_file), *_risks(found.config, found.by_key))
+    return LoadedConfig(found.config, warnings, file)
 
 
 def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Mapping[str, Given]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.broker import BrokerConfig
+from broker_core.config.missing_features import FEATURES
 from broker_core.config.proxy import ProxyBrokersConfig, ProxyConfig
 from broker_core.config.proxy_sources import load_proxy_config
 from broker_core.config.sources import load_config
@@ -276,3 +277,19 @@ def test_a_proxy_for_everyone_without_authentication_is_refused() -> None:
 def test_a_key_of_the_broker_is_unknown_to_the_proxy() -> None:
     with pytest.raises(InvalidConfiguration, match=r"unknown key 'proxyRoles'"):
         load_proxy_config(environment={}, options=["proxyRoles=a"])
+
+
+def test_each_key_that_asks_for_a_missing_feature_is_named(tmp_path: Path) -> None:
+    asked = "transactionCoordinatorEnabled=true\nbrokerInterceptors=audit\n"
+    default = "functionsWorkerEnabled=false\nentryFilterNames=\nwebSocketServiceEnabled=False\n"
+    default += "authorizationProvider=org.apache.pulsar.broker.authorization.PulsarAuthorizationProvider\n"
+    file = write(tmp_path, "standalone.conf", default + asked)
+    assert load_config(file, environment={}).warnings[1:] == (
+        f"transactionCoordinatorEnabled=true ({file}, line 5) has no effect: this broker does not have transactions",
+        f"brokerInterceptors=audit ({file}, line 6) has no effect: this broker does not have broker interceptors",
+    )
+
+
+def test_no_feature_that_the_broker_has_is_called_missing() -> None:
+    known = {field.metadata["setting"].key for _, field, _ in BrokerConfig().settings()}
+    assert known.isdisjoint(FEATURES)

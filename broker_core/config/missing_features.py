@@ -1,0 +1,34 @@
+"""Keys of a Pulsar configuration that turn on a feature which this broker does not have. Each is named at the start.
+
+Other unknown keys are only counted (`reading`): most of them tune components that do not exist here.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from broker_core.config.reading import Given
+
+FEATURES = {
+    "additionalServlets": "additional servlets",
+    "authorizationProvider": "authorization providers but its own",
+    "brokerEntryPayloadProcessors": "payload processors",
+    "brokerInterceptors": "broker interceptors",
+    "enablePackagesManagement": "packages management",
+    "entryFilterNames": "entry filters",
+    "functionsWorkerEnabled": "functions",
+    "haProxyProtocolEnabled": "the PROXY protocol",
+    "messagingProtocols": "protocol handlers",
+    "tlsEnabledWithKeyStore": "TLS key stores; use PEM files",
+    "transactionCoordinatorEnabled": "transactions",
+    "webSocketServiceEnabled": "the WebSocket service",
+}
+"""By key. One with `true`, or with a text that is not the default, asks for it."""
+
+_NOT_ASKED = {"", "false", "org.apache.pulsar.broker.authorization.PulsarAuthorizationProvider"}
+
+
+def missing_features(in_file: Iterable[Given]) -> Iterator[str]:
+    """A warning for each key that asks for one of them."""
+    for given in in_file:
+        text = "" if given.value is None else str(given.value).strip()
+        if given.key in FEATURES and text.lower() not in _NOT_ASKED and text not in _NOT_ASKED:
+            yield f"{given.key}={text} ({given.source}) has no effect: this broker does not have {FEATURES[given.key]}"
