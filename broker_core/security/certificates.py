@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_TOO_WEAK = {
+    "CA_MD_TOO_WEAK": "a certificate is signed with SHA-1 or MD5, which OpenSSL refuses because it can be forged",
+    "EE_KEY_TOO_SMALL": "the key of the certificate is too small to be secure",
+    "CA_KEY_TOO_SMALL": "the key of the authority is too small to be secure",
+}
+WEAK_CIPHERS = "DEFAULT@SECLEVEL=0"
+"""Lets OpenSSL accept weak certificates, and weak ciphers as well."""
+
 _State = tuple[tuple[int, int, int], ...]
 
 
@@ -91,7 +99,7 @@ class Certificates:
                 context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_OPTIONAL
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
             names_of_files = ", ".join(filter(None, (config.certificate_file, config.key_file, config.trust_file)))
-            raise InvalidConfiguration(f"cannot use the TLS files {names_of_files}: {error}") from None
+            raise InvalidConfiguration(f"cannot use the TLS files {names_of_files}: {_words(error)}") from None
         return context
 
     def reload(self) -> bool:
@@ -127,6 +135,16 @@ class Certificates:
 def _no_password() -> str:
     """Without it, OpenSSL would ask on the terminal."""
     raise ValueError("the private key is encrypted; decrypt it with openssl pkey")
+
+
+def _words(error: OSError | ValueError) -> str:
+    reason = getattr(error, "reason", None)  # not every error of the library has one
+    if reason in _TOO_WEAK:
+        return (
+            f"{_TOO_WEAK[reason]}; create one with an RSA key of 2048 bits or more and SHA-256,"
+            f" or accept the risk with tlsCiphers={WEAK_CIPHERS}"
+        )
+    return str(error)
 
 
 def _openssl_ciphers(names: str) -> str:

@@ -20,12 +20,13 @@ from cryptography import x509
 from broker_core.config.server import ServerConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.errors import InvalidConfiguration
-from broker_core.security.certificates import Certificates
+from broker_core.security.certificates import WEAK_CIPHERS, Certificates
 from broker_core.testing import EmbeddedBroker
 from tests.broker_core.security.authority import Authority
 from tests.broker_core.security.secured import NAMESPACE, PLAIN, ask, config, prepare, token
 from tests.condition import wait_until
 
+SHA_1 = Path(__file__).with_name("sha1")  # made by OpenSSL: the library of the other certificates refuses to
 BOTH = "AuthenticationProviderToken,org.apache.pulsar.broker.authentication.AuthenticationProviderTls"
 
 
@@ -250,3 +251,23 @@ def test_a_broker_without_any_port_does_not_start(broker_port: int, web_port: in
     given = dataclasses.replace(config(), server=ServerConfig(broker_port=broker_port, web_port=web_port))
     with pytest.raises(InvalidConfiguration, match=r"ServicePort has no port: set \w+ServicePortTls"):
         EmbeddedBroker(config=given).start()
+
+
+def test_a_certificate_with_sha_1_is_refused_with_what_to_do_and_can_be_used_at_the_users_risk() -> None:
+    certificate, key = SHA_1 / "server.pem", SHA_1 / "server.key"
+    given = TlsConfig(broker_port=0, certificate_file=str(certificate), key_file=str(key))
+    with pytest.raises(InvalidConfiguration) as refused:
+        Certificates(given)
+    assert str(refused.value) == (
+        f"cannot use the TLS files {certificate}, {key}: a certificate is signed with SHA-1 or MD5,"
+        " which OpenSSL refuses because it can be forged; create one with an RSA key of 2048 bits or more and SHA-256,"
+        " or accept the risk with tlsCiphers=DEFAULT@SECLEVEL=0"
+    )
+    weak = dataclasses.replace(config(), tls=dataclasses.replace(given, ciphers=WEAK_CIPHERS))
+    trusting = ssl.create_default_context(cafile=str(SHA_1 / "ca.pem"))
+    trusting.set_ciphers(WEAK_CIPHERS)
+    with EmbeddedBroker(config=weak) as broker:
+        port = int(broker.broker.service_url_tls.rpartition(":")[2])
+        connected = socket.create_connection(("127.0.0.1", port))
+        with connected as plain, trusting.wrap_socket(plain, server_hostname="localhost") as secured:
+            assert secured.version() == "TLSv1.3"
