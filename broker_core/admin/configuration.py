@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.admin.call import Answer, Call
+from broker_core.admin.call import Answer, Call, warned
 from broker_core.admin.routes import Route
+from broker_core.config.stored_settings import STORED_SETTINGS
 from broker_core.security.operations import on_broker
 
 
@@ -19,7 +20,10 @@ async def dynamic_values(call: Call) -> dict[str, str]:
 
 
 async def set_dynamic(call: Call) -> Answer:
-    await call.broker.settings.set(call.part("name"), call.part("value"))
+    key = call.part("name")
+    await call.broker.settings.set(key, call.part("value"))
+    if key in STORED_SETTINGS:
+        return warned(Answer(200), f"{key} is stored, but has no effect on this broker")
     return Answer(200)
 
 

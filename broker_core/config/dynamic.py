@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from broker_core.config.reading import Given, typed
+from broker_core.config.stored_settings import STORED_SETTINGS
 from broker_core.errors import FixedSetting, InvalidConfiguration, InvalidValue
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class DynamicSettings:
         }
         self._at_start = config.by_key()
         for key, text in self.values().items():
+            if key in STORED_SETTINGS:
+                continue
             try:
                 self._apply(key, self._read(key, text))
             except (FixedSetting, InvalidValue) as error:
@@ -68,7 +71,8 @@ class DynamicSettings:
 
     @property
     def names(self) -> list[str]:
-        return sorted(key for key, (_, described) in self._places.items() if described.metadata["setting"].dynamic)
+        own = (key for key, (_, described) in self._places.items() if described.metadata["setting"].dynamic)
+        return sorted([*own, *STORED_SETTINGS])
 
     def values(self) -> dict[str, str]:
         """The values that were set while a broker ran, as they were sent."""
@@ -76,7 +80,10 @@ class DynamicSettings:
         return {key: str(document.get("value", "")) for key, document in sorted(found.items())}
 
     async def set(self, key: str, text: str) -> None:
-        """In force on return. Raises `FixedSetting` or `InvalidValue`."""
+        """In force on return, unless it is one of `STORED_SETTINGS`. Raises `FixedSetting` or `InvalidValue`."""
+        if key in STORED_SETTINGS:
+            await self._documents.put(DYNAMIC_SETTING, key, {"value": text})
+            return
         value = self._read(key, text)
         await self._documents.put(DYNAMIC_SETTING, key, {"value": text})
         self._apply(key, value)
@@ -87,6 +94,8 @@ class DynamicSettings:
         if key not in self.names:
             raise FixedSetting("Can't delete non-dynamic configuration")
         await self._documents.delete(DYNAMIC_SETTING, key)
+        if key in STORED_SETTINGS:
+            return
         self._apply(key, self._at_start[key])
         await self._changed()
 
