@@ -16,7 +16,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
-from pulsarctl.values.names import namespace_of
+from pulsarctl.values.names import is_namespace, namespace_of
 from pulsarctl.values.positions import AtTime, Earliest, LastMessages, Latest, Position, parse_position
 from pulsarctl.values.quantities import parse_duration
 
@@ -32,7 +32,7 @@ app = Noun("tail", "Follow several topics.")
 def tail(
     call: Call,
     topics: Annotated[
-        list[str], typer.Argument(metavar="TOPIC", help="Topics to follow, or regular expressions with --regex.")
+        list[str], typer.Argument(metavar="TOPIC", help="Topics or namespaces to follow, or regular expressions.")
     ],
     regex: Annotated[
         bool, typer.Option("--regex", help="Treat the names as regular expressions, and follow new topics, too.")
@@ -53,7 +53,10 @@ def tail(
     ] = None,
     schema_type: SchemaType = "bytes",
     refresh: Annotated[
-        str, typer.Option("--refresh", metavar="DURATION", help="Interval at which --regex looks for new topics.")
+        str,
+        typer.Option(
+            "--refresh", metavar="DURATION", help="Interval between looks for new topics of a namespace or of --regex."
+        ),
     ] = "10s",
     connect_timeout: ConnectTimeout = "30s",
 ) -> None:
@@ -61,10 +64,12 @@ def tail(
 
     Prints the messages of all topics as they arrive, each line with the name of its topic, which is colored on a
     terminal. Messages of one partition are in order. Following acknowledges nothing and leaves nothing on the
-    broker. With --regex, a name is a regular expression after TENANT/NAMESPACE/, or in public/default without them.
+    broker. TENANT/NAMESPACE stands for all topics of a namespace, also later ones. With --regex, a name is a regular
+    expression after TENANT/NAMESPACE/, or in public/default without them.
 
     Examples:
       pulsarctl tail orders payments
+      pulsarctl tail public/shop
       pulsarctl tail --regex 'public/shop/order.*' --from @-10m
       pulsarctl tail orders payments -o jsonl
     """
@@ -72,9 +77,12 @@ def tail(
     from pulsarctl.verbs.live.following import Followed, existing, follow, matching
 
     position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
+    of_one_namespace = not regex
+    if not regex and all(map(is_namespace, topics)):
+        topics, regex, of_one_namespace = [f"{each}/(?s:.*)" for each in topics], True, len(topics) == 1
     found = matching(call, topics) if regex else existing(call, topics)
     _check_number(found)
-    show = _printer(call, found, template, schema_type, one_namespace=not regex)
+    show = _printer(call, found, template, schema_type, one_namespace=of_one_namespace)
     stops = Stops(num_messages, parse_duration(idle_timeout))
 
     def open_source(topic: str, at: Position) -> EntrySource:

@@ -61,6 +61,11 @@ def namespace_of(topic: str) -> str:
     return "/".join(full_topic(topic).partition("://")[2].split("/", 2)[:2])
 
 
+def is_namespace(name: str) -> bool:
+    """Whether it has the form TENANT/NAMESPACE, which no topic has."""
+    return name.count("/") == 1
+
+
 def namespace_path(namespace: str) -> str:
     """`tenant/ns`. Raises `UsageProblem`."""
     parts = namespace.split("/")

@@ -102,6 +102,21 @@ def test_a_pattern_follows_matching_topics_and_later_ones(
     assert [json.loads(line)["value"] for line in program.stdout.splitlines()] == ["a", "c"]
 
 
+def test_a_namespace_is_followed_with_its_later_topics(
+    cli: Cli, client: pulsar.Client, namespace: str, tmp_path: Path
+) -> None:
+    publish(client, f"{namespace}/orders", "a")
+    words = ("tail", namespace, "--from", "earliest", "-n", "2", "--refresh", "200ms")
+    with Program(tmp_path, *words, environ=plain(cli.environ)) as program:
+        program.read_lines(1)
+        publish(client, f"{namespace}/payments", "b")
+        assert program.finish() == 0
+    assert [(line.split()[0], line.split()[-1]) for line in program.stdout.decode().splitlines()] == [
+        ("orders", "a"),
+        ("payments", "b"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
