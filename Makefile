@@ -96,6 +96,11 @@ offload-kills: ROUNDS ?= 25
 offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)
 	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker_core/offload/test_kill.py $(ARGS)
 
+.PHONY: restore-loop
+restore-loop: CYCLES ?= 1000
+restore-loop: $(READY) ## publish, offload, and restore in a loop, with and without kill -9 (CYCLES=1000)
+	@RESTORE_CYCLES=$(CYCLES) $(PY) -m pytest -q tests/broker_core/offload/test_restore_loop.py $(ARGS)
+
 lake-kills: ROUNDS ?= 30
 lake-kills: $(READY) ## kill -9 `ops lake --follow` while it commits (ROUNDS=30)
 	@LAKE_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/iceberg/test_topic_lake.py -k killed_again $(ARGS)

@@ -216,7 +216,8 @@ class TieredStorage:
         try:
             done = await worker.run(job)
         except OffloadFailed:
-            await log.copies.discard(copy.ledger_id)
+            if not await log.copies.discard(copy):
+                return False
             raise
         verified = replace(
             copy, complete_ms=self._clock.wall_ms(), size=done.size, tail=done.tail, tail_crc=done.tail_crc

@@ -1,23 +1,25 @@
-"""The copies of a managed ledger's ledgers in tiered storage: their records, and where each ledger is read from.
+"""The copies of a managed ledger's ledgers in tiered storage: where each ledger is, and each step to another place.
 
-A change of a record is durable before anything that follows from it. A ledger may be trimmed at any await; then the
-record of its copy is on the list of unwanted copies, and the caller is told.
+`offloaded.STEPS` says which steps there are. Steps are taken one at a time, and so are trims: both hold `changing`. The
+record of a step is durable before anything follows from it, and a step that has begun ends before the next one even if
+its caller is canceled. The only copy of a ledger is never given up: a file goes when its copy was verified, and a copy
+when the file was.
 
-A change that is on its way to the disk takes effect in memory even if its caller is canceled. After `close`, when other
-objects may stand for the same ledgers, there are no changes: they raise Closed.
+After `close`, when other objects may stand for the same ledgers, there are no steps: they raise Closed.
 """
 
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
-from broker_core.storage import changes
+from broker_core.storage import changes, ledger_file
 from broker_core.storage.catalog import LedgerInfo, ManagedLedgerInfo
-from broker_core.storage.errors import Closed
+from broker_core.storage.errors import Closed, Damaged
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import LedgerServices
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.restored_file import RestoredFile
+from broker_core.storage.offloaded import RECORDED, STEPS, CopyState, OffloadedCopy, Step, state_of
+from broker_core.storage.restored_file import RestoredFile, unplaced
+from broker_core.storage.thread_step import waited_out
 
 
 class LedgerCopies:
@@ -25,8 +27,33 @@ class LedgerCopies:
         self._services = services
         self._info = info
         self._ledgers = ledgers  # in use, by id
+        self._states = {i: state_of(one.copy) for i, one in info.ledgers.items() if one.copy is not None}  # or LOCAL
         self._copies_first = False
         self._closed = False
+        self.changing = asyncio.Lock()  # a step is taken, or ledgers are trimmed
+        self._restoring = asyncio.Lock()  # a file is written, which is no step yet
+
+    async def load(self) -> None:
+        """Looks which files a crash has left. Call it once, before any step."""
+        copied = [self._ledgers[ledger_id] for ledger_id in self._states]
+        if copied:
+            for ledger in await self._services.read_thread(lambda: self._without_file(copied)):
+                self._take(ledger, Step.DELETE_FILE)
+
+    def _without_file(self, ledgers: Iterable[Ledger]) -> list[Ledger]:
+        """Where there is no file, there was a checkpoint before it was deleted. Blocks."""
+        disk = self._services.disk
+        for ledger in ledgers:
+            disk.remove(unplaced(ledger.path))
+        return [ledger for ledger in ledgers if not (ledger.info.is_local or disk.exists(ledger.path))]
+
+    def state(self, ledger_id: int) -> CopyState:
+        return self._states.get(ledger_id, CopyState.LOCAL)
+
+    @property
+    def leaves_files(self) -> bool:
+        """Whether there are files that do not count, and that `drop_files` deletes."""
+        return CopyState.DROPPING in self._states.values()
 
     def sealed(self) -> list[LedgerInfo]:
         """Ledgers that can be offloaded or are, oldest first: sealed, and with entries."""
@@ -39,85 +66,147 @@ class LedgerCopies:
             await self._services.write_out([ledger])
         return self._ledgers.get(ledger_id)
 
+    # ---- the way to tiered storage
+
     async def record(self, copy: OffloadedCopy) -> bool:
-        """Remembers the copy, instead of an earlier one of its ledger. False if the ledger is gone."""
-        if copy.ledger_id not in self._info.ledgers:
-            return False
-        await self._store(copy.ledger_id, copy)
-        return copy.ledger_id in self._info.ledgers
+        """Remembers the copy. False if the ledger is gone, or has a verified copy."""
+        async with self.changing:
+            ledger = self._able(copy.ledger_id, Step.PREPARE)
+            if ledger is not None:
+                await self._store(ledger, Step.PREPARE, copy)
+            return ledger is not None
 
     async def complete(self, copy: OffloadedCopy) -> bool:
         """Remembers that the copy was verified. False if the ledger is gone, or has another copy by now."""
-        if not self._is_current(copy):
-            return False
-        await self._store(copy.ledger_id, copy)
-        return self._is_current(copy)
+        return await self._end_preparing(Step.COMPLETE, copy)
 
-    def _is_current(self, copy: OffloadedCopy) -> bool:
-        info = self._info.ledgers.get(copy.ledger_id)
-        return info is not None and info.copy is not None and info.copy.uuid == copy.uuid
+    async def discard(self, copy: OffloadedCopy) -> bool:
+        """A copy that was not verified is unwanted. False if the ledger is gone, or has another copy by now."""
+        return await self._end_preparing(Step.DISCARD, copy)
 
-    async def discard(self, ledger_id: int) -> None:
-        """The ledger has no copy any more; only for a ledger whose file counts."""
-        info = self._info.ledgers.get(ledger_id)
-        if info is not None and info.copy is not None and info.is_local:
-            await self._store(ledger_id, None)
+    async def _end_preparing(self, step: Step, copy: OffloadedCopy) -> bool:
+        async with self.changing:
+            ledger = self._ledgers.get(copy.ledger_id)
+            if ledger is None or self.state(copy.ledger_id) is not CopyState.PREPARED or not _has(ledger, copy):
+                return False
+            await self._store(ledger, step, copy if step is Step.COMPLETE else None)
+            return True
 
     async def drop_files(self, ledger_ids: Iterable[int]) -> None:
-        """Deletes the files of ledgers that have a complete copy.
+        """Deletes the files of ledgers that have a verified copy, and those that a crash has left.
 
         A checkpoint comes between the records and the deletions: no replay of the journal needs a file that is gone.
+        Raises StorageError, OSError; the next call goes on.
         """
-        dropped = [ledger for ledger_id in ledger_ids if (ledger := self._ledgers.get(ledger_id)) is not None]
-        for ledger in dropped:
-            copy = ledger.info.copy
-            if copy is not None and copy.is_complete and ledger.info.is_local:
-                await self._store(ledger.info.id, replace(copy, local_gone=True))
-        await self._services.checkpoints.run()
-        self._check_open()  # by now, the file may be of a ledger that was restored
-        for ledger in dropped:
-            if self._ledgers.get(ledger.info.id) is ledger and not ledger.info.is_local:
-                self._services.file_dropped(ledger)
+        async with self.changing:
+            for ledger_id in ledger_ids:
+                await self._drop(ledger_id)
+            await self._delete_files()
+
+    async def _drop(self, ledger_id: int) -> None:
+        ledger = self._able(ledger_id, Step.DROP)
+        if ledger is not None and ledger.info.copy is not None:
+            await self._store(ledger, Step.DROP, replace(ledger.info.copy, local_gone=True))
+
+    async def _delete_files(self) -> None:
+        left = [self._ledgers[i] for i, state in self._states.items() if state is CopyState.DROPPING]
+        if left:
+            await waited_out(self._services.checkpoints.run())
+        for ledger in left:
+            self._check_open()
+            await waited_out(self._services.delete_file(ledger))
+            self._take(ledger, Step.DELETE_FILE)
+
+    # ---- the way back
 
     async def restore(self, ledger_id: int) -> bool:
-        """Writes the file of a ledger again from its copy, which then is unwanted. False if the ledger is gone.
+        """The file counts again, and the copy is unwanted. False if the ledger is gone, or has no copy.
 
-        Raises Damaged, Unreachable, Closed, OSError; then nothing has changed.
+        Writes the file again if it is gone, or no longer whole. Raises Damaged, Unreachable, Closed, OSError; then the
+        copy still counts.
         """
-        ledger = self._ledgers.get(ledger_id)
-        if ledger is None or ledger.info.copy is None:
-            return False
-        if not ledger.info.is_local:
-            file = RestoredFile(self._services.disk, ledger)
-            copy = ledger.info.copy
-            end = await file.write(self._services.reader.copies, copy, self._services.read_thread)
-            if not self._is_current(copy):
+        async with self._restoring:
+            ledger = self._ledgers.get(ledger_id)
+            if ledger is None or ledger.info.copy is None or not ledger.info.copy.is_complete:
                 return False
-            await self._store(ledger_id, replace(copy, local_gone=False), end)
-        await self.discard(ledger_id)
-        return ledger_id in self._info.ledgers
+            in_both = self.state(ledger_id) is CopyState.BOTH
+            if in_both and await self._services.read_thread(lambda: self._whole(ledger)):
+                return await self._keep_file(ledger_id)
+            return await self._write_again(ledger, ledger.info.copy)
 
-    async def _store(self, ledger_id: int, copy: OffloadedCopy | None, end: int | None = None) -> None:
-        """Durable on return. `end`: of the records in the file, if that was written again. Raises Closed."""
+    def _whole(self, ledger: Ledger) -> bool:
+        """Whether the ledger's file holds every entry. Blocks."""
+        try:
+            with self._services.files.use(ledger.path) as fd:
+                ledger_file.verify(self._services.disk, fd, ledger.path, ledger.info)
+        except (Damaged, FileNotFoundError):
+            return False
+        return True
+
+    async def _keep_file(self, ledger_id: int) -> bool:
+        async with self.changing:
+            ledger = self._able(ledger_id, Step.DISCARD)
+            if ledger is not None:
+                await self._store(ledger, Step.DISCARD, None)
+            return ledger is not None
+
+    async def _write_again(self, ledger: Ledger, copy: OffloadedCopy) -> bool:
+        file = RestoredFile(self._services.disk, self._services.files, ledger, self._services.read_thread)
+        end = await file.write(self._services.reader.copies, copy, self._check_open)
+        try:
+            async with self.changing:
+                await self._drop(ledger.info.id)  # a file that is no longer whole
+                await self._delete_files()
+                if self._able(ledger.info.id, Step.PLACE_FILE) is None:  # it was trimmed
+                    return False
+                await self._place(ledger, file, end)
+                return True
+        finally:
+            await waited_out(self._services.read_thread(file.remove))  # unless it was placed
+
+    async def _place(self, ledger: Ledger, file: RestoredFile, end: int) -> None:
+        """Until the record is durable, the copy counts, and a file that was placed is one to delete."""
         self._check_open()
-        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._take(ledger, Step.PLACE_FILE)
+        try:
+            await file.place()
+            await self._store(ledger, Step.RESTORE, None, end)
+        finally:
+            if self.state(ledger.info.id) is CopyState.RESTORING:
+                self._take(ledger, Step.GIVE_UP)
+
+    # ---- a step
+
+    def _able(self, ledger_id: int, step: Step) -> Ledger | None:
+        """The ledger, if it exists and may take the step."""
+        return self._ledgers.get(ledger_id) if self.state(ledger_id) in STEPS[step] else None
+
+    def _take(self, ledger: Ledger, step: Step) -> None:
+        state = STEPS[step][self.state(ledger.info.id)]
+        if state is CopyState.LOCAL:
+            self._states.pop(ledger.info.id, None)
+        else:
+            self._states[ledger.info.id] = state
+
+    async def _store(self, ledger: Ledger, step: Step, copy: OffloadedCopy | None, end: int | None = None) -> None:
+        """Takes a recorded step; durable on return. `end`: of the records in the file, if that was written again.
+
+        Raises Closed, StorageError: nothing has changed. A caller that is canceled leaves when the step has ended.
+        """
+        assert step in RECORDED
+        self._check_open()
 
         def done(error: Exception | None) -> None:
             if error is None:
-                self._stored(ledger_id, copy, end)
-            if not stored.done():
-                stored.set_exception(error) if error else stored.set_result(None)
+                self._stored(ledger, step, copy, end)
 
         written = {} if end is None else {"end": end}
         document = None if copy is None else copy.to_document()
-        record = changes.change("offload", self._info.id, id=ledger_id, copy=document, **written)
-        self._services.journal.write(record, done)
-        await stored
+        record = changes.change("offload", self._info.id, id=ledger.info.id, copy=document, **written)
+        await waited_out(self._services.journal.synced(record, done))
 
-    def _stored(self, ledger_id: int, copy: OffloadedCopy | None, end: int | None) -> None:
-        ledger = self._ledgers.get(ledger_id)
-        if ledger is None or ledger_id not in self._info.ledgers:
-            return
+    def _stored(self, ledger: Ledger, step: Step, copy: OffloadedCopy | None, end: int | None) -> None:
+        self._take(ledger, step)
         was_remote = ledger.remote
         ledger.copies_first = self._copies_first
         if end is not None:
@@ -125,6 +214,11 @@ class LedgerCopies:
             self._services.catalog.ledger_changed(self._info.id, ledger.info)
         self._services.catalog.set_copy(self._info.id, ledger.info, copy)
         self._follow_source(ledger, was_remote)
+
+    def trimmed(self, ledger_ids: Iterable[int]) -> None:
+        """These ledgers are gone; the catalog knows which copies are unwanted."""
+        for ledger_id in ledger_ids:
+            self._states.pop(ledger_id, None)
 
     def copies_first(self, wanted: bool) -> None:
         """Whether complete copies are read although the file is there (`managedLedgerOffloadedReadPriority`)."""
@@ -140,9 +234,18 @@ class LedgerCopies:
             self._services.reader.moved(ledger)
 
     def close(self) -> None:
-        """Refuses changes from now on; those that are on their way end before the journal's next sync."""
+        """Refuses steps from now on; `ended` waits for the one that has begun."""
         self._closed = True
+
+    async def ended(self) -> None:
+        """After `close`: nothing touches a ledger or its files any more."""
+        async with self._restoring, self.changing:
+            pass
 
     def _check_open(self) -> None:
         if self._closed:
             raise Closed(f"{self._info.name} is closed")
+
+
+def _has(ledger: Ledger, copy: OffloadedCopy) -> bool:
+    return ledger.info.copy is not None and ledger.info.copy.uuid == copy.uuid

@@ -11,7 +11,7 @@ from pathlib import Path
 from crc32c import crc32c
 
 from broker_core.storage import filenames
-from broker_core.storage.block import HEADER, HEADER_SIZE, INDEX, check, column
+from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, check, column
 from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
@@ -126,6 +126,26 @@ def scan(
         at += inside
 
 
+def entry_records(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> Iterator[tuple[bytes, int]]:
+    """The records of a sealed ledger: (buffer, offset in it). Raises Damaged, also where entries are missing."""
+    expected = at = 0
+    for at, data, inside in scan(disk, fd, path, DATA_START, info.end):
+        kind, _, _, n, owner, first = HEADER.unpack_from(data, inside)[2:8]
+        if kind != ENTRIES or owner != info.id or first != expected:
+            raise Damaged(path, at, f"entry {expected} of ledger {info.id} is missing")
+        yield data, inside
+        expected += n
+    if expected != info.entries:
+        raise Damaged(path, at, f"the file has {expected} of {info.entries} entries")
+
+
+def verify(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> None:
+    """Reads the whole file. Raises Damaged if not every entry of the sealed ledger is there, and sound."""
+    check_header(path, disk.pread(fd, DATA_START, 0), info.id)
+    for _ in entry_records(disk, fd, path, info):
+        pass
+
+
 def table_totals(data: bytes | memoryview, offset: int) -> tuple[int, int, int, int]:
     """Entries, messages, entry bytes and newest publish time of a record, from its table."""
     n = HEADER.unpack_from(data, offset)[5]
@@ -152,6 +172,7 @@ class Ledger:
         "flushed_end",
         "flushed_entries",
         "info",
+        "moves",
         "next_end",
         "next_entry",
         "old_at",
@@ -185,6 +206,7 @@ class Ledger:
         self.changed = False  # since the last checkpoint
         self.removed = False  # from the catalog: its file and copy are on the way out
         self.copies_first = False  # a complete copy is read although the file is there
+        self.moves = 0  # how often `source` changed
 
     def confirm(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,10 +107,10 @@ class LedgerServices:
         self.checkpoints.ledger_removed(ledger)
         self.writer.remove(ledger)
 
-    def file_dropped(self, ledger: Ledger) -> None:
-        """The ledger is read from its copy in tiered storage from now on; its file goes."""
+    async def delete_file(self, ledger: Ledger) -> None:
+        """The ledger is read from its copy in tiered storage; its file is gone on return. Raises OSError."""
         self.checkpoints.ledger_removed(ledger)
-        self.writer.remove(ledger)
+        await asyncio.wrap_future(self.writer.remove(ledger))
 
     async def write_out(self, ledgers: Iterable[Ledger]) -> None:
         """Everything of the ledgers is in their files on return, or if that fails, what the journal has confirmed."""

@@ -31,6 +31,7 @@ from broker_core.storage.log_writer import Done, LogWriter
 from broker_core.storage.message_index import MessageIndex
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.retention import Retention
+from broker_core.storage.thread_step import waited_out
 from broker_core.storage.weights import Weights
 
 
@@ -63,7 +64,8 @@ class ManagedLedger:
             self._writer.refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
 
     async def load(self) -> None:
-        """Opens the cursors. Call it once, before anything else."""
+        """Opens the cursors, and looks for files of offloaded ledgers. Call it once, before anything else."""
+        await self.copies.load()
         await self._cursors.load()
 
     @property
@@ -120,11 +122,12 @@ class ManagedLedger:
         current = self._writer.current
         if current is not None and current.entries and retention.roll_is_due(self._view(), limits, now_ms):
             await self.roll()
-        self._check_open()  # without the cursors, nothing would hold back what they have not acknowledged
-        ids = retention.removable(self._view(), limits, now_ms)
-        if ids:
-            await self._remove(ids)
-        return ids
+        async with self.copies.changing:
+            self._check_open()  # without the cursors, nothing would hold back what they have not acknowledged
+            ids = retention.removable(self._view(), limits, now_ms)
+            if ids:
+                await self._remove(ids)
+            return ids
 
     def next_trim_due(self, limits: Retention, now_ms: int) -> int | None:
         """Wall time (ms) at which `trim` will have something to do if nothing else changes; None: never."""
@@ -136,14 +139,22 @@ class ManagedLedger:
         return self.ledgers.view(open_id, self._cursors.slowest())
 
     async def _remove(self, ledger_ids: list[int]) -> None:
-        """Durable first; then, in one step, they leave the catalog and their files are on the way out."""
-        await self._journal.synced(changes.change("trim", self.info.id, ids=ledger_ids))
-        self._services.catalog.remove_ledgers(self.info, ledger_ids)
-        self.forget(ledger_ids)
+        """Durable first; then, in one step, they leave the catalog and their files are on the way out.
+
+        A caller that is canceled leaves when that has happened: the record is on its way to the disk.
+        """
+
+        def done(error: Exception | None) -> None:
+            if error is None:
+                self._services.catalog.remove_ledgers(self.info, ledger_ids)
+                self.forget(ledger_ids)
+
+        await waited_out(self._journal.synced(changes.change("trim", self.info.id, ids=ledger_ids), done))
 
     def forget(self, ledger_ids: list[int]) -> None:
         """These ledgers have left the catalog."""
         self.ledgers.refresh()
+        self.copies.trimmed(ledger_ids)
         for ledger_id in ledger_ids:
             ledger = self._ledgers.pop(ledger_id, None)
             if ledger is not None:
@@ -348,6 +359,7 @@ class ManagedLedger:
         self.copies.close()
 
     async def _write_out(self) -> None:
+        await self.copies.ended()
         self._writer.seal_for_good()
         async for cursor in in_short_turns(list(self.cursors.values())):
             cursor.write_acks()
@@ -371,6 +383,7 @@ class ManagedLedger:
         self._refuse_all("deleted")
         compacted = list(self.info.compacted)
         try:
+            await self.copies.ended()
             await self._cursors.forget_acks()
             record = changes.change("delete", self.info.id)
             await self._journal.synced(record, self._deleted, patient=turnstile().beside_messages)

@@ -1,22 +1,58 @@
-"""What is remembered of a ledger's copy in tiered storage. `copy_reader` says how copies are read.
+"""What is remembered of a ledger's copy in tiered storage, and the states that a ledger goes through with it.
 
-The record goes through these states, and each one is durable before the step after it:
-
-    prepared     objects of this uuid may exist
-    complete     the copy was read back and verified; the local file may go
-    local_gone   the local file may be missing: only the copy counts
+`STEPS` is the whole of what may happen to the copy of a ledger that exists; `ledger_copies` takes the steps, one at a
+time. A step of `RECORDED` is a record in the journal, and what follows from it waits until the record is durable.
 
 A copy that is replaced, or whose ledger is deleted, stays on the list of copies to remove until its objects are gone.
+`copy_reader` says how copies are read.
 """
 
+import enum
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
+class CopyState(enum.Enum):
+    """Which of a sealed ledger's file and its copy count, and which of them may exist."""
+
+    LOCAL = "the file counts, and there is no copy"
+    PREPARED = "the file counts; objects of a copy may exist"
+    BOTH = "file and copy count: the copy was read back and verified"
+    DROPPING = "the copy counts; a file may exist, and the journal may hold entries of the ledger"
+    REMOTE = "the copy counts; there is no file, and the journal does not hold the ledger"
+    RESTORING = "the copy counts; the file was written again, and verified before it got its name"
+
+
+class Step(enum.Enum):
+    PREPARE = "record a copy before its first object is written"
+    COMPLETE = "record that the copy was verified"
+    DISCARD = "record that the copy is unwanted"
+    DROP = "record that only the copy counts"
+    DELETE_FILE = "delete the file, after a checkpoint"
+    PLACE_FILE = "give the file that was written again its name"
+    RESTORE = "record that the file counts, and that the copy is unwanted"
+    GIVE_UP = "leave the placed file, because its record failed"
+
+
+STEPS: Mapping[Step, Mapping[CopyState, CopyState]] = {
+    Step.PREPARE: {CopyState.LOCAL: CopyState.PREPARED, CopyState.PREPARED: CopyState.PREPARED},
+    Step.COMPLETE: {CopyState.PREPARED: CopyState.BOTH},
+    Step.DISCARD: {CopyState.PREPARED: CopyState.LOCAL, CopyState.BOTH: CopyState.LOCAL},
+    Step.DROP: {CopyState.BOTH: CopyState.DROPPING},
+    Step.DELETE_FILE: {CopyState.DROPPING: CopyState.REMOTE},
+    Step.PLACE_FILE: {CopyState.REMOTE: CopyState.RESTORING},
+    Step.RESTORE: {CopyState.RESTORING: CopyState.LOCAL},
+    Step.GIVE_UP: {CopyState.RESTORING: CopyState.DROPPING},
+}
+RECORDED = frozenset({Step.PREPARE, Step.COMPLETE, Step.DISCARD, Step.DROP, Step.RESTORE})
+
+
 @dataclass(frozen=True, slots=True)
 class OffloadedCopy:
-    """`place`: the settings of the driver with which the copy was written, without secrets.
+    """The record goes from prepared to complete to `local_gone`; then only the copy counts.
+
+    `place`: the settings of the driver with which the copy was written, without secrets.
 
     `size`, `tail`, and `tail_crc` (CRC-32C of the last `tail` bytes, which hold the index) tell the object from any
     other, so a replaced or truncated one is never read.
@@ -30,7 +66,7 @@ class OffloadedCopy:
     path: str = ""  # of the object, below the place
     prepared_ms: int = 0
     complete_ms: int = 0  # 0: not complete
-    local_gone: bool = False
+    local_gone: bool = False  # a file that is there does not count
     size: int = 0
     tail: int = 0
     tail_crc: int = 0
@@ -48,3 +84,12 @@ class OffloadedCopy:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "OffloadedCopy":
         return cls(**document)
+
+
+def state_of(copy: OffloadedCopy | None) -> CopyState:
+    """As far as the record says: after a restart, a file may be there that does not count."""
+    if copy is None:
+        return CopyState.LOCAL
+    if copy.local_gone:
+        return CopyState.DROPPING
+    return CopyState.BOTH if copy.is_complete else CopyState.PREPARED

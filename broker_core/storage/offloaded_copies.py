@@ -26,8 +26,12 @@ class OffloadedCopies:
 
     async def removed(self, uuids: list[str]) -> None:
         """The objects of unwanted copies are gone; durable on return."""
-        await self._journal.synced(changes.change("forget-copies", 0, uuids=uuids))
-        self._catalog.forget_copies(uuids)
+
+        def done(error: Exception | None) -> None:
+            if error is None:
+                self._catalog.forget_copies(uuids)
+
+        await self._journal.synced(changes.change("forget-copies", 0, uuids=uuids), done)
 
     async def known(self) -> dict[str, OffloadedCopy]:
         """All copies on record, wanted or not, by uuid."""

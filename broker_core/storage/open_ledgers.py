@@ -99,9 +99,7 @@ class OpenLedgers:
     def _short_files(self, name: str, ledgers: list[Ledger]) -> list[DamageReport]:
         found: list[DamageReport] = []
         for ledger in ledgers:
-            if not ledger.info.is_local:
-                self._services.disk.remove(ledger.path)  # a crash came between the record and the deletion
-            elif ledger.info.entries:
+            if ledger.info.is_local and ledger.info.entries:
                 whole = Lost(ledger.info.id, 0, ledger.info.entries - 1)
                 found += missing_bytes(self._services.disk, name, ledger.path, whole, ledger.info.end)
         return found

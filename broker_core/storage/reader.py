@@ -131,14 +131,14 @@ class Reader:
 
     async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
         """The entries around `wanted` in spans [start, stop), or some of them."""
-        source = ledger.source
+        source, moves = ledger.source, ledger.moves
         try:
             if source is None:
                 block = await self._read_file(ledger, spans, start, stop, wanted)
             else:
                 block = await self.copies.read(ledger, source, spans.find(wanted))
         except (Damaged, Unreachable) as error:
-            if ledger.removed or ledger.remote is not (source is not None):
+            if ledger.removed or ledger.moves != moves:
                 return None  # it has no index any more, or another one
             self._report_damage(ledger, error)
             raise
@@ -168,11 +168,11 @@ class Reader:
                 self._indexed.move_to_end(ledger_id)
             return ledger.spans
 
-        source = ledger.source
+        source, moves = ledger.source, ledger.moves
         spans = await (self._spans_of_file(ledger) if source is None else self._spans_of_copy(ledger, source))
         if ledger.removed:
             return None
-        if ledger.remote is not (source is not None):
+        if ledger.moves != moves:
             return await self.spans(ledger)
         if spans is not None and ledger.spans is None:
             ledger.spans = spans
@@ -191,10 +191,11 @@ class Reader:
         return loaded[0]
 
     async def _spans_of_copy(self, ledger: Ledger, copy: OffloadedCopy) -> Spans | None:
+        moves = ledger.moves
         try:
             return await self.copies.load_spans(ledger, copy)
         except (Damaged, Unreachable) as error:
-            if ledger.removed or not ledger.remote:
+            if ledger.removed or ledger.moves != moves:
                 return None
             self._report_damage(ledger, error)
             raise
@@ -205,6 +206,7 @@ class Reader:
 
     def moved(self, ledger: Ledger) -> None:
         """The ledger is read from its copy, or from its file again, which has another index."""
+        ledger.moves += 1
         self.forget(ledger)
         ledger.spans = None
 

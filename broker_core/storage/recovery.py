@@ -265,8 +265,11 @@ class Recovery:
         if values["op"] == "ledger":
             self._owners[values["id"]] = values["owner"]
         removed = values["ids"] if values["op"] == "trim" else ()
+        if values["op"] == "offload" and "end" in values:
+            removed = [values["id"]]  # its file was written again as a whole: an older release may not have waited
         for ledger_id in removed:
-            self._ledgers.pop(ledger_id, None)
+            if (replayed := self._ledgers.pop(ledger_id, None)) is not None:
+                self._buffered -= replayed.buffered
 
     def _truncate(self, ledger_id: int, entries: int) -> None:
         """Entries whose sync failed were refused, and may be in the journal all the same: the seal says the end."""

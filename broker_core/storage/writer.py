@@ -6,8 +6,9 @@ file arrive in order.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.pressure import Pressure
 from broker_core.storage.watch import DirectoryWatch
 
+log = logging.getLogger("broker_core.storage")
 FLUSH_AT = 128 << 10
 
 Job = tuple[Ledger, Callable[[], None], int]  # what to do for a ledger, and how many bytes that writes
@@ -87,12 +89,12 @@ class Writer:
         footer = ledger_file.footer(ledger.info, ledger.spans)
         self._thread.submit(self._do, ledger, partial(self._write_footer, ledger, ledger.info.end, footer), 0)
 
-    def remove(self, ledger: Ledger) -> None:
-        """Deletes the file, after whatever was handed in before."""
+    def remove(self, ledger: Ledger) -> "Future[None]":
+        """Deletes the file, after whatever was handed in before; done when it is gone. A failure is also logged."""
         self._buffered.pop(ledger, None)
         self._pressure.settle(ledger.buffered)
         ledger.take_buffer()
-        self._thread.submit(self._remove, ledger)
+        return self._thread.submit(self._remove, ledger)
 
     def barrier(self) -> "asyncio.Future[None]":
         """Done when everything handed in so far is in the files; fails with OSError when something is not."""
@@ -160,8 +162,13 @@ class Writer:
     def _remove(self, ledger: Ledger) -> None:
         for _, length in self._unwritten.pop(ledger, ()):
             self._tell(partial(self._written, length))
-        self._files.forget(ledger.path)
-        self._disk.remove(ledger.path)
+        try:
+            self._disk.remove(ledger.path)
+        except OSError as error:
+            log.error("ledger %d: cannot delete its file: %s", ledger.info.id, error)
+            raise
+        finally:  # not before: a reader could open the old file again
+            self._files.forget(ledger.path)
 
     def _tell(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon_threadsafe(callback)

@@ -47,6 +47,7 @@ class Offloading:
         self._tier = tier
         self._call_ended = ended
         self._task: asyncio.Task[None] | None = None
+        self._is_restoring = False
         self._closed = False
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._not_before = 0.0  # monotonic: thresholds wait until then
@@ -112,7 +113,7 @@ class Offloading:
         `TopicFenced` if the topic is unloaded; then the ledgers before are restored.
         """
         self._check_free()
-        self.state = OffloadState.RUNNING
+        self.state, self._is_restoring = OffloadState.RUNNING, True
         restored: list[int] = []
         errors: list[StorageError] = []
         task = self._task = self._context.spawn(self._restore(seconds, restored, errors))
@@ -136,7 +137,8 @@ class Offloading:
             reason = f"cannot restore a ledger of {self._context.name}"
             errors.append(error if isinstance(error, StorageError) else StorageError(f"{reason}: {masked(error)}"))
         finally:
-            self.state = OffloadState.NOT_RUN
+            self.state, self._is_restoring = OffloadState.NOT_RUN, False
+            self._call_ended()
 
     def _unloaded(self) -> TopicFenced:
         return TopicFenced(f"Topic {self._context.name} was unloaded: try again")
@@ -166,14 +168,20 @@ class Offloading:
             return
         for info in self._sealed():
             if info.copy is not None and not info.copy.is_complete:
-                await self._on_disk().copies.discard(info.id)
+                await self._on_disk().copies.discard(info.copy)
 
     async def _drop_files(self, now_ms: int) -> None:
         sealed = self._sealed()
         self._note_copies_of_the_future(sealed, now_ms)
-        due, _ = selection.files_due(sealed, self.rules.deletion_lag_ms, now_ms, self._seen_ms)
-        if due:
+        due, _ = self._files_due(sealed, now_ms)
+        if due or self._on_disk().copies.leaves_files:
             await self._on_disk().copies.drop_files(due)
+
+    def _files_due(self, sealed: Sequence[LedgerInfo], now_ms: int) -> tuple[list[int], int | None]:
+        """None during a restore, which is about to need them."""
+        if self._is_restoring:
+            return [], None
+        return selection.files_due(sealed, self.rules.deletion_lag_ms, now_ms, self._seen_ms)
 
     def _note_copies_of_the_future(self, sealed: Sequence[LedgerInfo], now_ms: int) -> None:
         copies = [info.copy for info in sealed if info.copy is not None and not info.copy.local_gone]
@@ -186,7 +194,7 @@ class Offloading:
         if self._tier is None or self._context.log.on_disk is None or is_system_topic(self._context.name):
             return None
         sealed, rules = self._sealed(), self.rules
-        due = [selection.files_due(sealed, rules.deletion_lag_ms, now_ms, self._seen_ms)[1]]
+        due = [self._files_due(sealed, now_ms)[1]]
         if not self.is_running:
             if selection.over_thresholds(sealed, rules, now_ms):
                 wait = max(0.0, self._not_before - self._context.clock.monotonic())

@@ -12,6 +12,7 @@ from broker_core.names import parse_topic
 from broker_core.storage.block import Block
 from broker_core.storage.copy_reader import CopyReader
 from broker_core.storage.errors import Closed, Damaged
+from broker_core.storage.filenames import ledger_file
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.position import EARLIEST
@@ -19,6 +20,8 @@ from broker_core.storage.retention import Retention
 from broker_core.storage.spans import Spans
 from broker_core.topic.topic import Topic
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
+from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +137,45 @@ def test_a_read_of_a_copy_whose_ledger_is_trimmed_goes_on_after_it(one: Offloade
     block = one.broker.call(managed.read(EARLIEST, 100, 1 << 20))
     assert [block.entry(index) for index in range(len(block))] == before[10:]
     assert damage(one) == []
+
+
+def test_a_restore_writes_a_file_again_that_is_no_longer_whole(one: OffloadedTopic) -> None:
+    one.publish([b"%d" % i for i in range(10)])
+    before = one.entries()
+    one.offload()
+    file = ledger_file(one.broker.directory, one.log().copies.sealed()[0].id)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 3] ^= 1
+    file.write_bytes(data)
+    assert one.rest("POST", "offload/restore") == {one.name: 1}
+    one.forget()
+    assert one.entries() == before
+    assert damage(one) == []
+
+
+def test_a_file_that_is_due_for_deletion_stays_while_its_ledger_is_restored(one: OffloadedTopic) -> None:
+    """With lag 0, housekeeping wants to delete what a restore has just written."""
+
+    async def restore_beside_housekeeping() -> None:
+        topic = await one.broker.broker.topics.get(parse_topic(one.name))
+        copies = managed_ledger(topic).copies
+        restoring = asyncio.ensure_future(topic.offloading.restore(60))
+        while not restoring.done():
+            await copies.drop_files([info.id for info in copies.sealed()])
+            await asyncio.sleep(0)
+        assert await restoring == 8
+
+    before = one.publish_and_offload(80)
+    one.broker.call(restore_beside_housekeeping())
+    one.forget()
+    assert one.entries() == before
+    assert len([info for info in one.log().ledger_infos() if info.copy is None]) >= 8
+
+
+def test_a_file_that_a_kill_has_left_is_deleted_by_housekeeping(one: OffloadedTopic) -> None:
+    before = one.publish_and_offload(20)
+    left = ledger_file(one.broker.directory, one.log().copies.sealed()[0].id)
+    left.write_bytes(b"not whole")
+    one.forget()
+    assert one.entries() == before
+    wait_until(lambda: not left.exists(), 20)
