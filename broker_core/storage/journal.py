@@ -56,8 +56,8 @@ class Journal:
         self._sync = sync
         self._max_bytes = max_bytes
         self._bell = doorbell()  # rung after a change of what the lock guards, if the thread may wait for it
-        # --- guarded by the lock
         self._lock = threading.Lock()
+        # --- guarded by the lock
         self._group = Group()
         self._idle = False
         self._failed = False
@@ -85,7 +85,8 @@ class Journal:
         `on_synced` is called on the event loop with each group, and with the error if its write or sync failed.
         """
         self._on_synced: OnSynced = on_synced
-        self._live.update(existing)
+        with self._lock:
+            self._live.update(existing)
         self._spare.remove_leftovers()
         self._thread.start()
 
@@ -178,14 +179,16 @@ class Journal:
     @property
     def live_bytes(self) -> int:
         """Of all files that exist."""
-        return sum(self._live.values())
+        with self._lock:
+            return sum(self._live.values())
 
     def remove_before(self, number: int) -> None:
         """Gives up the files that a checkpoint made superfluous. Blocks; not for the loop."""
-        old = sorted(n for n in self._live if n < number)
+        with self._lock:
+            old = sorted(n for n in self._live if n < number)
+            written = {n: max(self._live[n], self._blocks.pop(n, 0)) for n in old}
         for n in old:
-            written = max(self._live[n], self._blocks.pop(n, 0))
-            self._spare.keep(filenames.journal_file(self.directory, n), written)
+            self._spare.keep(filenames.journal_file(self.directory, n), written[n])
         self._disk.sync_directory(self.directory)
         with self._lock:
             for n in old:
@@ -242,7 +245,7 @@ class Journal:
                 return rotations, None
             group = self._group
             if group.parts and not self._failed:
-                if self.live_bytes < self._max_bytes or self._stopping:
+                if sum(self._live.values()) < self._max_bytes or self._stopping:
                     # Before the group ahead of it is reported: until it is answered, this one is under way, too.
                     self._group, self._written = Group(), group
                     return [], group
@@ -263,9 +266,10 @@ class Journal:
             with self._lock:
                 self._failed = True
         self._unreported = group, error
-        waiting = bool(self._group.parts)  # before the report: its receipts are what a lone producer waits for
+        with self._lock:  # before the report: its receipts are what a lone producer waits for
+            waiting, stopping = bool(self._group.parts), self._stopping
         pause = self._pace.pause(group.entries, group.size, time.monotonic(), waiting=waiting)
-        if pause and not self._stopping:
+        if pause and not stopping:
             self._report(group, error)
             time.sleep(pause)
 
@@ -278,7 +282,9 @@ class Journal:
             self._preallocate(self._fd, end)
         write_group(self._disk, self._fd, self._number, self._offset, group, sync=self._sync)
         self._watch.check_written(self._fd, self._path)
-        self._offset = self._live[self._number] = end
+        self._offset = end
+        with self._lock:
+            self._live[self._number] = end
         if end + self._spare_ahead > self._written_before and end > self._spare_ahead:
             self._spare.make()
 
@@ -301,8 +307,9 @@ class Journal:
 
     def _answer(self, group: Group, error: Exception | None) -> None:
         """On the loop."""
-        if self._written is group:  # else the thread has begun with the next one
-            self._written = _NOTHING
+        with self._lock:
+            if self._written is group:  # else the thread has begun with the next one
+                self._written = _NOTHING
         self._on_synced(group, error)
         if self._turnstile.rest is not None:  # without a call for each group: it is usually none
             self._turnstile.messages_went()
@@ -339,8 +346,9 @@ class Journal:
         self._number = number
         self._fd, self._path = fd, str(path)
         self._offset = self._allocated = len(header)
-        self._written_before = self._blocks[number] = written_before
+        self._written_before = written_before
         with self._lock:
+            self._blocks[number] = written_before
             self._live[number] = self._offset
 
     def _close_file(self) -> None:
