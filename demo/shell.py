@@ -69,6 +69,10 @@ class Standalone:
         self._ready = ready
         self.urls = urls
 
+    @property
+    def addresses(self) -> tuple[str, str]:
+        return str(self.urls["service_url"]), str(self.urls["http_url"])
+
     def port(self, which: str) -> str:
         return str(self.urls[which]).rpartition(":")[2]
 
