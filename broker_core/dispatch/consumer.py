@@ -95,6 +95,7 @@ class Consumer:
         self.blocked = False  # by unacknowledged messages, until half of them are acknowledged
         self.pending = Pending()
         self.closed = False
+        self.acknowledges_cumulatively = False  # it has done so since it connected
         self._takes_metadata = client.takes_broker_metadata
         self._encoder = MessageEncoder(consumer_id, owner.partition)
 

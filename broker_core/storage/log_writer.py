@@ -271,6 +271,20 @@ class LogWriter:
             self.seal_current()
             await self._services.synced()
 
+    async def open_above(self, ledger_id: int) -> None:
+        """The next entry, and all after it, will be in ledgers with greater IDs; durable on return.
+
+        Raises Fenced, Terminated, or Closed.
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        if self._order.ids and self._order.ids[-1] > ledger_id:  # those that follow have greater IDs still
+            return
+        catalog = self._services.catalog
+        catalog.next_id = max(catalog.next_id, ledger_id + 1)
+        self._open_next_ledger()  # its record, not the number alone, survives a restart
+        await self._services.synced()
+
 
 def _ignore(error: Exception | None) -> None:
     """The entries that follow in the same group are told of the failure."""

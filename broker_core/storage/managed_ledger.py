@@ -115,6 +115,10 @@ class ManagedLedger:
         """Seal the open ledger, if it holds entries; durable on return."""
         await self._writer.roll()
 
+    async def open_above(self, ledger_id: int) -> None:
+        """The next entry, and all after it, will be in ledgers with greater IDs; durable on return."""
+        await self._writer.open_above(ledger_id)
+
     # ---- ledgers
 
     async def trim(self, limits: Retention, now_ms: int) -> list[int]:

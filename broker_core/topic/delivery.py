@@ -147,3 +147,10 @@ class Delivery:
             return any(consumer.unacked_messages for consumer in self.consumers)
         oldest = self._cursor.oldest_unacknowledged() if self.consumers else None
         return oldest is not None and oldest < self._cursor.read_position
+
+    @property
+    def may_acknowledge_cumulatively(self) -> bool:
+        """Whether a consumer does, or may have before it connected again: it has acknowledged nothing since."""
+        if self.sub_type in INDIVIDUAL_ACK_TYPES:
+            return False
+        return any(one.acknowledges_cumulatively or not one.acks.messages for one in self.consumers)

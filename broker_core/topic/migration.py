@@ -171,6 +171,25 @@ class TopicMigration:
         durable = (one for one in self._subscriptions.values() if one.durable)
         return sorted(one.name for one in durable if one.delivery.has_unacknowledged)
 
+    def may_skip(self) -> list[str]:
+        """The subscriptions with a consumer whose client may skip messages of the copy: it takes those whose IDs are
+        not above its last cumulative acknowledgment for repeated ones.
+        """
+        durable = (one for one in self._subscriptions.values() if one.durable)
+        return sorted(one.name for one in durable if one.delivery.may_acknowledge_cumulatively)
+
+    # -- the copy of a topic of another cluster
+
+    async def open_above(self, ledger_id: int) -> None:
+        """What is stored from now on has greater ledger IDs; durable on return.
+
+        Clients that come from the other cluster take smaller IDs for messages that they have acknowledged there.
+        """
+        on_disk = self._context.log.on_disk
+        if on_disk is None:
+            raise NotAllowed("Migration of a non-persistent topic is not allowed")
+        await on_disk.open_above(ledger_id)
+
     # -- Pulsar's flags
 
     async def follow(self) -> None:

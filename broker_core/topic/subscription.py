@@ -167,6 +167,7 @@ class Subscription(Backlogged):
                 self.delivery.type_name,
             )
             return False
+        consumer.acknowledges_cumulatively = True
         self.cursor.acknowledge_up_to(position)
         self._acknowledged(consumer, 1)
         return True

@@ -226,6 +226,7 @@ ROWS: dict[str, Row] = {
     "N/persistence/bookieAffinity": Row({"bookkeeperAffinityGroupPrimary": "a"}),
     "N/migration": Row(False, ("migrated",)),
     "T/migration": Row({"phase": "in-use", "brokerServiceUrl": "pulsar://x:1"}),
+    "T/migration/ledger": Row({"above": 1}),
     "N/subscriptionAuthMode": Row("Prefix"),
     **{f"{level}/entryFilters": Row({"entryFilterNames": "a"}, APPLIED) for level in "NT"},
     **{f"{level}/dispatcherPauseOnAckStatePersistent": Row(True, APPLIED) for level in "NT"},

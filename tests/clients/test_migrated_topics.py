@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import urllib.error
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pulsar
 import pytest
@@ -183,7 +183,7 @@ def test_a_held_topic_waits_for_what_its_consumers_have(blue: EmbeddedBroker, to
     received = consumer.receive(TIMEOUT_MS)
     wait_until(lambda: delivered(blue, topic) == 2, 10)  # that one, and the one that takes its place in the queue
     phase(blue, topic, "held")
-    assert admin(blue.http_url, "GET", path) == {"phase": "held", "waitsFor": ["s"]}
+    assert admin(blue.http_url, "GET", path) == {"phase": "held", "waitsFor": ["s"], "maySkip": ["s"]}
     consumer.acknowledge(received)
     consumer.acknowledge(consumer.receive(TIMEOUT_MS))
     wait_until(lambda: admin(blue.http_url, "GET", path)["waitsFor"] == [], 30)
@@ -253,3 +253,42 @@ def test_the_phase_of_a_topic_survives_a_restart(blue: EmbeddedBroker, topic: st
         raw.send(client_commands.subscribe(2, topic, "s", 2))
         moved = raw.expect(BaseCommand.TOPIC_MIGRATED)
         assert (moved.resource_id, moved.resource_type) == (2, CommandTopicMigrated.Consumer)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "acknowledge", "may_skip"),
+    [
+        ("idle", pulsar.ConsumerType.Exclusive, None, True),  # it may have acknowledged before it connected again
+        ("single", pulsar.ConsumerType.Exclusive, pulsar.Consumer.acknowledge, False),
+        ("cumulative", pulsar.ConsumerType.Failover, pulsar.Consumer.acknowledge_cumulative, True),
+        ("shared", pulsar.ConsumerType.Shared, None, False),
+    ],
+)
+def test_a_topic_names_the_subscriptions_whose_clients_may_skip_smaller_ids(
+    pulsar_broker: EmbeddedBroker,
+    topic: str,
+    name: str,
+    kind: pulsar.ConsumerType,
+    acknowledge: Callable[[pulsar.Consumer, pulsar.Message], None] | None,
+    may_skip: bool,
+) -> None:
+    client = connect(pulsar_broker.service_url)
+    consumer = client.subscribe(topic, name, consumer_type=kind)
+    client.create_producer(topic).send(b"x")
+    message = consumer.receive(TIMEOUT_MS)
+    if acknowledge is not None:
+        acknowledge(consumer, message)
+    path = f"{topic.replace('://', '/')}/migration"
+    expected = [name] if may_skip else []
+    wait_until(lambda: admin(pulsar_broker.http_url, "GET", path)["maySkip"] == expected, 10)
+    client.close()
+
+
+@pytest.mark.parametrize("above", [-1, 1 << 54, "x", None])
+def test_an_id_that_no_ledger_has_is_refused(pulsar_broker: EmbeddedBroker, topic: str, above: object) -> None:
+    path = topic.replace("://", "/")
+    admin(pulsar_broker.http_url, "PUT", path)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        admin(pulsar_broker.http_url, "POST", f"{path}/migration/ledger", {"above": above})
+    assert refused.value.code == 400
+    refused.value.close()

@@ -26,11 +26,14 @@ class Publishing(Worker):
 class Consuming(Worker):
     """Acknowledges everything. `found`: the live messages in the order of their first arrival."""
 
-    def __init__(self, client: pulsar.Client, topic: str, kind: pulsar.ConsumerType) -> None:
+    def __init__(
+        self, client: pulsar.Client, topic: str, kind: pulsar.ConsumerType, *, cumulatively: bool = False
+    ) -> None:
         super().__init__()
         self._consumer = client.subscribe(
             topic, kind.name, consumer_type=kind, initial_position=pulsar.InitialPosition.Earliest
         )
+        self._acknowledge = self._consumer.acknowledge_cumulative if cumulatively else self._consumer.acknowledge
         self.found: dict[int, None] = {}
         self.repeated = 0
 
@@ -43,7 +46,7 @@ class Consuming(Worker):
             number = int(message.data()[5:])
             self.repeated += number in self.found
             self.found.setdefault(number)
-        self._consumer.acknowledge(message)
+        self._acknowledge(message)
 
 
 def check_nothing_is_lost(found: dict[int, None], sent: int) -> None:

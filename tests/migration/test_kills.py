@@ -48,7 +48,12 @@ def clusters(tmp_path: Path) -> Iterator[tuple[Cluster, Cluster]]:
 
 
 def fill(source: Cluster) -> None:
-    """Messages of random bytes, so that no two are equal, and three subscriptions with holes for each topic."""
+    """Messages of random bytes, so that no two are equal, and three subscriptions with holes for each topic.
+
+    Ledger IDs are above those of the target, where clients that acknowledge cumulatively would skip messages.
+    """
+    source.run("topics create public/default/other")
+    admin(source.http_url, "POST", "persistent/public/default/other/migration/ledger", {"above": 100_000})
     source.run("tenants create shop --admin-roles boss")
     source.run(f"namespaces create {NAMESPACE}")
     client = official_client.connect(source.service_url)
@@ -157,7 +162,12 @@ def test_a_migration_that_is_killed_again_and_again_loses_nothing(clusters: tupl
     client = official_client.connect(source.service_url)
     there = official_client.connect(target.service_url)
     with contextlib.ExitStack() as running:
-        consuming = [running.enter_context(Consuming(client, *pair)) for pair in zip(LIVE, KINDS, strict=False)]
+        consuming = [
+            running.enter_context(
+                Consuming(client, topic, kind, cumulatively=kind is not pulsar.ConsumerType.KeyShared)
+            )
+            for topic, kind in zip(LIVE, KINDS, strict=False)
+        ]
         publishing = [running.enter_context(Publishing(client, topic, pause_seconds=0.02)) for topic in LIVE]
         killing = Killing(source, target)
         killing.run()

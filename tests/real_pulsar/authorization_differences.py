@@ -27,6 +27,7 @@ NOT_SERVED = {
     f"POST {_TOPIC}/compaction/places",
     f"GET {_TOPIC}/migration",
     f"POST {_TOPIC}/migration",
+    f"POST {_TOPIC}/migration/ledger",
     f"GET {_TOPIC}/getMessageIdByIndex",
     f"DELETE {_TOPIC}/schemaValidationEnforced",
     f"GET {_TOPIC}/policies",

@@ -6,6 +6,7 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from tests.broker_core.replication.clusters import admin
 from tests.migration.clusters import Cluster, messages, unread
 from tests.official_client import connect
 from tests.real_pulsar.java_pulsar import JavaPulsar
@@ -61,3 +62,41 @@ def test_a_tenant_moves_with_its_messages_and_subscriptions(
             sides["real"].cli("topics", "delete", topic, "--force", "--yes")
             sides["real"].cli("namespaces", "delete", f"{tenant}/ns")
             sides["real"].cli("tenants", "delete", tenant)
+
+
+def test_consumers_that_would_skip_messages_are_not_sent_to_smaller_ids(
+    java_pulsar: JavaPulsar, tmp_path: Path
+) -> None:
+    with EmbeddedBroker() as broker:
+        source, target = Cluster(broker, tmp_path, "ours"), Cluster(java_pulsar, tmp_path, "real")
+        for each in (source, target):
+            each.save_context()
+        topic = "persistent://public/default/skipping"
+        use_great_ids(source, topic)
+        client = connect(source.service_url)
+        consumer, producer = client.subscribe(topic, "s"), client.create_producer(topic)
+        producer.send(b"0")
+        producer.send(b"1")
+        consumer.acknowledge_cumulative(consumer.receive(10_000))
+        try:
+            refused = source.cli(*f"migrate ours real --topic {topic} --switch --yes".split())
+            assert refused.exit_code == 6
+            assert (
+                f"cannot send the consumers of {topic} to real: those of subscription s may acknowledge cumulatively, "
+                "and would skip messages of the copy, whose IDs are smaller\n"
+                "hint: stop these consumers, run the same command again, and start them again\n"
+            ) in refused.stderr
+            producer.send(b"2")  # the source is in use
+            consumer.close()
+            source.run(f"migrate ours real --topic {topic} --switch --yes")
+            again = client.subscribe(topic, "s")  # which goes to the target
+            assert [again.receive(10_000).data() for _ in range(2)] == [b"1", b"2"]
+        finally:
+            client.close()
+            target.cli("topics", "delete", topic, "--force", "--yes")
+
+
+def use_great_ids(source: Cluster, topic: str) -> None:
+    """The source's next ledger ID is far above those of the target."""
+    source.run(f"topics create {topic}")
+    admin(source.http_url, "POST", f"{topic.replace('://', '/')}/migration/ledger", {"above": 1_000_000})

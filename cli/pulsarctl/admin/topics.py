@@ -131,6 +131,10 @@ class Topics:
         body = {"phase": phase, "brokerServiceUrl": service_url, "brokerServiceUrlTls": service_url_tls}
         self._http.post(f"{_path(topic)}/migration", body)
 
+    def open_ledger_above(self, topic: str, ledger_id: int) -> None:
+        """The topic's next messages get greater ledger IDs; raises `NotFound` in Apache Pulsar, which cannot do it."""
+        self._http.post(f"{_path(topic)}/migration/ledger", {"above": ledger_id})
+
     def terminate_partitions(self, topic: str) -> Document:
         """Does the same for each partition; returns the last message IDs by partition."""
         return _document(self._http.post(f"{_path(topic)}/terminate/partitions"))

@@ -3,6 +3,7 @@
     endpoint, session  how clusters are reached, and what commands show
     runs               which entries of the source are which of the copy; pure
     holds              what keeps both sides from trimming in the meantime
+    ascending_ids      why the IDs of the copy must be greater, and how they become so
     entry_copy         the entries of one partition, continued where an earlier run ended
     cursor_copy        the subscriptions of one partition
     topic_setup        partitions, properties, and schemas of the copy

@@ -14,6 +14,7 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata, Schema
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.backlog.ledgers import ledgers
 from pulsarctl.errors import CannotConnect, CliError, Conflict, TimedOut
+from pulsarctl.migration.ascending_ids import last_known, raise_ids
 from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.runs import Runs
 from pulsarctl.raw.entry import Entry
@@ -73,6 +74,7 @@ class EntryCopy:
         self._stored = 0  # entries that the copy has, confirmed
         self._reader: EntryReader | None = None
         self._source = source
+        self._above = -1  # the copy's next entries have greater ledger IDs than this, if its broker can do that
 
     def __enter__(self) -> "EntryCopy":
         return self
@@ -88,6 +90,7 @@ class EntryCopy:
         if self._reader is None:
             self._reader = self._source.reader(self._source_topic)
             self._stored = self._count()
+        self._raise_ids(self._last_known())
         for entry in self._reader.to_end():
             self._check_order(entry)
             data = entry.stored()
@@ -107,7 +110,20 @@ class EntryCopy:
         if runs.count and runs.position(runs.count - 1) >= entry.id.position:
             raise CliError(f"{self._source_topic} returned {entry.id} out of order")
 
+    def _last_known(self) -> int:
+        admin = self._source.admin()
+        try:
+            return last_known(admin, self._source_topic)[0]
+        finally:
+            admin.close()
+
+    def _raise_ids(self, above: int) -> None:
+        if above > self._above:
+            self._persistently(lambda: raise_ids(self._admin, self._topic, above))
+            self._above = above
+
     def _send(self, entry: Entry, data: bytes) -> None:
+        self._raise_ids(entry.ledger_id)
         self._unconfirmed.append((entry.metadata, data))
         self._persistently(self._publish_last)
         self.copied.sent += 1

@@ -65,6 +65,15 @@ class Runs:
         run = self._runs[index]
         return run.ledger_id, run.first + number - run.number
 
+    def is_above(self, other: "Runs", first: int) -> bool:
+        """Whether each entry from number `first` on has a greater position here than in `other`.
+
+        Between the beginnings of runs, both positions grow by one from entry to entry.
+        """
+        count = min(self.count, other.count)
+        starts = [run.number for runs in (self, other) for run in runs._runs]
+        return all(self.position(n) > other.position(n) for n in (first, *starts) if first <= n < count)
+
     def numbers(self, ledger_id: int, first: int, last: int) -> Iterator[int]:
         """The numbers of the entries `first` to `last` of a ledger, as far as they exist."""
         begin = self.up_to((ledger_id, first - 1))

@@ -58,12 +58,21 @@ class Switch:
         self._has_phases = to is not None
         self._has_begun = False
 
-    def stop_publishing(self) -> None:
-        """Nothing is published to the source on return, and producers wait, or get `TopicTerminated`."""
+    def takes_consumers(self) -> bool:
+        """Whether the source sends its consumers to the copy. Otherwise, they stay until their application ends."""
         admin = self._source.admin()
         try:
             self._has_phases = self._has_phases and has_phases(admin, self._topic)
-            if not self._has_phases:
+        finally:
+            admin.close()
+        return self._has_phases
+
+    def stop_publishing(self) -> None:
+        """Nothing is published to the source on return, and producers wait, or get `TopicTerminated`."""
+        sends_clients = self.takes_consumers()
+        admin = self._source.admin()
+        try:
+            if not sends_clients:
                 admin.topics.terminate(self._topic)
             else:
                 self._has_begun = True

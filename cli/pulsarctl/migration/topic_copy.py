@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from broker_core.wire.pulsar_api_pb2 import Schema
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError
-from pulsarctl.migration.cursor_copy import CursorCopy, subscriptions
+from pulsarctl.migration.ascending_ids import refuse_skipping
+from pulsarctl.migration.cursor_copy import CursorCopy, Subscription, subscriptions
 from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.entry_copy import Copied, EntryCopy, Step
 from pulsarctl.migration.holds import hold, release
@@ -71,9 +72,11 @@ class PartitionCopy:
 
     def _finish(self, entries: EntryCopy, comparison: "Comparison | None", switch: Switch) -> int:
         try:
+            self._refuse_skipping(entries.copied, switch)  # before anyone waits
             switch.stop_publishing()
             entries.run()
             switch.stop_delivering()
+            self._refuse_skipping(entries.copied, switch)
             found = self._copy_subscriptions(entries.copied)
             if comparison is not None:
                 comparison.follow(entries.copied)
@@ -113,12 +116,22 @@ class PartitionCopy:
     def _sides(self) -> list[tuple[AdminClient, str]]:
         return [(self.source.admin(), self.source_topic), (self.target.admin(), self.target_topic)]
 
-    def _copy_subscriptions(self, copied: Copied) -> int:
+    def _refuse_skipping(self, copied: Copied, switch: Switch) -> None:
+        if not switch.takes_consumers():
+            return
+        first_left = {one.name: one.next for one in self._subscriptions(copied)}
+        sides = self.source, self.source_topic, self.target, self.target_topic
+        refuse_skipping(*sides, copied=copied.runs, first_left=first_left)
+
+    def _subscriptions(self, copied: Copied) -> list[Subscription]:
         admin = self.source.admin()
         try:
-            found = subscriptions(admin, self.source_topic, copied.runs)
+            return subscriptions(admin, self.source_topic, copied.runs)
         finally:
             admin.close()
+
+    def _copy_subscriptions(self, copied: Copied) -> int:
+        found = self._subscriptions(copied)
         CursorCopy(self.target, self.target_topic, copied.runs).copy(found)
         return len(found)
 

@@ -185,3 +185,19 @@ async def test_names_and_properties_survive_a_crash(tmp_path: Path) -> None:
     assert sorted(engine.catalog.names) == ["täg/😀 x"]
     assert (await engine.open_ledger("täg/😀 x")).properties == {"a": "ü"}
     await engine.close()
+
+
+async def test_ids_above_those_of_another_cluster_survive_a_crash(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    await append(ledger, run_of(b"before"))
+    await ledger.open_above(5000)
+    await ledger.open_above(4000)  # which they are already
+    copy = crash(tmp_path)
+    await engine.close()
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    assert (await append(ledger, run_of(b"after"))).ledger_id > 5000
+    assert await contents(ledger) == [b"before", b"after"]
+    assert len([info for info in ledger.ledger_infos() if info.id > 5000]) == 2  # the empty one, and that of this start
+    await engine.close()

@@ -63,6 +63,21 @@ func TestClientsFollowTheirTopicToAnotherCluster(tt *testing.T) {
 	t.expect(t.valuesUpTo(kept, "last"), everything...)
 }
 
+// The client skips messages whose IDs are not above its last cumulative acknowledgment. The other cluster is fresh.
+func TestAConsumerThatAcknowledgesCumulativelySkipsNothingAfterAMove(tt *testing.T) {
+	t := start(tt)
+	t.topic = newTopic(t.newNamespace())
+	green := t.inGreen()
+	consumer := t.consumer(pulsar.ConsumerOptions{})
+	t.send(t.unbatched(), numbered("before", 5)...)
+	t.must(consumer.AckCumulative(t.receiveMany(consumer, 3)[2]))
+	t.receiveMany(consumer, 2)
+	t.migrate()
+	after := numbered("after", 5)
+	t.send(green.unbatched(), after...)
+	t.expect(t.valuesUpTo(consumer, after[4]), append(numbered("before", 5)[3:], after...)...)
+}
+
 // valuesUpTo receives until that value comes. What comes again, as the switch allows, is counted once.
 func (t *test) valuesUpTo(consumer pulsar.Consumer, last string) []string {
 	t.Helper()

@@ -40,6 +40,27 @@ class MigrationTest extends ClientTest {
         assertEquals(sent, valuesOfKeptInGreen());
     }
 
+    /** The client skips messages whose IDs are not above its last cumulative acknowledgment. GREEN is fresh. */
+    @Test
+    void aConsumerThatAcknowledgesCumulativelySkipsNothingAfterAMove() throws Exception {
+        assumeTrue(GREEN != null, "there is no other cluster to move to");
+        topic = newTopic(newNamespace());
+        Consumer<String> consumer = exclusive(topic);
+        Producer<String> producer = unbatched(topic);
+        for (int number = 0; number < 5; number++) {
+            producer.send("before" + number);
+        }
+        receive(consumer);
+        receive(consumer);
+        consumer.acknowledgeCumulative(receive(consumer));
+        migrate();
+        try (PulsarClient green = PulsarClient.builder().serviceUrl(GREEN).build();
+             Producer<String> there = green.newProducer(Schema.STRING).topic(topic).create()) {
+            there.send("after");
+            assertEquals(List.of("before3", "before4", "after"), valuesUpTo(consumer, "after"));
+        }
+    }
+
     private static void sendAndReceive(Producer<String> producer, Consumer<String> consumer, String value,
                                        List<String> sent) throws PulsarClientException {
         producer.send(value);
