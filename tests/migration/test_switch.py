@@ -104,15 +104,17 @@ def is_trimmed(cluster: Cluster, topic: str) -> bool:
     return '"numberOfEntries" : 0' in cluster.run(f"topics stats-internal {topic}")
 
 
+@pytest.mark.parametrize("options", [[], ["--log-level", "debug"]], ids=["plain", "debug"])
 def test_our_exclusive_consume_goes_on_in_a_fresh_cluster(
-    busy: tuple[Cluster, Cluster], topic: str, tmp_path: Path
+    busy: tuple[Cluster, Cluster], topic: str, tmp_path: Path, options: list[str]
 ) -> None:
     source, target = busy
     words = ["consume", topic, "-s", "s", "-t", "Exclusive", "-p", "Earliest", "-n", "0", "-o", "jsonl"]
     client, there = connect(source.service_url), connect(target.service_url)
     producer = client.create_producer(topic)
     producer.send(b"before")
-    with Program(tmp_path, "--url", source.service_url, "--admin-url", source.http_url, *words) as consume:
+    addresses = ["--url", source.service_url, "--admin-url", source.http_url]
+    with Program(tmp_path, *options, *addresses, *words) as consume:
         consume.read_lines(1)
         source.run(f"migrate old new --topic {topic} --switch --yes")
         there.create_producer(topic).send(b"after")

@@ -159,7 +159,9 @@ def _messages(
     log_level: Annotated[
         Text,
         typer.Option(
-            "--log-level", metavar="LEVEL", help="Minimum level of log messages: debug, info, warn, or error."
+            "--log-level",
+            metavar="LEVEL",
+            help="Minimum level of log messages: debug, info, warn, or error. The official client stops at info.",
         ),
     ] = None,
     color: Annotated[
