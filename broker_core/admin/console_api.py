@@ -63,7 +63,10 @@ class OwnAdminApi:
         return found
 
     async def backlogs(self, namespace: str, most: int) -> Backlogs:
-        """Of the loaded topics whose stats the user may read; only the largest get more than a look at two numbers."""
+        """Of the loaded topics whose stats the user may read; only the largest get more than a look at two numbers.
+
+        Those with the most entries are chosen, since counting messages may read their ledgers.
+        """
         largest: list[_Found] = []
         subscriptions, topics = 0, set[str]()
         async for topic in in_turns(list(self._call.broker.topics.loaded.values())):
@@ -76,8 +79,9 @@ class OwnAdminApi:
                     heapq.heappush(largest, (backlog, str(topic.name), one.name, one))
                     if len(largest) > most:
                         heapq.heappop(largest)
-        rows = [_waiting(topic, one) for _, topic, _, one in sorted(largest, key=lambda row: (-row[0], row[1:3]))]
-        return Backlogs(rows, subscriptions, len(topics))
+        rows = [_waiting(topic, one) for _, topic, _, one in largest]
+        rows.sort(key=lambda row: (-row.backlog, row.topic, row.subscription))
+        return Backlogs(rows, subscriptions, len(topics), "Backlog (messages)")
 
     def _may_read(self, topic: TopicName) -> bool:
         return self._call.broker.security.decide(self._call.principal, _STATS, Target.of_topic(topic)).allowed
@@ -86,7 +90,7 @@ class OwnAdminApi:
 def _waiting(topic: str, subscription: Subscription) -> Waiting:
     stats = SubscriptionStats.of(subscription)
     consumers, rate = len(stats.consumers), stats.traffic.message_rate
-    return Waiting(topic, stats.name, stats.backlog_entries, consumers, rate, stats.unacked_messages)
+    return Waiting(topic, stats.name, stats.backlog_messages, consumers, rate, stats.unacked_messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Backlogs:
-    """The largest backlogs, and how many subscriptions have one in how many topics."""
+    """The largest backlogs, and how many subscriptions have one in how many topics. `heading`: of their numbers."""
 
     largest: Sequence[Waiting]
     subscriptions: int
     topics: int
+    heading: str
 
 
 class AdminApi(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.console.admin_api import TopicName
+from broker_core.console.backlog import backlog_of, backlog_of_all, heading
 from broker_core.console.markup import Html, address, tag
 from broker_core.console.page import Page
 from broker_core.console.paths import SAMPLE
@@ -17,12 +18,12 @@ JSON_TYPE = "application/json"
 LEVEL, RATE = "level", "rate"  # a value as it is, or the growth of a counter per second
 
 
-def live(topic: TopicName, subscription: str = "") -> Html:
+def live(topic: TopicName, stats: Mapping[str, Any], subscription: str = "") -> Html:
     """The charts of a topic or a subscription. Without scripts, the numbers of the page stand alone."""
     source = address(SAMPLE, topic=topic, subscription=subscription)
     pause = tag("button", "Pause", type="button", class_="pause", aria_pressed="false", hidden=True)
     charts = (
-        _chart("backlog", "Backlog (messages)", LEVEL, {"backlog": "backlog"}),
+        _chart("backlog", heading([stats]), LEVEL, {"backlog": "backlog"}),
         _chart("rates", "Messages per second", RATE, {"in": "published", "out": "delivered"}),
     )
     status = tag("p", "Charts need JavaScript.", class_="live-status")
@@ -51,12 +52,7 @@ def _line(y: int) -> Html:
 def sample(topic: Mapping[str, Any], subscription: Mapping[str, Any] | None) -> Page:
     """What `console.js` asks for again and again: values to draw, and texts of the page that change."""
     of = subscription or topic
-    backlog = backlog_of(topic) if subscription is None else number(of.get("msgBacklog"))
+    backlog = backlog_of_all(topic) if subscription is None else backlog_of(subscription)
     values = {"backlog": backlog, "in": number(topic.get("msgInCounter")), "out": number(of.get("msgOutCounter"))}
     shown = {"backlog": count(backlog), "unacked": count(of.get("unackedMessages"))}
     return Page(200, json.dumps({"values": values, "shown": shown}).encode(), JSON_TYPE)
-
-
-def backlog_of(topic: Mapping[str, Any]) -> float:
-    """The sum over all subscriptions."""
-    return sum(number(one.get("msgBacklog")) for one in (topic.get("subscriptions") or {}).values())

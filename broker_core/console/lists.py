@@ -7,7 +7,7 @@ from typing import Any
 
 from broker_core.console.action_pages import offered
 from broker_core.console.admin_api import ROOT, AdminApi, Backlogs, Refused, Reply, TopicName, namespace_path, part
-from broker_core.console.charts import backlog_of
+from broker_core.console.backlog import backlog_of_all, heading
 from broker_core.console.health import STUCK, health_of
 from broker_core.console.markup import Child, Html, address, link, row, tag
 from broker_core.console.markup import table as table_of
@@ -64,8 +64,10 @@ async def topics(frame: Frame, request: Request, api: AdminApi) -> Page:
     matching, partitioned = await _names(api, namespace, wanted)
     number = _page_number(request, len(matching))
     listed = [TopicName.parse(name) for name in matching[number * ROWS : (number + 1) * ROWS]]
-    rows = await _rows(api, listed, partitioned)
-    headings = ["Topic", "#Backlog", "#In/s", "#Out/s", "#Stored", "#Subscriptions", "State"]
+    found = await _stats(api, listed, partitioned)
+    pairs = in_turns(zip(listed, found, strict=True))
+    rows = [_row(topic, str(topic) in partitioned, reply) async for topic, reply in pairs]
+    headings = ["Topic", f"#{heading(_documents(found))}", "#In/s", "#Out/s", "#Stored", "#Subscriptions", "State"]
     caption = f"Topics {number * ROWS + 1 if listed else 0:,} to {number * ROWS + len(listed):,} of {len(matching):,}"
     content = (
         _filter(namespace, wanted),
@@ -115,11 +117,13 @@ def _page_number(request: Request, total: int) -> int:
     return max(0, min(number - 1, (total - 1) // ROWS))
 
 
-async def _rows(api: AdminApi, listed: Sequence[TopicName], partitioned: frozenset[str]) -> list[list[Child]]:
+async def _stats(api: AdminApi, listed: Sequence[TopicName], partitioned: frozenset[str]) -> Sequence[Reply | Refused]:
     paths = [f"{topic.path}/{'partitioned-stats' if str(topic) in partitioned else 'stats'}" for topic in listed]
-    found = await api.ask_all(paths, {"perPartition": "false", "excludePublishers": "true"})
-    pairs = in_turns(zip(listed, found, strict=True))
-    return [_row(topic, str(topic) in partitioned, reply) async for topic, reply in pairs]
+    return await api.ask_all(paths, {"perPartition": "false", "excludePublishers": "true"})
+
+
+def _documents(found: Sequence[Reply | Refused]) -> list[Mapping[str, Any]]:
+    return [one.value or {} for one in found if isinstance(one, Reply)]
 
 
 def _row(topic: TopicName, is_partitioned: bool, reply: Reply | Refused) -> list[Child]:
@@ -132,7 +136,7 @@ def _row(topic: TopicName, is_partitioned: bool, reply: Reply | Refused) -> list
     subscriptions = stats.get("subscriptions") or {}
     return [
         name,
-        count(backlog_of(stats)),
+        count(backlog_of_all(stats)),
         rate(stats.get("msgRateIn")),
         rate(stats.get("msgRateOut")),
         size(stats.get("storageSize")),
@@ -200,7 +204,7 @@ def _summary(found: Backlogs) -> Html:
 
 
 async def _backlog_table(found: Backlogs) -> Html:
-    headings = ["Subscription", "Topic", "#Backlog", "#Unacknowledged", "#Consumers", "#Out/s"]
+    headings = ["Subscription", "Topic", f"#{found.heading}", "#Unacknowledged", "#Consumers", "#Out/s"]
     rows = (
         [
             link(address(SUBSCRIPTION, topic=one.topic, name=one.subscription), name_of(one.subscription)),

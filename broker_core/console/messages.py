@@ -1,4 +1,7 @@
-"""The page that browses messages: the next ones of a subscription, or those of a topic from its start."""
+"""The page that browses messages: the next ones of a subscription, or those of a topic from its start.
+
+A partitioned topic has no order of its own, so one of its partitions is chosen.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from broker_core.console.markup import table as table_of
 from broker_core.console.page import Frame, Page, Request, name_of, page, subscription_crumbs
 from broker_core.console.paths import MESSAGES, SUBSCRIPTION
 from broker_core.console.quantities import count
-from broker_core.console.topic import subscription_of
+from broker_core.console.topic import partitions_of, subscription_of
 from broker_core.console.values import ValueReader, cut
 
 ENTRIES = 10  # of a page; each costs one request
@@ -25,9 +28,13 @@ FARTHEST = 1_000_000  # the first entry of a page
 async def messages_page(frame: Frame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("subscription", "")
     if name:  # a broker creates a subscription that it is asked to peek at
-        await subscription_of(api, topic, name)
-    first = _first(request)
-    rows = await _rows(api, topic, name, first)
+        partitions, _, _ = await subscription_of(api, topic, name)
+    else:
+        partitions = await partitions_of(api, topic)
+    first, chosen = _first(request), _chosen(request, partitions)
+    source = topic if chosen is None else topic.partition(chosen)
+    entries = await _entries(api, source, name, first, is_partition=chosen is not None)
+    rows = await _rows(api, source, entries[:ENTRIES], first)
     crumbs = subscription_crumbs(topic)
     if name:
         crumbs = [*crumbs, (name, address(SUBSCRIPTION, topic=topic, name=name))]
@@ -35,7 +42,36 @@ async def messages_page(frame: Frame, request: Request, api: AdminApi) -> Page:
     explained = "Looking at messages does not consume them. " + (
         "They are the next ones that the subscription gets." if name else "They are shown from the start of the topic."
     )
-    return page(frame, title, crumbs, tag("p", explained), _table(rows, first), _steps(topic, name, first, len(rows)))
+    steps = _steps(topic, name, chosen, first, has_more=len(entries) > ENTRIES)
+    choice = None if chosen is None else _choice(topic, name, partitions, chosen)
+    return page(frame, title, crumbs, tag("p", explained), choice, _table(rows, first), steps)
+
+
+def _chosen(request: Request, partitions: int) -> int | None:
+    """None for a topic without partitions; the first for a number that no partition has."""
+    if not partitions:
+        return None
+    text = request.query.get("partition", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+    return number if number < partitions else 0
+
+
+def _choice(topic: TopicName, name: str, partitions: int, chosen: int) -> Html:
+    """A number, not a list: a topic may have thousands of partitions."""
+    entry = tag(
+        "input", id="partition", name="partition", type="number", min="0", max=str(partitions - 1), value=str(chosen)
+    )
+    return tag(
+        "form",
+        tag("input", type="hidden", name="topic", value=str(topic)),
+        tag("input", type="hidden", name="subscription", value=name) if name else None,
+        tag("label", f"Partition (0 to {partitions - 1:,})", for_="partition"),
+        entry,
+        tag("button", "Show", type="submit"),
+        action=MESSAGES,
+        method="get",
+        class_="filter",
+    )
 
 
 def _first(request: Request) -> int:
@@ -43,28 +79,53 @@ def _first(request: Request) -> int:
     return min(max(int(text), 1), FARTHEST) if text.isascii() and text.isdigit() and len(text) < 8 else 1
 
 
-async def _rows(api: AdminApi, topic: TopicName, name: str, first: int) -> list[list[Child]]:
-    """One entry after the other, so that only one is in memory."""
-    schemas, rows = _Schemas(api, topic), list[list[Child]]()
-    for number in range(first, first + ENTRIES):
-        reply = await _entry(api, topic, name, number)
-        if reply is None:
+async def _entries(
+    api: AdminApi, topic: TopicName, name: str, first: int, *, is_partition: bool
+) -> list[list[ShownMessage]]:
+    """Those of a page, and one more if there is one. One request after the other, so that only one body is in memory.
+
+    For a number after the end of a topic, brokers return the last entry again. So an entry that has the ID of the one
+    before it ends the page.
+    """
+    found = list[list[ShownMessage]]()
+    before = "" if name or first == 1 else await _id(api, topic, name, first - 1)
+    for number in range(first, first + ENTRIES + 1):
+        reply = await _entry(api, topic, name, number, is_partition=is_partition)
+        if reply is None or _id_of(reply) == before:
             break
-        found = await asyncio.to_thread(messages_of, reply)
-        for message in found:
-            rows.append([count(number), *await _cells(message, await schemas.reader(message.schema_version))])
-    return rows
+        before = "" if name else _id_of(reply)
+        found.append(await asyncio.to_thread(messages_of, reply))
+    return found
 
 
-async def _entry(api: AdminApi, topic: TopicName, name: str, number: int) -> Reply | None:
-    """None after the last one."""
+async def _rows(api: AdminApi, topic: TopicName, entries: list[list[ShownMessage]], first: int) -> list[list[Child]]:
+    schemas = _Schemas(api, topic)
+    return [
+        [count(number), *await _cells(message, await schemas.reader(message.schema_version))]
+        for number, messages in enumerate(entries, first)
+        for message in messages
+    ]
+
+
+async def _id(api: AdminApi, topic: TopicName, name: str, number: int) -> str:
+    reply = await _entry(api, topic, name, number, is_partition=True)
+    return "" if reply is None else _id_of(reply)
+
+
+def _id_of(reply: Reply) -> str:
+    return reply.headers.get("x-pulsar-message-id", "")
+
+
+async def _entry(api: AdminApi, topic: TopicName, name: str, number: int, *, is_partition: bool) -> Reply | None:
+    """None after the last one. A partition that has never been used may not exist yet."""
     try:
         if name:
             return await api.ask("GET", f"{topic.subscription_path(name)}/position/{number}")
         query = {"initialPosition": "earliest", "messagePosition": str(number)}
         reply = await api.ask("GET", f"{topic.path}/examinemessage", query)
     except Refused as error:
-        if (error.status in (404, 412) and number > 1) or _is_empty(error):
+        is_after = error.status in (404, 412) and number > 1
+        if is_after or _is_empty(error) or (is_partition and error.status == 404):
             return None
         raise
     return reply
@@ -128,11 +189,11 @@ def _table(rows: list[list[Child]], first: int) -> Html:
     return table_of(f"Messages from entry {first:,}", headings, rows, class_="messages")
 
 
-def _steps(topic: TopicName, name: str, first: int, rows: int) -> Html | None:
+def _steps(topic: TopicName, name: str, chosen: int | None, first: int, *, has_more: bool) -> Html | None:
     def to(start: int, text: str) -> Html:
-        where = address(MESSAGES, topic=topic, subscription=name, **{"from": start})
+        where = address(MESSAGES, topic=topic, subscription=name, partition=chosen, **{"from": start})
         return tag("li", link(where, text))
 
     before = to(max(1, first - ENTRIES), "Earlier") if first > 1 else None
-    after = to(first + ENTRIES, "Later") if rows >= ENTRIES else None
+    after = to(first + ENTRIES, "Later") if has_more else None
     return tag("nav", tag("ul", before, after), aria_label="Pages", class_="pages") if before or after else None

@@ -8,6 +8,7 @@ from typing import Any
 from broker_core.console import charts
 from broker_core.console.action_pages import done, offered
 from broker_core.console.admin_api import AdminApi, Refused, TopicName
+from broker_core.console.backlog import backlog_of, backlog_of_all, heading
 from broker_core.console.health import health_of
 from broker_core.console.markup import Child, Html, address, link, tag
 from broker_core.console.markup import table as table_of
@@ -61,9 +62,10 @@ async def topic_page(frame: Frame, request: Request, api: AdminApi) -> Page:
     content = (
         done(request),
         facts(_topic_facts(topic, partitions, stats)),
-        charts.live(topic),
+        browse,
+        charts.live(topic, stats),
         _subscriptions(topic, stats),
-        _partitions(topic, partitions) if partitions else browse,
+        _partitions(topic, partitions) if partitions else None,
         _producers(stats),
         await _schema(api, topic),
         offered(frame, "partitioned" if partitions else "topic", topic=str(topic)),
@@ -75,7 +77,8 @@ def _topic_facts(topic: TopicName, partitions: int, stats: Document) -> Iterable
     yield "Name", tag("code", name_of(str(topic)))
     if partitions:
         yield "Partitions", count(partitions)
-    yield "Backlog of all subscriptions", tag("span", count(charts.backlog_of(stats)), data_shown="backlog")
+    backlog = tag("span", count(backlog_of_all(stats)), data_shown="backlog")
+    yield f"{heading([stats])} of all subscriptions", backlog
     yield "Published", f"{rate(stats.get('msgRateIn'))} messages/s"
     yield "Delivered", f"{rate(stats.get('msgRateOut'))} messages/s"
     yield "Stored", size(stats.get("storageSize"))
@@ -85,7 +88,15 @@ def _topic_facts(topic: TopicName, partitions: int, stats: Document) -> Iterable
 def _subscriptions(topic: TopicName, stats: Document) -> Html:
     found = sorted((stats.get("subscriptions") or {}).items())
     rows = [_subscription_row(topic, name, one) for name, one in found[:ROWS_MAX]]
-    headings = ["Subscription", "State", "#Backlog", "#Unacknowledged", "#Out/s", "Type", "#Consumers"]
+    headings = [
+        "Subscription",
+        "State",
+        f"#{heading([stats])}",
+        "#Unacknowledged",
+        "#Out/s",
+        "Type",
+        "#Consumers",
+    ]
     table = table_of(_caption("subscription", len(found)), headings, rows)
     return tag("section", tag("h2", "Subscriptions"), table)
 
@@ -95,7 +106,7 @@ def _subscription_row(topic: TopicName, name: str, one: Document) -> list[Child]
     return [
         link(address(SUBSCRIPTION, topic=topic, name=name), name_of(name)),
         tag("span", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}"),
-        count(one.get("msgBacklog")),
+        count(backlog_of(one)),
         count(one.get("unackedMessages")),
         rate(one.get("msgRateOut")),
         str(one.get("type") or "-"),
@@ -147,7 +158,7 @@ async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
 
 async def subscription_page(frame: Frame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("name", "")
-    partitions, _, found = await subscription_of(api, topic, name)
+    partitions, stats, found = await subscription_of(api, topic, name)
     health = health_of(found)
     state = tag("p", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}", class_="health")
     browse = tag("p", link(address(MESSAGES, topic=topic, subscription=name), "Peek at its next messages"))
@@ -155,9 +166,9 @@ async def subscription_page(frame: Frame, request: Request, api: AdminApi) -> Pa
     content = (
         done(request),
         state,
-        facts(_subscription_facts(topic, found)),
-        None if partitions else browse,
-        charts.live(topic, name),
+        facts(_subscription_facts(topic, stats, found)),
+        browse,
+        charts.live(topic, stats, name),
         _consumers(found),
         _of_partitions(topic, name, partitions) if partitions else None,
         offered(frame, kind, topic=str(topic), subscription=name),
@@ -165,10 +176,10 @@ async def subscription_page(frame: Frame, request: Request, api: AdminApi) -> Pa
     return page(frame, name, subscription_crumbs(topic), *content)
 
 
-def _subscription_facts(topic: TopicName, found: Document) -> Iterable[tuple[str, Child]]:
+def _subscription_facts(topic: TopicName, stats: Document, found: Document) -> Iterable[tuple[str, Child]]:
     yield "Topic", tag("code", name_of(str(topic)))
     yield "Type", str(found.get("type") or "-")
-    yield "Backlog", tag("span", count(found.get("msgBacklog")), data_shown="backlog")
+    yield heading([stats]), tag("span", count(backlog_of(found)), data_shown="backlog")
     yield "Delivered and not acknowledged", tag("span", count(found.get("unackedMessages")), data_shown="unacked")
     yield "Delayed", count(found.get("msgDelayed"))
     yield "Delivered", f"{rate(found.get('msgRateOut'))} messages/s"

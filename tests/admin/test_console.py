@@ -1,6 +1,7 @@
 """The console of the broker: what its pages show, what they escape, and what they refuse."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -136,6 +137,62 @@ def test_the_messages_of_a_batch_are_shown_one_by_one(browser: Browser, client: 
     producer.close()
     text = browser.get("/console/messages", topic=topic, subscription="s").outline.text
     assert all(f"part {number}" in text for number in range(3))
+
+
+def test_pages_of_messages_end_with_the_last_entry(browser: Browser, client: pulsar.Client) -> None:
+    topic = "persistent://public/default/pages"
+    filled(client, topic, "s", [f"order {number}.".encode() for number in range(11)])
+    first = browser.get("/console/messages", topic=topic)
+    second = browser.get("/console/messages", **{"topic": topic, "from": "11"})
+    third = browser.get("/console/messages", **{"topic": topic, "from": "21"})
+    assert orders(first) == list(range(10)) and "Later" in first.outline.text
+    assert orders(second) == [10] and "Later" not in second.outline.text
+    assert orders(third) == [] and "There are no more messages." in third.outline.text
+
+
+def orders(shown: Shown) -> list[int]:
+    return [int(number) for number in re.findall(r"order (\d+)\.", shown.outline.text)]
+
+
+def test_an_entry_of_two_messages_is_shown_once_and_its_backlog_counts_messages(
+    browser: Browser, client: pulsar.Client
+) -> None:
+    topic = "persistent://public/default/one-batch"
+    client.subscribe(topic, "s").close()
+    producer = client.create_producer(topic, batching_enabled=True, batching_max_publish_delay_ms=10_000)
+    for number in range(2):
+        producer.send_async(f"order {number}.".encode(), None)
+    producer.flush()
+    producer.close()
+    for subscription in ("", "s"):
+        shown = browser.get("/console/messages", topic=topic, subscription=subscription)
+        assert orders(shown) == [0, 1]
+        assert "Later" not in shown.outline.text
+    assert json.loads(browser.get("/console/sample", topic=topic).text)["values"]["backlog"] == 2
+    text = browser.get("/console/subscription", topic=topic, name="s").outline.text
+    assert "Backlog (messages)" in text and "entries" not in text
+    assert "Backlog (messages)" in browser.get("/console/backlogs").outline.text
+
+
+def test_the_messages_of_a_partitioned_topic_are_shown_by_partition(
+    broker: EmbeddedBroker, browser: Browser, client: pulsar.Client
+) -> None:
+    topic = "persistent://public/default/browsed"
+    broker.create_partitioned_topic(topic, 3)
+    client.subscribe(topic, "s").close()
+    for number in range(2):
+        producer = client.create_producer(f"{topic}-partition-{number}", batching_enabled=False)
+        for order in range(12) if number else ():
+            producer.send(f"order {order}.".encode())
+        producer.close()
+    for page, query in (("topic", {"name": topic}), ("subscription", {"topic": topic, "name": "s"})):
+        messages = follow(browser, browser.get(f"/console/{page}", **query), "/console/messages")
+        assert "Partition (0 to 2)" in messages.outline.text and "There are no messages here." in messages.outline.text
+        subscription = "s" if page == "subscription" else ""
+        chosen = browser.get("/console/messages", topic=topic, subscription=subscription, partition="1")
+        assert orders(chosen) == list(range(10))
+        later = next(one for one in chosen.outline.links if "from=11" in one)
+        assert orders(browser.get(later)) == [10, 11]
 
 
 # What pages escape

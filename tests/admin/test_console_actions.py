@@ -49,7 +49,7 @@ def topic(client: pulsar.Client) -> str:
 
 def backlog(browser: Browser, topic: str) -> str:
     text = browser.get("/console/subscription", topic=topic, name="s").outline.text
-    return text.partition("Backlog")[2].partition("Delivered")[0].strip()
+    return text.partition("Backlog (messages)")[2].partition("Delivered")[0].strip()
 
 
 def act(browser: Browser, name: str, topic: str, **fields: str) -> Shown:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from broker_core.console.admin_api import NOTHING, ROOT, Backlogs, Refused, Reply, Waiting
+from broker_core.console.backlog import backlog_of, heading
 from pulsarctl.admin.http import AdminHttp
 from pulsarctl.errors import CliError
 from pulsarctl.settings.settings import Settings
@@ -81,22 +82,23 @@ def _value(content: bytes) -> Any:
 
 
 def _largest(found: Any, namespace: str, most: int) -> Backlogs:
-    rows = [one for one in _waiting(found) if namespace in ("", _namespace_of(one.topic))]
+    stats = list(_stats(found))
+    waiting = (one for topic, each in stats for one in _of_topic(topic, each))
+    rows = [one for one in waiting if namespace in ("", _namespace_of(one.topic))]
     largest = heapq.nlargest(most, rows, key=lambda one: (one.backlog, one.topic, one.subscription))
-    return Backlogs(largest, len(rows), len({one.topic for one in rows}))
+    return Backlogs(largest, len(rows), len({one.topic for one in rows}), heading(one for _, one in stats))
 
 
 def _namespace_of(topic: str) -> str:
     return topic.partition("://")[2].rpartition("/")[0]
 
 
-def _waiting(found: Any) -> Iterator[Waiting]:
-    """Four levels: namespace, bundle, domain, and topic."""
+def _stats(found: Any) -> Iterator[tuple[str, Any]]:
+    """Topics with their statistics, out of four levels: namespace, bundle, domain, and topic."""
     for bundles in _values(found):
         for domains in _values(bundles):
             for topics in _values(domains):
-                for topic, stats in topics.items() if isinstance(topics, dict) else ():
-                    yield from _of_topic(topic, stats)
+                yield from topics.items() if isinstance(topics, dict) else ()
 
 
 def _values(found: Any) -> list[Any]:
@@ -105,6 +107,6 @@ def _values(found: Any) -> list[Any]:
 
 def _of_topic(topic: str, stats: Any) -> Iterator[Waiting]:
     for name, one in (stats.get("subscriptions") or {}).items():
-        if backlog := int(one.get("msgBacklog") or 0):
+        if backlog := int(backlog_of(one)):
             consumers, rate = len(one.get("consumers") or []), float(one.get("msgRateOut") or 0)
             yield Waiting(topic, name, backlog, consumers, rate, int(one.get("unackedMessages") or 0))
