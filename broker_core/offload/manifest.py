@@ -10,9 +10,16 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker_core import __version__
+from crc32c import crc32c
 
-MANIFEST_VERSION = 1
+from broker_core import __version__
+from broker_core.offload.tier_file import TierIndex, json_of
+from broker_core.path_parts import path_part
+
+MANIFEST_VERSION = 2
+"""Of 2, the last member is the CRC-32C of the text without it."""
+WITH_CHECKSUM = 2
+BYTES_MAX = 64 << 20  # of a ledger of hundreds of gigabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +66,42 @@ class Manifest:
         values = {name: getattr(self, name) for name in self.__slots__}
         values["tier"] = {name: getattr(self.tier, name) for name in self.tier.__slots__}
         values["tables"] = [{name: getattr(file, name) for name in file.__slots__} for file in self.tables]
-        return json.dumps(values, indent=1).encode()
+        text = json.dumps(values, indent=1).encode()
+        if self.version < WITH_CHECKSUM:
+            return text
+        return b'%s,\n "crc32c": %d\n}' % (text.removesuffix(b"\n}"), crc32c(text))
 
     @classmethod
     def decode(cls, text: bytes) -> Manifest:
-        """Raises ValueError, KeyError, TypeError."""
-        values: dict[str, Any] = json.loads(text)
+        """Raises ValueError, KeyError, TypeError, also for a single bit that was flipped since version 2."""
+        if len(text) > BYTES_MAX:
+            raise ValueError(f"the manifest has {len(text)} bytes")
+        values: dict[str, Any] = json_of(text)
         if values["version"] > MANIFEST_VERSION:
             raise ValueError(f"manifest version {values['version']} is newer than this release")
+        if values["version"] >= WITH_CHECKSUM:
+            del values["crc32c"]
         tables = [TableFile(**file) for file in values.get("tables", ())]
-        return cls(**{**values, "tier": ManifestFile(**values["tier"]), "tables": tables})
+        found = cls(**{**values, "tier": ManifestFile(**values["tier"]), "tables": tables})
+        if found.version >= WITH_CHECKSUM and found.encode() != text:
+            raise ValueError("the checksum of the manifest does not match")
+        return found
+
+    def check_index(self, index: TierIndex) -> None:
+        """Raises ValueError if the footer of the tier file says something else about the ledger."""
+        stated = (self.uuid, self.entries, self.messages, self.size, [tuple(group) for group in self.tier.row_groups])
+        if stated != (index.uuid, index.entries, index.messages, index.size, [tuple(group) for group in index.groups]):
+            raise ValueError("the manifest and the footer do not agree")
+
+
+def objects_folder(topic: str) -> str:
+    """Of the copies of a managed ledger, below the folder of their instance, which no name leads out of."""
+    return "/".join(map(path_part, topic.split("/")))
 
 
 def tier_path(instance: str, topic: str, ledger_id: int, uuid: str) -> str:
     """Each instance has a folder of its own, so that a sweep of one never touches the objects of another."""
-    return f"{instance}/{topic}/{ledger_id}-{uuid}.parquet"
+    return f"{instance}/{objects_folder(topic)}/{ledger_id}-{uuid}.parquet"
 
 
 def manifest_path(tier: str) -> str:

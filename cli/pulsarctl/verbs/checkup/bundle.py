@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from broker_core.path_parts import path_part
 from pulsarctl import __version__
 from pulsarctl.diagnosis.checkup import area
 from pulsarctl.errors import CliError
@@ -125,17 +126,21 @@ def _broker(call: Call) -> Iterator[tuple[str, Part]]:
 def _tenancy(call: Call, scope: Scope) -> Iterator[tuple[str, Part]]:
     admin = call.admin
     for name in _listed(admin.clusters.list):
-        yield f"clusters/{quote(name, safe='')}.json", partial(admin.clusters.get, name)
+        yield f"clusters/{_part(name)}.json", partial(admin.clusters.get, name)
     for name in _listed(admin.tenants.list):
-        yield f"tenants/{quote(name, safe='')}.json", partial(admin.tenants.get, name)
+        yield f"tenants/{_part(name)}.json", partial(admin.tenants.get, name)
     for name in scope.namespaces or _listed(lambda: topic_facts.namespaces(call)):
-        yield f"namespaces/{name}.json", partial(admin.namespaces.policies, name)
+        yield f"namespaces/{'/'.join(map(_part, name.split('/')))}.json", partial(admin.namespaces.policies, name)
     for topic in _listed(lambda: topic_facts.names(call, scope.namespaces))[: scope.topics_max]:
         domain, _, rest = topic.partition("://")
-        folder = f"topics/{domain}/" + "/".join(quote(part, safe="") for part in rest.split("/", 2))
+        folder = f"topics/{domain}/" + "/".join(map(_part, rest.split("/", 2)))
         yield f"{folder}/stats.json", partial(admin.topics.stats, topic)
         if domain == "persistent":
             yield f"{folder}/internal-stats.json", partial(admin.topics.internal_stats, topic)
+
+
+def _part(name: str) -> str:
+    return path_part(quote(name, safe=""))
 
 
 def _listed(names: Callable[[], list[str]]) -> list[str]:
