@@ -18,12 +18,16 @@ _TABLE_FILE = re.compile(r"/data/\d+-[0-9a-f-]{36}/[^/]+\.parquet\Z")
 
 @dataclass(slots=True)
 class Audit:
-    """`orphans`: objects of copies that are not on record. `missing`: objects of complete copies. Full names."""
+    """`orphans`: objects of copies that are not on record. `missing`: objects of complete copies. Full names.
+
+    `altered`: objects of complete copies that have another size. Only a reader of all bytes notices other changes.
+    """
 
     store: str
     objects: int = 0
     orphans: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    altered: list[str] = field(default_factory=list)
     removed: int = 0
 
     def to_document(self) -> dict[str, Any]:
@@ -50,7 +54,9 @@ def compare(
     uuids = {copy.uuid for copy in known}
     audit = Audit(store.uri, len(objects))
     audit.orphans = sorted(path for path in objects if _uuid(path) not in uuids)
-    audit.missing = sorted(_missing(objects, here))
+    complete = [copy for copy in here if copy.is_complete]
+    audit.missing = sorted(_missing(objects, complete))
+    audit.altered = sorted(copy.path for copy in complete if objects.get(copy.path, copy.size) != copy.size)
     return audit
 
 
@@ -61,8 +67,7 @@ def _uuid(path: str) -> str:
 
 def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterable[str]:
     for copy in known:
-        if copy.is_complete:
-            yield from (path for path in (copy.path, manifest_path(copy.path)) if path not in objects)
+        yield from (path for path in (copy.path, manifest_path(copy.path)) if path not in objects)
 
 
 def remove_orphans(store: Store, audit: Audit) -> None:

@@ -51,7 +51,7 @@ class TierIndex:
     @classmethod
     def decode(cls, text: bytes) -> TierIndex:
         """Raises ValueError, KeyError, TypeError."""
-        values = json.loads(text)
+        values = json_of(text)
         if values["version"] > INDEX_VERSION:
             raise ValueError(f"index version {values['version']} is newer than this release")
         return cls(values["ledger"], values["uuid"], [Group(*group) for group in values["groups"]])
@@ -81,6 +81,14 @@ class TierIndex:
                 column.append(value)
             messages, size = messages + group.messages, size + group.size
         return spans
+
+
+def json_of(text: bytes) -> Any:
+    """Raises ValueError, also for text that is nested too deeply for the parser."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def checksum(

@@ -56,7 +56,7 @@ class Findings:
             "restarts": sum(each.restarts for each in found),
             "undecodable": self.undecodable,
             "examples": [place for each in found for place in each.examples][:EXAMPLES_MAX],
-            "isComplete": all(each.is_whole for each in found),
+            "isComplete": not self.damaged and not self.missing and all(each.is_whole for each in found),
         }
 
     @property

@@ -20,6 +20,17 @@ class PartCheck:
     table: TopicTable
 
     def __call__(self, part: LedgerRange) -> Findings:
+        """Raises `TimedOut`, and what connecting raises."""
+        try:
+            altered = self.table.check_copy(part)
+        except DamagedEntry as error:
+            return Findings(damaged=[error.message])
+        found = self._entries(part)
+        if altered:
+            found.damaged.insert(0, altered)
+        return found
+
+    def _entries(self, part: LedgerRange) -> Findings:
         """Halves a part that cannot be read until the entry is found. Raises `TimedOut`, and what connecting raises."""
         try:
             return self._read(part)
@@ -27,7 +38,7 @@ class PartCheck:
             if part.entries > 1:
                 middle = (part.first + part.last) // 2
                 halves = ((part.first, middle), (middle + 1, part.last))
-                return merged(self(replace(part, first=first, last=last)) for first, last in halves)
+                return merged(self._entries(replace(part, first=first, last=last)) for first, last in halves)
             is_missing = isinstance(error, DataLoss)
             return Findings(missing=[error.message]) if is_missing else Findings(damaged=[error.message])
 

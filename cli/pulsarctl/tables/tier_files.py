@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from crc32c import crc32c
 
-from broker_core.offload.manifest import Manifest, manifest_path
+from broker_core.offload.manifest import BYTES_MAX, Manifest, manifest_path
 from broker_core.offload.stores import Store
 from broker_core.offload.tier_footer import TierFooter
 from broker_core.offload.tier_groups import GroupEntries, GroupReader
@@ -37,11 +37,12 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TierFile:
-    """An open object with its verified footer. `where`: its name for humans."""
+    """An open object with its verified footer. `crc32c`: of all its bytes. `where`: its name for humans."""
 
     file: Any
     footer: TierFooter
     reader: GroupReader
+    crc32c: int
     where: str
 
     @classmethod
@@ -56,6 +57,22 @@ class TierFile:
             raise CliError(f"cannot read {where}: {error}", hint=HINT) from error
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedEntry(f"cannot read ledger {ledger_id} of {topic}: {where} was altered: {error}") from error
+
+    def check_bytes(self) -> None:
+        """Reads all of the object: other readers use more of it than this one. Raises `DamagedEntry`, `CliError`."""
+        found = 0
+        try:
+            size = self.file.size()
+            for start in range(0, size, REQUEST_BYTES):
+                found = crc32c(self.file.read_at(min(REQUEST_BYTES, size - start), start), found)
+        except OSError as error:
+            raise CliError(f"cannot read {self.where}: {error}", hint=HINT) from error
+        if found != self.crc32c:
+            ledger_id = self.footer.index.ledger_id
+            raise DamagedEntry(
+                f"cannot trust the copy of ledger {ledger_id}: {self.where} was altered: the checksum of its bytes is"
+                " not that of the manifest"
+            )
 
     def stretches(self, first: int, last: int) -> Iterator[list[Extent]]:
         """The row groups with the entries, in runs that one request reads."""
@@ -98,10 +115,10 @@ class TierFile:
         yield part
 
 
-def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter, GroupReader]:
+def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter, GroupReader, int]:
     """Raises OSError; ValueError, KeyError, and TypeError for an object that is not the one that was offloaded."""
     with store.filesystem.open_input_stream(store.key(manifest_path(path))) as stream:
-        manifest = Manifest.decode(stream.read())
+        manifest = Manifest.decode(stream.read(BYTES_MAX + 1))
     tier = manifest.tier
     file = store.filesystem.open_input_file(store.key(path))
     if (manifest.ledger_id, tier.path, file.size()) != (ledger_id, path, tier.size):
@@ -112,7 +129,8 @@ def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter, G
     footer = TierFooter(tail)
     if footer.index.ledger_id != ledger_id:
         raise ValueError(f"it has ledger {footer.index.ledger_id}")
-    return file, footer, GroupReader(footer)
+    manifest.check_index(footer.index)
+    return file, footer, GroupReader(footer), tier.crc32c
 
 
 class Coming(NamedTuple):

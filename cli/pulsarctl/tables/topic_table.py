@@ -6,6 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.chunks import ChunkJoiner, ReadSpan, Skip, unnoticed
 from pulsarctl.tables.columns import COLUMNS, column_named
 from pulsarctl.tables.data_loss import LeftOut, Tell, warn
@@ -84,6 +85,23 @@ class TopicTable:
         if self.value_type is not None and set(self.columns) & set(typed_values.NAMES):
             typed = TypedValues(part.topic, self.value_type, fails=self.options.undecodable == "fail")
         yield from Unfolding(part, self.schema, chunks, typed).batches(read(part.span))
+
+    def check_copy(self, part: LedgerRange) -> str:
+        """Reads the whole copy of the ledger that begins with a part; returns how it differs from what was uploaded.
+
+        Empty also for a part that is not read from a copy. Raises `DamagedEntry` if nothing of the copy can be read,
+        and `CliError` if the store does not answer.
+        """
+        ledger_id, first, _, (path, copy) = part.span
+        if path or not copy or self.options.tier is None:
+            return ""
+        tier = TierFile.open(self.options.tier.open(), copy, part.topic, ledger_id)
+        try:
+            if tier is not None and first == 0:
+                tier.check_bytes()
+        except DamagedEntry as error:
+            return error.message
+        return ""
 
     def entries(self, part: LedgerRange) -> Iterator[EntryRun]:
         """The entries of one part as they are stored. Raises what `read` does."""

@@ -67,7 +67,8 @@ def verify(
     For a topic, the command reads every message, live or offloaded. It finds damaged entries (checksums, compression,
     batches), missing entries, and, for each producer and partition, sequence IDs that are repeated or out of order,
     which would break the order of a key. An export is checked against its manifest in the same way. With --orphans,
-    it finds objects without a ledger, and ledgers without an object. Exits with 1 if something is wrong.
+    it finds objects without a ledger, and ledgers without an object, by their names and sizes alone; with --tier-store,
+    every byte of the copies of a topic is checked. Exits with 1 if something is wrong.
 
     Example: pulsarctl ops verify shop/eu/orders
     """
@@ -91,8 +92,10 @@ def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
     """Only the objects of this broker's data directory are compared."""
     found = call.admin.brokers.audit_store(None if to is None else offload_settings(to), sweep=sweep)
     call.show(found)
-    if found.get("missing"):
-        raise CliError(f"{len(found['missing'])} objects of offloaded ledgers are missing in {found['store']}")
+    counts = {what: len(found.get(what) or ()) for what in ("missing", "altered")}
+    if any(counts.values()):
+        shown = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        raise CliError(f"objects of offloaded ledgers in {found['store']} are not as they were written: {shown}")
 
 
 def _verify_export(call: Call, where: str) -> None:
