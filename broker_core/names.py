@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import quote
 
 from broker_core.errors import InvalidName, ReservedName
 
@@ -28,6 +29,7 @@ REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of
 
 _ENTITY = re.compile(r"[-=:.\w]+")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\u2028\u2029\ud800-\udfff]")  # in a part of a path
 _PARTITION = re.compile(rf"(.+){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z", re.DOTALL)
 
 
@@ -195,3 +197,14 @@ def within(namespace: NamespaceName, domain: str, topics: Iterable[str]) -> Iter
     for topic in topics:
         if topic.startswith(prefix) and (namespace.cluster or "/" not in topic[len(prefix) :]):
             yield topic
+
+
+def path_part(name: str) -> str:
+    """The name as one part of a path, without separators and control characters, and never `.` or `..`.
+
+    Tenants, namespaces, and topics may have such names, as in Apache Pulsar; in a path, they would lead out of their
+    store. Other names stay as they are, also encoded ones: what was stored under them before is found again.
+    """
+    if not name.strip("."):
+        return name.replace(".", "%2E") or "%"
+    return _UNSAFE.sub(lambda unsafe: quote(unsafe[0], safe="", errors="backslashreplace"), name)

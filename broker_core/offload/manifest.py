@@ -13,8 +13,8 @@ from typing import Any
 from crc32c import crc32c
 
 from broker_core import __version__
+from broker_core.names import path_part
 from broker_core.offload.tier_file import TierIndex, json_of
-from broker_core.path_parts import path_part
 
 MANIFEST_VERSION = 2
 """Of 2, the last member is the CRC-32C of the text without it."""

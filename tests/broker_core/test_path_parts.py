@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_core.names import path_part
 from broker_core.offload.manifest import manifest_path, objects_folder, tier_path
-from broker_core.path_parts import path_part
 
 UUID = "0b7f3c1a-9a67-4d4c-8f1c-3b1c8f0a1d2e"
 SAMPLES = st.sampled_from([".", "..", "...", "a.b", "%2E", "%2E%2E", "\\..", "a\nb"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from broker_core.path_parts import path_part
+from broker_core.names import path_part
 from pulsarctl import __version__
 from pulsarctl.diagnosis.checkup import area
 from pulsarctl.errors import CliError
