@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,10 @@ class Audit:
 
 
 def objects_of(store: Store, instance: str) -> dict[str, int]:
-    """Path below the store and size of each object; of tables, the files with rows. Blocks. Raises OSError."""
+    """Path below the store and size of each object; of tables, the files with rows. Blocks. Raises OSError.
+
+    The path of an empty folder, which is an object in some stores, ends with a slash.
+    """
     from pyarrow import fs
 
     prefix = len(store.root.rstrip("/")) + 1
@@ -44,7 +47,15 @@ def objects_of(store: Store, instance: str) -> dict[str, int]:
         for folder in (instance, tables_folder(instance))
     )
     found = [*copies, *(info for info in tables if _TABLE_FILE.search(info.path))]
-    return {info.path[prefix:]: info.size for info in found if info.is_file}
+    files = {info.path[prefix:]: info.size for info in found if info.is_file}
+    used = {folder for path in files for folder in _folders_of(path)}
+    folders = {info.path[prefix:] for info in copies if not info.is_file} - used
+    return files | {f"{folder}/": 0 for folder in folders}
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def compare(
@@ -52,7 +63,7 @@ def compare(
 ) -> Audit:
     """`here`: the known copies whose ledgers are read from this store."""
     uuids = {copy.uuid for copy in known}
-    audit = Audit(store.uri, len(objects))
+    audit = Audit(store.uri, sum(not path.endswith("/") for path in objects))
     audit.orphans = sorted(path for path in objects if _uuid(path) not in uuids)
     complete = [copy for copy in here if copy.is_complete]
     audit.missing = sorted(_missing(objects, complete))
@@ -70,8 +81,14 @@ def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterabl
         yield from (path for path in (copy.path, manifest_path(copy.path)) if path not in objects)
 
 
-def remove_orphans(store: Store, audit: Audit) -> None:
-    """Blocks. Raises OSError; then the rest is still there."""
+def remove_orphans(store: Store, audit: Audit, *, folders: bool) -> None:
+    """Blocks. Raises OSError; then the rest is still there. Without `folders`, something is on its way to one."""
     for path in audit.orphans:
-        store.remove(path)
-        audit.removed += 1
+        if not path.endswith("/"):
+            store.remove(path)
+            audit.removed += 1
+    if not folders:
+        return
+    for path in audit.orphans:
+        store.remove_folders(path.rpartition("/")[0])
+        audit.removed += path.endswith("/")

@@ -6,6 +6,7 @@ was written with, without secrets, so that it stays readable when the policy cha
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from functools import lru_cache
@@ -72,6 +73,21 @@ class Store(NamedTuple):
         except OSError:
             if self.filesystem.get_file_info(self.key(path)).type.value:
                 raise
+
+    def remove_folders(self, folder: str) -> None:
+        """Removes a folder in which nothing is left, and those above it. Raises OSError.
+
+        Object stores have none, but Arrow writes an empty object in place of one when it deletes the last object in it.
+        Nothing may write below these folders meanwhile: Arrow deletes what it then finds in them.
+        """
+        from pyarrow import fs  # optional, and slow to import
+
+        while folder:
+            if self.filesystem.get_file_info(fs.FileSelector(self.key(folder), allow_not_found=True)):
+                return
+            with contextlib.suppress(FileNotFoundError):
+                self.filesystem.delete_dir(self.key(folder))
+            folder = folder.rpartition("/")[0]
 
 
 def check_available() -> None:

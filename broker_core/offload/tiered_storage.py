@@ -83,6 +83,7 @@ class TieredStorage:
         self._threads = ThreadPoolExecutor(STORE_THREADS, "offload-store")
         self._storage: StorageEngine
         self._uploading: set[str] = set()  # uuids
+        self._tidying = asyncio.Lock()  # no upload begins while empty folders are removed
         self._unwanted = asyncio.Event()
         self._unremoved: dict[str, str] = {}  # by uuid: why the objects could not be removed
 
@@ -184,7 +185,8 @@ class TieredStorage:
             schemas=self._schemas_of(log.name) if table else [],
             earlier=await self._earlier(log, ledger_id, copy.place) if table else [],
         )
-        self._uploading.add(uuid)
+        async with self._tidying:
+            self._uploading.add(uuid)
         try:
             return await self._copy(log, copy, job, worker)
         finally:
@@ -245,7 +247,7 @@ class TieredStorage:
         self._unwanted.clear()
 
     async def _remove_all(self, copies: Iterable[OffloadedCopy]) -> None:
-        removed = []
+        removed: list[OffloadedCopy] = []
         offloaded = {copy.ledger_id for copy in await self._wanted()}
         async with self.worker(tables=True) as worker:
             for copy in copies:
@@ -257,10 +259,31 @@ class TieredStorage:
                 except (OSError, OffloadFailed) as error:
                     self._not_removed(copy, error)
                 else:
-                    removed.append(copy.uuid)
+                    removed.append(copy)
                     self._unremoved.pop(copy.uuid, None)
         if removed:
-            await self._storage.copies.removed(removed)
+            await self._storage.copies.removed([copy.uuid for copy in removed])
+            await self._remove_folders({(copy.driver, copy.path.rpartition("/")[0]): copy for copy in removed}.values())
+
+    async def _remove_folders(self, copies: Iterable[OffloadedCopy]) -> None:
+        """What stays behind, because something is on its way to a store or a store fails, is an orphan of an audit."""
+        for copy in copies:
+            async with self._tidying:
+                if self._uploading:
+                    return
+                try:
+                    await self._in_thread(lambda copy=copy: self._remove_folders_of(copy))  # type: ignore[misc]  # binds now
+                except (OSError, OffloadFailed) as error:
+                    log.warning("cannot remove the folder of %s: %s", copy.topic, detail_of(error))
+
+    def _remove_folders_of(self, copy: OffloadedCopy) -> None:
+        """Blocks."""
+        from broker_core.offload.tables import files_folder
+
+        store = self.store_of(copy)
+        store.remove_folders(copy.path.rpartition("/")[0])
+        if copy.table:
+            store.remove_folders(files_folder(copy.table, copy.ledger_id, copy.uuid))
 
     async def _wanted(self) -> list[OffloadedCopy]:
         known = await self._storage.copies.known()
@@ -299,7 +322,9 @@ class TieredStorage:
             raise OffloadFailed(f"{store.uri} does not exist; check its name")
         found = compare(store, listed, known.values(), here)
         if sweep:
-            await self._in_thread(partial(remove_orphans, store, found))
+            async with self._tidying:
+                work = partial(remove_orphans, store, found, folders=not self._uploading)
+                await self._in_thread(work)
         return found
 
     def _stored_in(self, store: Store, copies: Iterable[OffloadedCopy]) -> list[OffloadedCopy]:

@@ -91,10 +91,10 @@ class Offloading:
 
     # ---- on request
 
-    def start(self, before: Position) -> Position | None:
+    def start(self, before: Position) -> Position:
         """Offloads the ledgers before a position, in the background.
 
-        Returns the first position that is not offloaded if there is nothing to do. Raises `AlreadyRunning`,
+        Returns the first position that is not offloaded yet. Raises `AlreadyRunning`,
         `NotAllowed` if no store is configured, `NeedsPersistentTopic`, and `TopicFenced` if the topic is unloaded.
         """
         self._check_free()
@@ -248,9 +248,11 @@ class Offloading:
         self._not_before = self._context.clock.monotonic() + self._retry_seconds
         self._retry_seconds = min(2 * self._retry_seconds, LAST_RETRY_SECONDS)
 
-    def _first_unoffloaded(self) -> Position | None:
-        infos = self._context.log.ledger_infos()
-        return next((Position(info.id, 0) for info in infos if not selection.is_offloaded(info)), None)
+    def _first_unoffloaded(self) -> Position:
+        """Where the next message comes if everything is offloaded: a new ledger is begun when there is one."""
+        infos, last = self._context.log.ledger_infos(), self._context.log.last_confirmed
+        behind = Position(last.ledger_id, last.entry_id + 1)
+        return next((Position(info.id, 0) for info in infos if not selection.is_offloaded(info)), behind)
 
     async def close(self) -> None:
         """Ends a run, and there is no other one: the next load uses the same ledgers.

@@ -18,6 +18,10 @@ print(sorted(name for name, file in ours.items() if not file.startswith(sys.argv
 """
 
 
+def test_the_directory_is_a_path_or_a_text(tmp_path: Path) -> None:
+    assert write_archive(str(tmp_path)) == write_archive(tmp_path) == tmp_path / "pulsarctl.zip"
+
+
 def test_the_data_source_can_be_imported_from_the_archive(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
     answer = subprocess.run(

@@ -13,9 +13,9 @@ from broker_core import wire
 SUFFIXES = (".py", ".properties")
 
 
-def write_archive(directory: Path) -> Path:
-    """Returns the path of the zip file."""
-    archive = directory / "pulsarctl.zip"
+def write_archive(directory: Path | str) -> Path:
+    """Returns the path of the zip file in the directory, which must exist."""
+    archive = Path(directory) / "pulsarctl.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for root in (Path(pulsarctl.__path__[0]), Path(wire.__path__[0]).parent):
             for file in sorted(root.rglob("*")):

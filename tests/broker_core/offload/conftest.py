@@ -30,6 +30,10 @@ class S3:
     def of(self, topic: OffloadedTopic, ending: str = "") -> list[str]:
         return [path for path in self.objects() if f"/{topic.local_name}/" in path and path.endswith(ending)]
 
+    def folders(self, topic: OffloadedTopic) -> list[str]:
+        found = self.filesystem.get_file_info(fs.FileSelector(BUCKET, recursive=True, allow_not_found=True))
+        return [info.path for info in found if not info.is_file and info.path.endswith(f"/{topic.local_name}")]
+
     def requests(self, topic: OffloadedTopic, method: str, ending: str = "") -> Matches:
         """Requests for the topic's objects of a kind."""
         folder = f"/{topic.local_name}/"

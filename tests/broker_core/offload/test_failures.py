@@ -42,7 +42,17 @@ def test_f4_a_ledger_that_is_trimmed_while_it_is_offloaded_leaves_no_object_and_
 def test_f5_a_request_with_nothing_to_do_succeeds(one: OffloadedTopic) -> None:
     assert one.rest("GET", "offload") == {"status": "NOT_RUN", "lastError": ""}
     one.offload()
-    assert one.rest("GET", "offload") == {"status": "SUCCESS", "lastError": ""}
+    found = one.rest("GET", "offload")
+    assert (found["status"], found["lastError"]) == ("SUCCESS", "")
+    assert found["firstUnoffloadedMessage"]["entryId"] == 0
+
+
+def test_the_first_message_that_is_not_offloaded_is_the_next_one_when_all_are(one: OffloadedTopic) -> None:
+    one.publish(values(10))
+    last = one.log().last_confirmed
+    one.offload()
+    first = one.rest("GET", "offload")["firstUnoffloadedMessage"]
+    assert (first["ledgerId"], first["entryId"], first["partitionIndex"]) == (last.ledger_id, last.entry_id + 1, -1)
 
 
 def test_f5_an_upload_that_cannot_be_read_back_is_an_error(one: OffloadedTopic, s3: S3) -> None:
