@@ -21,6 +21,8 @@ from broker_core.schema.steps import STEPS_MAX
 from broker_core.schema.strategy import Strategy
 from broker_core.schema.validation import legacy_json
 
+SHOWN_MAX = 1000  # characters of a definition in an error: a definition may be long, and an error is one line
+
 # Strategies under which a consumer's schema only has to read the latest version, whatever they require of producers.
 _CONSUMERS_READ_THE_LATEST = frozenset(
     {Strategy.BACKWARD, Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE, Strategy.FULL}
@@ -69,10 +71,10 @@ def _check_avro(versions: Sequence[SchemaData], new: SchemaData, strategy: Strat
     wanted = _parse(new)
     for version in versions:
         old = _parse(version)
-        if strategy.reads_old:
-            _check_reads(old, wanted, strategy, steps_max)
-        if strategy.read_by_old:
-            _check_reads(wanted, old, strategy, steps_max)
+        if strategy.reads_old and (reason := why_unreadable(old, wanted, steps_max)) is not None:
+            raise _unreadable(version, new, strategy, reason)
+        if strategy.read_by_old and (reason := why_unreadable(wanted, old, steps_max)) is not None:
+            raise _unreadable(new, version, strategy, reason)
 
 
 def _parse(schema: SchemaData) -> AvroType:
@@ -82,10 +84,16 @@ def _parse(schema: SchemaData) -> AvroType:
         raise IncompatibleSchema(str(error)) from None
 
 
-def _check_reads(writer: AvroType, reader: AvroType, strategy: Strategy, steps_max: int) -> None:
-    reason = why_unreadable(writer, reader, steps_max)
-    if reason is not None:
-        raise IncompatibleSchema(f"Error during schema compatibility check with strategy {strategy}: {reason}")
+def _unreadable(writer: SchemaData, reader: SchemaData, strategy: Strategy, reason: str) -> IncompatibleSchema:
+    """Names both schemas, as Pulsar does, up to `SHOWN_MAX` characters of each."""
+    return IncompatibleSchema(
+        f"Error during schema compatibility check with strategy {strategy}: {reason}. Unable to read schema:"
+        f" {_shown(writer.text)} using schema: {_shown(reader.text)}"
+    )
+
+
+def _shown(definition: str) -> str:
+    return definition if len(definition) <= SHOWN_MAX else f"{definition[:SHOWN_MAX]}..."
 
 
 def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:

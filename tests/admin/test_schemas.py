@@ -92,6 +92,22 @@ async def test_a_schema_is_refused_with_its_reason(shop: Admin, body: Any, statu
     assert len((await shop("GET", f"{SCHEMAS}/t/schemas")).json["getSchemaResponses"]) == 1
 
 
+async def test_an_incompatible_schema_is_refused_with_both_definitions_as_in_pulsar_407(shop: Admin) -> None:
+    """Pulsar: `Unable to read schema: {...} using schema: {...}`."""
+    await shop("POST", f"{SCHEMAS}/t/schema", avro(A))
+    reply = await shop("POST", f"{SCHEMAS}/t/schema", avro(C))
+    old, new = avro(A)["schema"], avro(C)["schema"]
+    assert reply.reason.endswith(f". Unable to read schema: {old} using schema: {new}")
+
+
+async def test_a_long_definition_is_cut_in_the_reason(shop: Admin) -> None:
+    await shop("POST", f"{SCHEMAS}/t/schema", avro(A))
+    body = avro(C)
+    document = json.loads(body["schema"]) | {"doc": "d" * 100_000}
+    reply = await shop("POST", f"{SCHEMAS}/t/schema", {**body, "schema": json.dumps(document)})
+    assert reply.status == 409 and len(reply.reason) < 2_500 and reply.reason.endswith("...")
+
+
 async def test_the_test_of_compatibility_names_the_strategy_and_changes_nothing(shop: Admin) -> None:
     await shop("POST", f"{SCHEMAS}/t/schema", avro(A))
     reply = await shop("POST", f"{SCHEMAS}/t/compatibility", avro(A, B))
