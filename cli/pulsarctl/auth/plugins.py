@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.json_text import parse_json
+from pulsarctl.values.text_files import read_text
 
 PLUGINS = {
     "token": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
@@ -83,12 +84,7 @@ def file_path(text: str) -> str:
 
 def read_secret(path: str, what: str) -> str:
     """The text of a file without blanks around it. Raises `UsageProblem`."""
-    try:
-        text = Path(path).expanduser().read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise UsageProblem(f"cannot read the {what} file {path}: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise UsageProblem(f"cannot read the {what} file {path}: it is not text") from None
+    text = read_text(Path(path).expanduser(), f"the {what} file {path}").strip()
     if not text:
         raise UsageProblem(f"cannot use the {what} file {path}: it is empty")
     return text

@@ -11,6 +11,7 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.session import Session, split
+from pulsarctl.values.text_files import read_text
 
 INTERRUPTED = 130
 
@@ -72,9 +73,4 @@ def _read(file: Path) -> str:
     """The whole file, so that no command reads the lines of the others."""
     if str(file) == "-":
         return render.read_stdin()
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CliError(f"cannot read {file}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CliError(f"cannot read {file}: it is not UTF-8") from error
+    return read_text(file)

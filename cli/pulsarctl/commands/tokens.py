@@ -13,6 +13,7 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import parse_duration
+from pulsarctl.values.text_files import read_text
 
 if TYPE_CHECKING:
     from broker_core.security.keys import TokenKey
@@ -231,10 +232,7 @@ def _token(token: str | None, token_file: Path | None, *, stdin: bool) -> str:
         return token.strip()
     if token_file is not None:
         path = Path(str(token_file).removeprefix("file:").removeprefix("//"))
-        try:
-            return path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageProblem(f"cannot read {path}: {error}") from None
+        return read_text(path).strip()
     if stdin:
         return typer.get_text_stream("stdin").read().strip()
     if os.environ.get("TOKEN"):

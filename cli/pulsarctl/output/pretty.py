@@ -6,6 +6,7 @@ space inside the brackets, and `{ }` and `[ ]` if empty. Checked against the out
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,8 @@ def document(value: Any, indent: int = 0) -> str:
 
 def _double(value: float) -> str:
     """Like Java's `Double.toString`: the fewest digits, with an exponent outside 0.001 to 10,000,000."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     from decimal import Decimal

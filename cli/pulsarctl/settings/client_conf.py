@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.text_files import parse_yaml, read_text
 
 
 class Key(NamedTuple):
@@ -44,10 +45,7 @@ FIELDS = {key.name: key.field for key in KEYS}
 
 def read(path: Path) -> Mapping[str, Any]:
     """The settings in the file, by field of `Settings`. Raises `UsageProblem` if it is not readable."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageProblem(f"cannot read {path}: {error.strerror}") from error
+    text = read_text(path)
     pairs = _yaml(path, text) if path.suffix in (".yaml", ".yml") else _lines(text)
     return {FIELDS[key]: value for key, value in pairs if key in FIELDS and value not in ("", None)}
 
@@ -60,12 +58,10 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _yaml(path: Path, text: str) -> Iterator[tuple[str, Any]]:
-    import yaml
-
-    try:
-        document = yaml.safe_load(text) or {}
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageProblem(f"cannot read {path}: it is not YAML: {error}") from error
+    document = parse_yaml(text, str(path)) or {}
     if not isinstance(document, dict):
         raise UsageProblem(f"cannot read {path}: it is not a mapping of keys")
-    yield from document.items()
+    for key, value in document.items():
+        if key in FIELDS and not isinstance(value, str | bool | int | None):
+            raise UsageProblem(f"cannot use {key} in {path}: it is not text")
+        yield key, value if isinstance(value, bool) or value is None else str(value)

@@ -15,6 +15,7 @@ from typing import Any
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.one_writer import one_writer
 from pulsarctl.settings.client_security import METHOD_OF
+from pulsarctl.values.text_files import parse_yaml, read_text
 
 # key of a context -> field of Settings
 ADDRESS_FIELDS = {"admin-service-url": "web_url", "broker-service-url": "service_url"}
@@ -58,7 +59,8 @@ class ContextFile:
 
     @property
     def current(self) -> str | None:
-        return self._document.get("current-context") or None
+        name = self._document.get("current-context") or None
+        return None if name is None else str(_checked("current-context", name))
 
     @current.setter
     def current(self, name: str) -> None:
@@ -80,8 +82,14 @@ class ContextFile:
         """The settings in a context, by field of `Settings`. Raises `NotFound`."""
         self.require(name)
         address, auth = self._entry("contexts", name), self._entry("auth-info", name)
-        found = {field: address[key] for key, field in ADDRESS_FIELDS.items() if address.get(key)}
-        return found | {field: auth[key] for key, field in AUTH_FIELDS.items() if auth.get(key)}
+        addresses = {
+            field: _checked(f"contexts.{name}.{key}", address[key])
+            for key, field in ADDRESS_FIELDS.items()
+            if address.get(key)
+        }
+        return addresses | {
+            field: _checked(f"auth-info.{name}.{key}", auth[key]) for key, field in AUTH_FIELDS.items() if auth.get(key)
+        }
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Creates or changes a context. Omitted fields keep their values, but new credentials replace the old ones."""
@@ -136,6 +144,8 @@ class ContextFile:
             section = self._document[name] = {}
         if not isinstance(section, dict):
             raise UsageProblem(f"{self.path}: '{name}' is not a mapping")
+        if wrong := [key for key in section if not isinstance(key, str)]:
+            raise UsageProblem(f"{self.path}: the name {wrong[0]!r} in '{name}' is not text", hint="put it in quotes")
         return section
 
     def _entry(self, section: str, name: str) -> dict[str, Any]:
@@ -153,18 +163,19 @@ def changed(path: Path) -> Iterator[ContextFile]:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except OSError as error:
-        raise UsageProblem(f"cannot read the context file {path}: {error.strerror}") from error
-    import yaml  # imported only if there is a context file
-
-    try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageProblem(f"cannot read the context file {path}: it is not YAML: {error}") from error
+    subject = f"the context file {path}"
+    document = parse_yaml(read_text(path, subject), subject)
     if document is not None and not isinstance(document, dict):
-        raise UsageProblem(f"cannot read the context file {path}: it is not a mapping of keys")
+        raise UsageProblem(f"cannot read {subject}: it is not a mapping of keys")
     return document or {}
+
+
+def _checked(key: str, value: Any) -> str | bool:
+    """A value of the file. A number is text, because YAML takes a token of digits for one. Raises `UsageProblem`."""
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return str(value)
+    raise UsageProblem(f"cannot use {key} of the context file: it is not text")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pulsarctl.errors import NotFound, PartialFailure, UsageProblem
 from pulsarctl.output import render, streams
 from pulsarctl.shell.call import Call
+from pulsarctl.values.text_files import read_text
 from pulsarctl.verbs.progress import progress
 
 if TYPE_CHECKING:
@@ -151,8 +152,5 @@ def pattern(text: str, asked: str) -> re.Pattern[str]:
 
 def lines(path: str) -> list[str]:
     """The names in a file or, for `-`, in stdin."""
-    try:
-        text = streams.stdin().read() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageProblem(f"cannot read {path}: it is not UTF-8 ({error.reason} at byte {error.start})") from error
+    text = streams.stdin().read() if path == "-" else read_text(Path(path))
     return [line.strip() for line in text.splitlines() if line.strip()]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
 from pulsarctl.shell.arguments import pairs
@@ -14,6 +14,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.values.quantities import human_size
+from pulsarctl.values.text_files import read_text
 from pulsarctl.values.times import utc
 from pulsarctl.verbs.range_options import FullScan, ShowPlan, TierStore
 from pulsarctl.verbs.spark_options import Conf, Master, SparkSubmit, show_spark_submit
@@ -114,10 +115,7 @@ def _text(query: str | None, file: Path | None) -> str:
         raise UsageProblem("specify one query", hint='use pulsarctl ops sql "SELECT ...", or --file FILE')
     if file is None:
         return str(query)
-    try:
-        return typer.get_text_stream("stdin").read() if str(file) == "-" else file.expanduser().read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CliError(f"cannot read {file}: {error}") from error
+    return typer.get_text_stream("stdin").read() if str(file) == "-" else read_text(file.expanduser())
 
 
 def _format(call: Call, output: str | None) -> str:

@@ -150,7 +150,7 @@ def test_a_context_that_a_line_selects_counts_for_the_next_line(cli_alone: Cli, 
 
 def test_a_file_that_cannot_be_read(cli_alone: Cli, tmp_path: Path) -> None:
     outcome = cli_alone("batch", str(tmp_path / "absent"))
-    assert outcome.exit_code == 1
+    assert outcome.exit_code == 2
     assert "cannot read" in outcome.stderr
 
 

@@ -8,6 +8,7 @@ import yaml
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.settings.contexts import ContextFile, default_path
+from tests.cli.runner import Cli
 
 FOREIGN = """
 auth-info:
@@ -117,3 +118,35 @@ def test_pulsarconfig_names_the_file(tmp_path: Path) -> None:
     second.touch()
     assert default_path(environ) == second
     assert default_path({"HOME": "/home/me"}) == Path("/home/me/.config/pulsar/config")
+
+
+HOSTILE = {
+    "bytes that are not text": b"\xff\xfe\x00",
+    "deep lists": b"[" * 50_000,
+    "a number of too many digits": b"current-context: " + b"9" * 6000,
+    "a date that does not exist": b"a: 2001-99-99",
+    "a Python object": b"a: !!python/object/apply:os.system ['id']",
+    "a list as a key": b"? [1]\n: 2",
+    "a number as a name": b"contexts: {1: {admin-service-url: http://x}}\ncurrent-context: 1",
+    "a list as the current context": b"contexts: {a: {}}\ncurrent-context: [a]",
+    "a list as an address": b"contexts: {a: {admin-service-url: [1]}}\ncurrent-context: a",
+    "a date as an address": b"contexts: {a: {admin-service-url: 2001-01-01}}\ncurrent-context: a",
+    "a list as the contexts": b"contexts: [a]\ncurrent-context: a",
+    "a number instead of a mapping": b"5",
+}
+
+
+@pytest.mark.parametrize("document", HOSTILE.values(), ids=HOSTILE)
+def test_a_file_that_makes_no_sense_is_a_usage_problem(cli_alone: Cli, tmp_path: Path, document: bytes) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(document)
+    cli_alone.environ["PULSARCONFIG"] = str(path)
+    outcome = cli_alone("tenants", "list")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith("error: ")
+
+
+def test_a_file_without_an_end_is_not_read_whole(cli_alone: Cli) -> None:
+    cli_alone.environ["PULSARCONFIG"] = "/dev/zero"
+    outcome = cli_alone("tenants", "list")
+    assert outcome.stderr == "error: cannot read the context file /dev/zero: it is longer than 16 MiB\n"

@@ -6,6 +6,7 @@ from typing import Any
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import csv
 from pulsarctl.values.json_text import parse_json
+from pulsarctl.values.text_files import parse_yaml, read_text
 from pulsarctl.verbs.policies.flags import one_of
 from pulsarctl.verbs.requests.request import REQUIRED, Field, Place
 
@@ -55,11 +56,7 @@ def names(name: str, help: str, *spellings: str, place: Place = Place.WHOLE, def
 
 def document(path: str) -> dict[str, Any]:
     """An object from a file of JSON or YAML. Raises `UsageProblem`."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"cannot read {path}: {error}") from error
-    found = _parsed(path, text)
+    found = _parsed(path, read_text(Path(path)))
     if not isinstance(found, dict):
         raise UsageProblem(f"cannot use {path}: it does not contain an object")
     return found
@@ -69,8 +66,4 @@ def _parsed(path: str, text: str) -> Any:
     try:
         return parse_json(text)
     except ValueError:
-        import yaml
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageProblem(f"cannot read {path}: it is neither JSON nor YAML: {error}") from error
+        return parse_yaml(text, path)
