@@ -32,8 +32,8 @@ async def set_shadow_topics(call: Call) -> None:
     if not names(call.json() or [], "the list of shadow topics"):
         raise InvalidValue("Cannot specify empty shadow topics, please use remove command instead.")
     raise NotImplementedHere(
-        "cannot set shadow topics: this broker does not replicate topics; use another subscription on the topic, which"
-        " reads the same messages"
+        "cannot set shadow topics: this broker does not have shadow topics; use another subscription on the topic,"
+        " which reads the same messages"
     )
 
 

@@ -100,7 +100,7 @@ def _properties(call: Call, body: Any) -> dict[str, str]:
     found = read_properties(call, body)
     if SHADOW_SOURCE in found:
         raise NotImplementedHere(
-            "cannot create a shadow topic: this broker does not replicate topics; use another subscription on"
+            "cannot create a shadow topic: this broker does not have shadow topics; use another subscription on"
             f" {found[SHADOW_SOURCE]}, which reads the same messages"
         )
     return found

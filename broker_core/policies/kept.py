@@ -1,8 +1,10 @@
 """Fields of a namespace that this broker stores and shows as they were sent. Pure.
 
-All but `migrated` (`topic.migration`) have no effect: they belong to features that the broker does not have. Most are
-fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are not, and so not shown in it. A
-field of `PolicySet` must not be listed here: after a restart the stored value would replace the one that was set.
+Four of them have an effect: `auth_policies` (`tenancy.permissions`), `allowed_clusters` (`tenancy.replication`),
+`migrated` (`topic.migration`), and `resource_group_name`, whose group cannot be deleted. The others belong to features
+that the broker does not have. Most are fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are not, and so not shown
+in it. A field of `PolicySet` must not be listed here: after a restart the stored value would replace the one that was
+set.
 """
 
 from collections.abc import Mapping

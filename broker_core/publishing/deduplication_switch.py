@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class DeduplicationStatus(enum.Enum):
-    """Names as in the topic's stats (`deduplicationStatus`)."""
+    """Names as in Pulsar. The topic's stats tell only whether it is on (`deduplicationStatus`)."""
 
     DISABLED = "Disabled"
     RECOVERING = "Recovering"

@@ -1,7 +1,7 @@
 """What is remembered about managed ledgers: their ledgers and cursors (Pulsar's ManagedLedgerInfo and its parts).
 
 The same objects serve the running broker and recovery. A checkpoint writes those that changed to metadata.sqlite;
-between checkpoints every change is a record in the journal, and `apply` repeats it after a crash.
+between checkpoints changes are records in the journal, and recovery repeats them after a crash.
 """
 
 from collections.abc import Callable, Iterable

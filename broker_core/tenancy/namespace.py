@@ -91,7 +91,7 @@ _ORDER = (
 
 @frozen
 class Namespace:
-    """`kept`: the fields of Pulsar's object that have no effect here (`policies.kept`)."""
+    """`kept`: fields that are stored and shown as they were sent, permissions among them (`policies.kept`)."""
 
     name: NamespaceName
     replication_clusters: tuple[str, ...]

@@ -1,7 +1,9 @@
 """Records that tools store about the instance: other clusters, failure domains, resource groups, and the like.
 
-A record is a JSON object under a kind and a key. The broker checks it when it arrives, stores it, and shows it. Only
-the names of clusters have an effect, on the tenants that may use them.
+A record is a JSON object under a kind and a key. The broker checks it when it arrives, stores it, and shows it. Records
+of clusters have an effect: tenants may use their names, replicators connect to their addresses, and producers and
+consumers of a migrated topic are sent to the cluster that its record names. The others have none, but a cluster or a
+resource group that something names cannot be deleted.
 """
 
 from __future__ import annotations
