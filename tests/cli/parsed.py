@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperArgument, TyperGroup
 
 from pulsarctl.shell.root import application
-from pulsarctl.values.names import full_topic, namespace_path
+from pulsarctl.values.names import full_topic, is_namespace, namespace_path
 
 
 @cache
@@ -37,4 +37,5 @@ def check_names(context: Any) -> None:
         given = context.params.get(parameter.name)
         if check is not None and given and not context.params.get("regex"):
             for name in given if isinstance(given, list | tuple) else [given]:
-                check(name)
+                if context.command.name != "tail" or not is_namespace(name):  # which follows namespaces, too
+                    check(name)

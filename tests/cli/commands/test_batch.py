@@ -77,7 +77,7 @@ def test_options_of_batch_apply_to_each_line_which_may_override_them(cli_alone: 
     file.write_text("tenants list\ntenants list -o name\n")
     with HttpStub(answer) as stub:
         outcome = cli_alone("batch", str(file), "--admin-url", stub.url, "-o", "jsonl")
-    assert outcome.stdout == '"public"\npublic\n'
+    assert outcome.stdout == '{"tenant":"public"}\npublic\n'
 
 
 def test_lines_come_from_stdin(cli_alone: Cli) -> None:

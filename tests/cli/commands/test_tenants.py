@@ -13,7 +13,7 @@ def test_every_output_format_has_the_same_content(cli: Cli) -> None:
     expected = {
         "text": "public\npulsar\n",
         "json": '[\n  "public",\n  "pulsar"\n]\n',
-        "jsonl": '"public"\n"pulsar"\n',
+        "jsonl": '{"tenant":"public"}\n{"tenant":"pulsar"}\n',
         "yaml": "- public\n- pulsar\n",
         "name": "public\npulsar\n",
         "table": "TENANT\npublic\npulsar\n",
