@@ -172,8 +172,10 @@ openapi: $(READY) ## send requests generated from the OpenAPI document to a brok
 proto: $(READY) ## generate the protobuf modules from proto/
 	@$(PY) proto/generate.py
 
-completions: $(READY) ## generate the shell completions
-	@$(PY) completions/generate.py
+completions: $(READY) ## write the completion scripts of bash, zsh, and fish
+	@$(BIN)/pulsarctl completion bash > completions/pulsarctl.bash
+	@$(BIN)/pulsarctl completion zsh > completions/_pulsarctl
+	@$(BIN)/pulsarctl completion fish > completions/pulsarctl.fish
 
 docs: $(READY) ## generate docs/cli.md, docs/pulsar-admin.md, conf/, and parts of README.md and docs/compatibility.md
 	@$(PY) docs/generate.py

@@ -29,7 +29,7 @@ ELSEWHERE = {
     "the configuration file is hard to find": "settings/test_settings.py::test_each_source_outweighs_the_ones_after_it",
     "a token needs a flag": "output/test_notices.py::test_a_token_from_the_environment_or_a_file_prints_no_warning",
     "tables break pipes": "shell/test_grammar.py::test_only_a_terminal_gets_a_table",
-    "names are not completed": "commands/test_complete_names.py::test_names_are_completed_to_the_next_slash",
+    "names are not completed": "shell/test_completion.py::test_names_come_from_the_cluster_up_to_the_next_slash",
     "a setting comes from nowhere": "commands/test_contexts.py::test_resolved_names_the_source_of_every_value",
     "a question hangs in a script": "verbs/test_many_topics.py::test_the_question_shows_some_names_and_the_number",
     "standalone does not restart after a kill": "commands/test_standalone.py::test_data_survives_kill_9",

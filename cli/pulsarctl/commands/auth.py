@@ -29,7 +29,7 @@ Resource = Annotated[
     ),
 ]
 Subscription = Annotated[
-    str | None, typer.Option("-s", "--subscription", metavar="NAME", help="Subscription that it would use.")
+    str | None, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Subscription that it would use.")
 ]
 
 

@@ -8,6 +8,7 @@ from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Table
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.choice import choice
 from pulsarctl.values.names import segment
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
@@ -33,7 +34,14 @@ def list_brokers(
 def healthcheck(
     call: Call,
     topic_version: Annotated[
-        str | None, typer.Option("-tv", "--topic-version", metavar="V1|V2", help="Version of the health check topic.")
+        str | None,
+        typer.Option(
+            "-tv",
+            "--topic-version",
+            metavar="V1|V2",
+            autocompletion=choice("V1", "V2"),
+            help="Version of the health check topic.",
+        ),
     ] = None,
 ) -> None:
     """Check the health of the broker by publishing and reading a message.

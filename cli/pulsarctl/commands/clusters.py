@@ -41,6 +41,7 @@ def get_cluster(
     call.show(call.admin.clusters.get(cluster))
 
 
+STORE_TYPES = ("JKS", "PKCS12")  # of Java
 URLS = (
     option("url", "serviceUrl", "URL", "URL of the admin API."),
     option("url_secure", "serviceUrlTls", "URL", "URL of the admin API with TLS.", "--url-secure", "--url-tls"),
@@ -71,7 +72,14 @@ TLS = (
         "Use Java key stores instead of PEM files.",
         "--tls-enable-keystore",
     ),
-    option("trust_type", "brokerClientTlsTrustStoreType", "TYPE", "Type of the trust store.", "--tls-trust-store-type"),
+    option(
+        "trust_type",
+        "brokerClientTlsTrustStoreType",
+        "TYPE",
+        "Type of the trust store.",
+        "--tls-trust-store-type",
+        words=STORE_TYPES,
+    ),
     option("trust_store", "brokerClientTlsTrustStore", "FILE", "File of the trust store.", "--tls-trust-store"),
     option(
         "trust_pwd",
@@ -80,7 +88,14 @@ TLS = (
         "Password of the trust store.",
         "--tls-trust-store-pwd",
     ),
-    option("key_type", "brokerClientTlsKeyStoreType", "TYPE", "Type of the key store.", "--tls-key-store-type"),
+    option(
+        "key_type",
+        "brokerClientTlsKeyStoreType",
+        "TYPE",
+        "Type of the key store.",
+        "--tls-key-store-type",
+        words=STORE_TYPES,
+    ),
     option("key_store", "brokerClientTlsKeyStore", "FILE", "File of the key store.", "--tls-key-store"),
     option("key_pwd", "brokerClientTlsKeyStorePassword", "TEXT", "Password of the key store.", "--tls-key-store-pwd"),
     option(

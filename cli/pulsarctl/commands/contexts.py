@@ -19,10 +19,10 @@ from pulsarctl.shell.grammar import Noun
 
 app = Noun("context", "Manage contexts: named sets of addresses and credentials.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context.")]
+Name = Annotated[str, typer.Argument(metavar="CONTEXT", help="Name of the context.")]
 NewName = Annotated[str, typer.Argument(metavar="NEW-NAME", help="New name of the context.")]
 OptionalName = Annotated[
-    str | None, typer.Argument(metavar="NAME", help="Name of the context. Default: the current one.")
+    str | None, typer.Argument(metavar="CONTEXT", help="Name of the context. Default: the current one.")
 ]
 STORED = (*ADDRESS_FIELDS.values(), *AUTH_FIELDS.values())
 

@@ -9,6 +9,7 @@ from pulsarctl.shell.arguments import Force, Namespace, Tenant, Yes, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.verbs.policies.installing import install_namespace_policies
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_namespaces import ROWS
@@ -37,7 +38,13 @@ def list_topics(
     namespace: Namespace,
     mode: Annotated[
         str | None,
-        typer.Option("-m", "--mode", metavar="MODE", help="Domain of the topics: persistent, non_persistent, or all."),
+        typer.Option(
+            "-m",
+            "--mode",
+            metavar="MODE",
+            autocompletion=choice("persistent", "non_persistent", "all"),
+            help="Domain of the topics: persistent, non_persistent, or all.",
+        ),
     ] = None,
     system_topics: Annotated[
         bool, typer.Option("-ist", "--include-system-topic", help="Include topics that the broker created for itself.")

@@ -63,6 +63,7 @@ install_requests(
                     ("--auto-failover-policy-type",),
                     "TYPE",
                     Place.NOWHERE,
+                    words=("min_available",),
                 ),
                 names(
                     "parameters",
@@ -77,6 +78,7 @@ install_requests(
                     "SCOPE",
                     Place.NOWHERE,
                     default=None,
+                    words=SCOPES,
                 ),
             ),
             body=_body,

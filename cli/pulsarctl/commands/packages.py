@@ -133,7 +133,16 @@ install_requests(
             "//admin/v3/packages/{type}/{namespace}",
             "List the packages of a namespace.",
             "public/default --type function",
-            (NAMESPACE, Field("type", "Type: function, sink, or source.", ("--type",), "TYPE")),
+            (
+                NAMESPACE,
+                Field(
+                    "type",
+                    "Type: function, sink, or source.",
+                    ("--type",),
+                    "TYPE",
+                    words=("function", "sink", "source"),
+                ),
+            ),
             Shown.VALUE,
         ),
     ),

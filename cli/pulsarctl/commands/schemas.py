@@ -8,10 +8,11 @@ import typer
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Table
-from pulsarctl.schemas.schema_files import from_class, from_definition, from_description
+from pulsarctl.schemas.schema_files import TYPES, from_class, from_definition, from_description
 from pulsarctl.shell.arguments import Properties, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.choice import choice
 
 app = Noun("schemas", "Show, upload, and delete the schemas of topics.")
 
@@ -21,7 +22,12 @@ Description = Annotated[
 ]
 Type = Annotated[
     str | None,
-    typer.Option("--type", metavar="TYPE", help="Type of the schema, instead of -f: avro, json, string, int32, ..."),
+    typer.Option(
+        "--type",
+        metavar="TYPE",
+        autocompletion=choice(*map(str.lower, TYPES)),
+        help="Type of the schema, instead of -f: avro, json, string, int32, ...",
+    ),
 ]
 Definition = Annotated[
     Path | None, typer.Option("--schema-file", metavar="FILE", help="File with the definition of a schema of --type.")
@@ -119,7 +125,14 @@ def extract_schema(
         str, typer.Option("-c", "--classname", metavar="MODULE:CLASS", help="Subclass of pulsar.schema.Record.")
     ],
     schema_type: Annotated[
-        str, typer.Option("-t", "--type", metavar="TYPE", help="Type of the schema: avro or json.")
+        str,
+        typer.Option(
+            "-t",
+            "--type",
+            metavar="TYPE",
+            autocompletion=choice("avro", "json"),
+            help="Type of the schema: avro or json.",
+        ),
     ] = "avro",
     dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print the schema and upload nothing.")] = False,
 ) -> None:

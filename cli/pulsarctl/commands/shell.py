@@ -11,7 +11,6 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.session import Session, split
 
 LEAVE = (["exit"], ["quit"])
-COMPLETION_SECONDS = 2.0  # a broker that is slower than this completes nothing
 
 app = Noun("shell", "Run commands at a prompt with history and completion.")
 
@@ -21,8 +20,8 @@ def shell(call: Call) -> None:
     """Run commands at a prompt with history and completion.
 
     Commands have no 'pulsarctl' in front, and quotes and backslashes work as in a shell. Tab completes commands,
-    options, tenants, namespaces, and topics. The prompt shows the context, which 'context use NAME' changes. A command
-    that fails does not end the shell; exit, quit, or Ctrl-D does. Lines with secrets are not kept in the history.
+    options, their values, and names. The prompt shows the context, which 'context use NAME' changes. A command that
+    fails does not end the shell; exit, quit, or Ctrl-D does. Lines with secrets are not kept in the history.
 
     Without a terminal, the shell runs the lines of stdin, and its exit code is that of the last one.
 
@@ -31,15 +30,14 @@ def shell(call: Call) -> None:
     from pulsarctl.verbs.sessions import session
 
     lines = session(call)
-    code = _at_a_prompt(call, lines) if render.can_draw() else _from_stdin(lines)
+    code = _at_a_prompt(lines) if render.can_draw() else _from_stdin(lines)
     raise typer.Exit(code)
 
 
-def _at_a_prompt(call: Call, session: Session) -> int:
+def _at_a_prompt(session: Session) -> int:
     from pulsarctl.verbs.prompt import Prompt
 
-    call.wait_at_most(COMPLETION_SECONDS)
-    prompt = Prompt(call, session, os.environ)
+    prompt = Prompt(session, os.environ)
     render.line("Type a command, such as 'topics list public/default', 'help', or 'exit'.")
     render.flush()
     while True:

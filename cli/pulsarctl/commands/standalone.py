@@ -17,6 +17,7 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.serving import Announcement, check_print_urls, start_logging
+from pulsarctl.values.choice import choice
 
 if TYPE_CHECKING:
     from broker_core.config.sources import LoadedConfig
@@ -85,9 +86,20 @@ PrintUrls = Annotated[
     str | None,
     typer.Option("--print-urls", metavar="json", help="Print the URLs on stdout, as JSON, when the broker is ready."),
 ]
-LogFormat = Annotated[str, typer.Option("--log-format", metavar="KIND", help="Format of the log: text or json.")]
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        "--log-format", metavar="KIND", autocompletion=choice("text", "json"), help="Format of the log: text or json."
+    ),
+]
 LogLevel = Annotated[
-    str, typer.Option("--log-level", metavar="LEVEL", help="Minimum level of the log: debug, info, warning, or error.")
+    str,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        autocompletion=choice("debug", "info", "warning", "error"),
+        help="Minimum level of the log: debug, info, warning, or error.",
+    ),
 ]
 MetadataDir = Annotated[Path | None, typer.Option("--metadata-dir", hidden=True)]
 Ignored = Annotated[str | None, typer.Option(hidden=True)]

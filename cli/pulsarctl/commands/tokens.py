@@ -12,6 +12,7 @@ from pulsarctl.errors import CliError, Conflict, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.choice import choice
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.text_files import read_text
 
@@ -37,7 +38,14 @@ Stdin = Annotated[bool, typer.Option("-i", "--stdin", help="Read the token from 
 def create_secret_key(
     call: Call,
     algorithm: Annotated[
-        str, typer.Option("-a", "--signature-algorithm", metavar="NAME", help="HS256, HS384, or HS512.")
+        str,
+        typer.Option(
+            "-a",
+            "--signature-algorithm",
+            metavar="NAME",
+            autocompletion=choice(*SECRET_BYTES),
+            help="HS256, HS384, or HS512.",
+        ),
     ] = "HS256",
     output_file: Annotated[
         Path | None, typer.Option("--output-file", metavar="FILE", help="File for the key. Default: stdout.")

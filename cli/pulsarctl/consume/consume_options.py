@@ -7,6 +7,7 @@ import typer
 
 from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, Settlement
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
 
 QUEUE_SIZE = 1000
@@ -17,7 +18,7 @@ SubscriptionName = Annotated[
     typer.Option(
         "-s",
         "--subscription-name",
-        metavar="NAME",
+        metavar="SUBSCRIPTION",
         help="Name of the subscription. Default: a new one, deleted at the end.",
     ),
 ]
@@ -27,6 +28,7 @@ SubscriptionType = Annotated[
         "-t",
         "--subscription-type",
         metavar="TYPE",
+        autocompletion=choice("Exclusive", "Shared", "Failover", "Key_Shared"),
         help="Type of the subscription: Exclusive, Shared, Failover, or Key_Shared.",
     ),
 ]
@@ -36,19 +38,27 @@ SubscriptionMode = Annotated[
         "-m",
         "--subscription-mode",
         metavar="MODE",
+        autocompletion=choice("Durable"),
         help="Mode of the subscription: Durable. Use 'pulsarctl read' for non-durable reads.",
     ),
 ]
 SubscriptionPosition = Annotated[
     str,
     typer.Option(
-        "-p", "--subscription-position", metavar="WHERE", help="Start of a new subscription: Latest or Earliest."
+        "-p",
+        "--subscription-position",
+        metavar="WHERE",
+        autocompletion=choice("Latest", "Earliest"),
+        help="Start of a new subscription: Latest or Earliest.",
     ),
 ]
 From = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="POSITION", help="Move the subscription first: earliest, latest, L:E, @TIME, or @-1h."
+        "--from",
+        metavar="POSITION",
+        autocompletion=choice("earliest", "latest"),
+        help="Move the subscription first: earliest, latest, L:E, @TIME, or @-1h.",
     ),
 ]
 Format = Annotated[
@@ -69,7 +79,10 @@ ConsumerName = Annotated[str | None, typer.Option("--consumer-name", metavar="NA
 RegexMode = Annotated[
     str,
     typer.Option(
-        "--regex-mode", metavar="KIND", help="Topics that --regex matches: persistent, non-persistent, or all."
+        "--regex-mode",
+        metavar="KIND",
+        autocompletion=choice("persistent", "non-persistent", "all"),
+        help="Topics that --regex matches: persistent, non-persistent, or all.",
     ),
 ]
 HashRanges = Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.choice import choice
 
 To = Annotated[
     str | None, typer.Option("--to", metavar="POSITION", help="Stop after this position: latest, L:E, @TIME, or @-1h.")
@@ -50,6 +51,7 @@ CryptoFailureAction = Annotated[
         "-ca",
         "--crypto-failure-action",
         metavar="ACTION",
+        autocompletion=choice("fail", "discard", "consume"),
         help="Action for a message that cannot be decrypted: fail, discard, or consume (show the encrypted bytes).",
     ),
 ]
@@ -60,6 +62,7 @@ SchemaType = Annotated[
         "--schema-type",
         "--schema",
         metavar="KIND",
+        autocompletion=choice("bytes", "auto_consume"),
         help="Schema to decode messages with: bytes (none), or auto_consume (the topic's).",
     ),
 ]

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.output.render import Output
+from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration
 
@@ -46,6 +48,7 @@ AccessMode = Annotated[
         "-am",
         "--access-mode",
         metavar="MODE",
+        autocompletion=choice("Shared", "Exclusive", "WaitForExclusive", "ExclusiveWithFencing"),
         help="Access mode: Shared, Exclusive, WaitForExclusive, or ExclusiveWithFencing.",
     ),
 ]
@@ -93,7 +96,11 @@ PayloadDelimiter = Annotated[
 KeyMode = Annotated[
     str | None,
     typer.Option(
-        "-mk", "--message-key-generation-mode", metavar="MODE", help="Keys of the messages: autoIncrement or random."
+        "-mk",
+        "--message-key-generation-mode",
+        metavar="MODE",
+        autocompletion=choice("autoIncrement", "random"),
+        help="Keys of the messages: autoIncrement or random.",
     ),
 ]
 ExitOnFailure = Annotated[
@@ -113,6 +120,7 @@ Format = Annotated[
         "--output",
         "--output-format",
         metavar="FORMAT",
+        autocompletion=choice(*Output, "csv"),
         help="Format of the final record: auto, table, text, json, jsonl, yaml, or csv.",
     ),
 ]
@@ -123,6 +131,7 @@ FormatOrOutstanding = Annotated[
         "--output",
         "--output-format",
         metavar="FORMAT",
+        autocompletion=choice(*Output, "csv"),
         help="Format of the final record: auto, table, text, json, jsonl, yaml, or csv. "
         "A number is --max-outstanding, as in pulsar-perf.",
     ),
@@ -144,13 +153,18 @@ SubscriptionType = Annotated[
         "-st",
         "--subscription-type",
         metavar="TYPE",
+        autocompletion=choice("Exclusive", "Shared", "Failover", "Key_Shared"),
         help="Type of the subscriptions: Exclusive, Shared, Failover, or Key_Shared.",
     ),
 ]
 SubscriptionPosition = Annotated[
     str,
     typer.Option(
-        "-sp", "--subscription-position", metavar="WHERE", help="Start of a new subscription: Latest or Earliest."
+        "-sp",
+        "--subscription-position",
+        metavar="WHERE",
+        autocompletion=choice("Latest", "Earliest"),
+        help="Start of a new subscription: Latest or Earliest.",
     ),
 ]
 QueueSize = Annotated[int, typer.Option("-q", "--receiver-queue-size", min=1, help="Messages to fetch ahead.")]

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.choice import choice
 
 ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -68,7 +69,14 @@ DeliverAt = Annotated[
     ),
 ]
 Compression = Annotated[
-    str, typer.Option("-z", "--compression", metavar="KIND", help=f"Compression: {', '.join(COMPRESSIONS)}.")
+    str,
+    typer.Option(
+        "-z",
+        "--compression",
+        metavar="KIND",
+        autocompletion=choice(*COMPRESSIONS),
+        help=f"Compression: {', '.join(COMPRESSIONS)}.",
+    ),
 ]
 DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="Send each message in its own entry.")]
 Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Split large messages into chunks.")]
@@ -79,6 +87,7 @@ AccessMode = Annotated[
     typer.Option(
         "--access-mode",
         metavar="MODE",
+        autocompletion=choice("Shared", "Exclusive", "WaitForExclusive", "ExclusiveWithFencing"),
         help="Access mode: Shared, Exclusive, WaitForExclusive, or ExclusiveWithFencing.",
     ),
 ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
+from inspect import getdoc
 from typing import Any, TypeVar
 
 import typer
@@ -165,6 +166,8 @@ class LazyCommands(MutableMapping[str, Command]):
 
 
 class Verbs(LazyCommands):
+    """The verbs of a noun. A summary comes from the declaration of a verb, without building it."""
+
     def __init__(self, noun: Noun) -> None:
         self._infos = {str(info.name): info for info in noun.registered_commands}
         hidden = [name for name, info in self._infos.items() if info.hidden]
@@ -174,6 +177,10 @@ class Verbs(LazyCommands):
         made = get_command_from_info(self._infos[name], pretty_exceptions_short=False, rich_markup_mode=None)
         assert isinstance(made, TyperCommand)
         return made
+
+    def summary(self, name: str) -> str:
+        info = self._infos[name]
+        return (info.help or getdoc(info.callback) or "").partition("\n")[0]
 
 
 class Modules(LazyCommands):
@@ -207,6 +214,17 @@ class Group(TyperGroup):
     def get_help_option(self, ctx: Any) -> Any:
         return help_as_data(super().get_help_option(ctx))
 
+    def summaries(self, beginning: str) -> list[tuple[str, str]]:
+        """The commands that begin so, in the order of the help, each with what it does."""
+        return [(name, self.summary(name)) for name in self.list_commands(None) if name.startswith(beginning)]
+
+    def summary(self, name: str) -> str:
+        """What a command does, without building it."""
+        raise NotImplementedError
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        raise NotImplementedError
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         self.suggest_commands = False  # Typer would suggest verbs that lose data
         if args and not args[0].startswith("-") and args[0] not in self.commands:
@@ -215,11 +233,12 @@ class Group(TyperGroup):
 
 
 class NounGroup(Group):
-    def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
+    def __init__(self, noun: Noun, verbs: Verbs) -> None:
         super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
         self.commands = verbs  # type: ignore[assignment]  # our own mapping, which the group only reads
         headed = [name for _, names in Listing(verbs.visible, noun.headings, str).sections for name in names]
-        self.listing = Listing(headed or verbs.visible, noun.headings, self._summary)
+        self._verbs = verbs
+        self.listing = Listing(headed or verbs.visible, noun.headings, self.summary)
         self.suggested = [name for name in verbs if name not in noun.losing]
         self._exit_code_of = noun.exit_code_of
 
@@ -248,8 +267,8 @@ class NounGroup(Group):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         self.listing.write(formatter, ctx.command_path)
 
-    def _summary(self, name: str) -> str:
-        return self.commands[name].get_short_help_str(200)
+    def summary(self, name: str) -> str:
+        return self._verbs.summary(name)
 
 
 class NounThatActs(NounGroup):
@@ -257,7 +276,7 @@ class NounThatActs(NounGroup):
 
     context_class = Call
 
-    def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
+    def __init__(self, noun: Noun, verbs: Verbs) -> None:
         self._own = verbs[noun.noun]
         assert isinstance(self._own, Verb)
         del verbs[noun.noun]

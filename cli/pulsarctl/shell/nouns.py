@@ -51,14 +51,13 @@ COMMANDS = {
 MODULE_OF = {
     "topicPolicies": "topic_policies",
     "context": "contexts",
-    "complete-names": "complete_names",
     "broker-stats": "broker_stats",
     "resource-quotas": "resource_quotas",
     "ns-isolation-policy": "ns_isolation_policy",
     "proxy-stats": "proxy_stats",
     "functions-worker": "functions_worker",
 }
-HIDDEN = ("complete-names",)  # what the completion scripts call
+HIDDEN = ("complete",)  # what the completion scripts call
 WITH_DRY_RUN = frozenset(  # what changes something through the admin API only
     {
         "migrate",

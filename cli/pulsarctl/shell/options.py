@@ -13,6 +13,8 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from pulsarctl.output.colors import Color, choose
+from pulsarctl.output.render import Output
+from pulsarctl.values.choice import choice
 
 ALWAYS_IN_HELP = ("output", "web_url", "context")  # `pulsarctl --help` describes the others
 
@@ -24,7 +26,11 @@ def _target(
     output: Annotated[
         Text,
         typer.Option(
-            "-o", "--output", metavar="FORMAT", help="Output format: auto, table, text, json, jsonl, yaml, or name."
+            "-o",
+            "--output",
+            metavar="FORMAT",
+            autocompletion=choice(*Output),
+            help="Output format: auto, table, text, json, jsonl, yaml, or name.",
         ),
     ] = None,
     web_url: Annotated[
@@ -42,7 +48,7 @@ def _target(
             "--url", "--service-url", metavar="URL", help="URL of the broker. Default: pulsar://localhost:6650."
         ),
     ] = None,
-    context: Annotated[Text, typer.Option("--context", metavar="NAME", help="Name of the context to use.")] = None,
+    context: Annotated[Text, typer.Option("--context", metavar="CONTEXT", help="Name of the context to use.")] = None,
     no_context: Annotated[bool, typer.Option("--no-context", help="Ignore all contexts.")] = False,
     config_file: Annotated[
         Text, typer.Option("--config-file", metavar="FILE", help="Client configuration file (client.conf or YAML).")
@@ -161,6 +167,7 @@ def _messages(
         typer.Option(
             "--log-level",
             metavar="LEVEL",
+            autocompletion=choice("debug", "info", "warn", "error"),
             help="Minimum level of log messages: debug, info, warn, or error. The official client stops at info.",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""The command tree as data, the source of the completion scripts and docs/cli.md.
+"""The command tree as data, the source of docs/cli.md.
 
 It omits hidden commands, aliases, and options, which are accepted for compatibility only. The options that every
 command accepts are listed once, at the root.

@@ -36,6 +36,9 @@ class Root(Group):
     def list_commands(self, ctx: Any) -> list[str]:
         return self._modules.visible
 
+    def summary(self, name: str) -> str:
+        return COMMANDS[name]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Uses the table, so that help imports no command."""
         with formatter.section("Commands"):

@@ -11,6 +11,7 @@ from pulsarctl.errors import CliError
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs.range_options import AllowLoss, End, FullScan, ShowPlan, Start
@@ -29,9 +30,24 @@ Directory = Annotated[
         help="Directory that gets the files, or s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://...",
     ),
 ]
-Format = Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="Format: parquet, jsonl, csv, or avro.")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "-f",
+        "--format",
+        metavar="FORMAT",
+        autocompletion=choice("parquet", "jsonl", "csv", "avro"),
+        help="Format: parquet, jsonl, csv, or avro.",
+    ),
+]
 ByOption = Annotated[
-    str, typer.Option("--by", metavar="HOW", help="How to split files: day (publish time, UTC), key, or none.")
+    str,
+    typer.Option(
+        "--by",
+        metavar="HOW",
+        autocompletion=choice("day", "key", "none"),
+        help="How to split files: day (publish time, UTC), key, or none.",
+    ),
 ]
 KeyGroups = Annotated[int, typer.Option("--key-groups", min=1, max=999, help="Number of groups for --by key.")]
 Typed = Annotated[

@@ -10,6 +10,7 @@ from pulsarctl.backlog.engine import Engine
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs.range_options import ShowPlan
@@ -26,7 +27,11 @@ Source = Annotated[
 InputFormat = Annotated[
     str | None,
     typer.Option(
-        "-f", "--format", metavar="FORMAT", help="Format of the files. Default: by the ending of their names."
+        "-f",
+        "--format",
+        metavar="FORMAT",
+        autocompletion=choice("parquet", "jsonl", "csv", "avro"),
+        help="Format of the files. Default: by the ending of their names.",
     ),
 ]
 Rate = Annotated[

@@ -1,7 +1,8 @@
 """The prompt of `shell`: history, completion, and the context in front of the line."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import typer
@@ -12,11 +13,11 @@ from prompt_toolkit.history import FileHistory
 
 from pulsarctl.errors import CliError
 from pulsarctl.settings.settings import resolve
-from pulsarctl.shell.call import Call
+from pulsarctl.shell.completion import candidates
 from pulsarctl.shell.root import application
-from pulsarctl.shell.session import Session, split
-from pulsarctl.shell.suggestions import suggestions
-from pulsarctl.verbs.candidates import candidates
+from pulsarctl.shell.session import PROGRAM, Session
+from pulsarctl.shell.typed_line import typed_line
+from pulsarctl.verbs.known_names import KnownNames
 from pulsarctl.verbs.secret_words import redacted
 
 HISTORY = "history"
@@ -25,12 +26,12 @@ HISTORY = "history"
 class Prompt:
     """`environ` says where the history is: XDG_STATE_HOME, or ~/.local/state."""
 
-    def __init__(self, call: Call, session: Session, environ: Mapping[str, str]) -> None:
+    def __init__(self, session: Session, environ: Mapping[str, str]) -> None:
         self._session = session
         self._environ = environ
         self._lines: PromptSession[str] = PromptSession(
             history=KeptHistory(str(history_file(environ))),
-            completer=_Names(call),
+            completer=_Words(session, environ),
             complete_in_thread=True,
             complete_while_typing=False,
         )
@@ -79,25 +80,21 @@ def history_file(environ: Mapping[str, str]) -> Path:
     return path
 
 
-class _Names(Completer):
+class _Words(Completer):
     """Completes from the commands, and from the broker if it answers."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, session: Session, environ: Mapping[str, str]) -> None:
+        self._session = session
+        self._environ = environ
         self._root = typer.main.get_command(application())
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        before = document.text_before_cursor
-        current = "" if before[-1:].isspace() else before.split(" ")[-1]
+        line = typed_line(document.text_before_cursor)
+        words = line.words[1:] if line.words[:1] == [PROGRAM] else line.words
+        names = KnownNames(self._session.given, self._environ)
         try:
-            words = split(before[: len(before) - len(current)])
-        except CliError:  # an open quote
-            return
-        for each in suggestions(self._root, words, current, self._names):
-            yield Completion(each, start_position=-len(current))
-
-    def _names(self, kind: str, beginning: str) -> Sequence[str]:
-        try:
-            return candidates(self._call, kind, beginning)
+            found = candidates(self._root, words, line.current, names) or ()
         except CliError:
-            return ()
+            return
+        for each in found:
+            yield Completion(shlex.quote(each.word), -len(line.raw), each.word, display_meta=each.summary)

@@ -13,6 +13,7 @@ from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.sql.engine import SqlEngine
+from pulsarctl.values.choice import choice
 from pulsarctl.values.quantities import human_size
 from pulsarctl.values.text_files import read_text
 from pulsarctl.values.times import utc
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.verbs.sql_query import SqlPlan
 
+FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
+
 Query = Annotated[str | None, typer.Argument(metavar="QUERY", help="A SELECT in DuckDB's SQL; topics are its tables.")]
 File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="File with the query; - is stdin.")]
 Format = Annotated[
@@ -34,6 +37,7 @@ Format = Annotated[
         "-o",
         "--output",
         metavar="FORMAT",
+        autocompletion=choice(*FORMATS),
         help="Output format: table, json, jsonl, csv, parquet, or html. Default: a table on a terminal, otherwise CSV.",
     ),
 ]
@@ -43,6 +47,7 @@ Decode = Annotated[
     typer.Option(
         "--decode",
         metavar="HOW",
+        autocompletion=choice("auto", "raw", "string", "json", "avro", "protobuf", "keyvalue"),
         help="Decode values as auto (by schema), raw, string, json, avro, protobuf, or keyvalue.",
     ),
 ]
@@ -53,8 +58,6 @@ EngineOption = Annotated[
         "--engine", metavar="ENGINE", help="Where to run: local (DuckDB in this process), or spark (Spark SQL)."
     ),
 ]
-
-FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
 
 
 def install_sql(noun: Noun) -> None:

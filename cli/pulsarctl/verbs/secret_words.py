@@ -7,8 +7,8 @@ from typing import Any
 import typer
 
 from pulsarctl.output.redaction import command_line
+from pulsarctl.shell.completion import secret_options
 from pulsarctl.shell.root import application
-from pulsarctl.shell.suggestions import secret_options
 
 
 def redacted(words: Sequence[str]) -> list[str]:

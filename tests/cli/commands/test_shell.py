@@ -4,11 +4,8 @@ import stat
 from pathlib import Path
 
 import pytest
-import typer
 
-from pulsarctl.shell.root import application
 from pulsarctl.shell.session import split
-from pulsarctl.shell.suggestions import suggestions
 from tests.cli.runner import Cli
 from tests.cli.verbs.live.drawn import Drawn
 
@@ -91,28 +88,3 @@ def test_the_prompt_shows_the_context(cli_alone: Cli, tmp_path: Path) -> None:
 )
 def test_a_line_is_split_as_a_shell_splits_it(line: str, words: list[str]) -> None:
     assert split(line) == words
-
-
-def names(kind: str, beginning: str) -> list[str]:
-    return {"TENANT": ["public", "pulsar"], "NAMESPACE": ["public/default"], "TOPIC": ["orders"]}[kind]
-
-
-@pytest.mark.parametrize(
-    ("words", "current", "found"),
-    [
-        ([], "tenan", ["tenants"]),
-        (["tenants"], "cr", ["create"]),
-        (["tenants", "get"], "pub", ["public"]),
-        (["--context", "prod", "tenants", "get"], "", ["public", "pulsar"]),
-        (["topics", "stats"], "or", ["orders"]),
-        (["topics", "stats", "orders"], "or", []),
-        (["topics", "delete", "orders"], "or", ["orders"]),
-        (["topics", "stats", "-o"], "js", ["json", "jsonl"]),
-        (["topics", "compact", "t"], "--skip", ["--skip-if-running"]),
-        (["topics", "stats"], "--conte", ["--context"]),
-        (["topics", "unsubscribe", "t", "-s"], "", []),
-        (["no-such-noun"], "x", []),
-    ],
-)
-def test_a_word_is_completed_by_what_may_be_there(words: list[str], current: str, found: list[str]) -> None:
-    assert suggestions(typer.main.get_command(application()), words, current, names) == found

@@ -2,22 +2,19 @@
 
 import json
 import re
-import runpy
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from pulsarctl.shell import reference
-from pulsarctl.shell.completions import script
 from pulsarctl.shell.reference import Page, markdown
 from pulsarctl.state.editors import json_schema
 from tests.cli.parsed import parse
 from tests.cli.runner import Cli
 
 ROOT = Path(__file__).parents[3]
-FILES: dict[str, str] = runpy.run_path(str(ROOT / "completions" / "generate.py"))["FILES"]
+FILES = {"bash": "pulsarctl.bash", "zsh": "_pulsarctl", "fish": "pulsarctl.fish"}
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +36,9 @@ def test_the_schema_of_state_files_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("shell", FILES)
-def test_the_completion_script_is_up_to_date(pages: list[Page], shell: str, cli_alone: Cli) -> None:
+def test_the_completion_script_is_up_to_date(shell: str, cli_alone: Cli) -> None:
     kept = (ROOT / "completions" / FILES[shell]).read_text(encoding="utf-8")
-    assert kept == script(shell, pages), "run `make completions`"
-    assert cli_alone("completion", shell).stdout == kept
+    assert cli_alone("completion", shell).stdout == kept, "run `make completions`"
 
 
 def test_every_command_has_a_summary_and_an_example(pages: list[Page]) -> None:
@@ -66,27 +62,6 @@ def test_every_example_parses(pages: list[Page]) -> None:
             assert page.words[-1] in words, example
             if words[0] == "pulsarctl" and not {"|", ">"} & set(words):
                 parse(words[1:])
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        (["pulsarctl", "tena"], ["tenants"]),
-        (["pulsarctl", "--admin-url", "http://x", "tena"], ["tenants"]),
-        (["pulsarctl", "tenants", ""], ["list", "get", "create", "update", "delete"]),
-        (["pulsarctl", "topics", "comp"], ["compact", "compaction-status"]),
-        (["pulsarctl", "topics", "list", "-o", "js"], ["json", "jsonl"]),
-        (["pulsarctl", "topics", "compact", "t", "--skip"], ["--skip-if-running"]),
-        (["pulsarctl", "topics", "stats", "--emb"], ["--embedded"]),
-    ],
-)
-def test_bash_offers_matching_words(typed: list[str], offered: list[str]) -> None:
-    program = (
-        f'source "{ROOT}/completions/{FILES["bash"]}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-        'set -u; _pulsarctl; printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    done = subprocess.run(["bash", "-c", program, "bash", *typed], capture_output=True, text=True, timeout=60)
-    assert (done.stdout.splitlines(), done.stderr) == (offered, "")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.cli.runner import Cli
         ("topics delete", "pulsarctl topics delete [OPTIONS] [TOPIC]..."),
         ("tail", "pulsarctl tail [OPTIONS] TOPIC..."),
         ("ops sql", "pulsarctl ops sql [OPTIONS] [QUERY]"),
-        ("context rename", "pulsarctl context rename [OPTIONS] NAME NEW-NAME"),
+        ("context rename", "pulsarctl context rename [OPTIONS] CONTEXT NEW-NAME"),
     ],
 )
 def test_the_usage_marks_what_may_be_left_out_or_repeated(cli_alone: Cli, command: str, usage: str) -> None:

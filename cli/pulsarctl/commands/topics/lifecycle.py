@@ -12,6 +12,7 @@ from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parall
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.values.names import namespace_of
 from pulsarctl.verbs.many import act_on, shown
 from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
@@ -39,6 +40,7 @@ def list_topics(
             "-td",
             "--topic-domain",
             metavar="DOMAIN",
+            autocompletion=choice("persistent", "non_persistent"),
             help="Domain of the topics: persistent or non_persistent. Default: both.",
         ),
     ] = None,

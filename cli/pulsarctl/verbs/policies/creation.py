@@ -7,6 +7,7 @@ import typer
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.values.quantities import parse_seconds
 from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Disable, Document, Enable, number, one_of, switch
@@ -25,7 +26,13 @@ def inactive_topic_policies(
     ],
     mode: Annotated[
         str,
-        typer.Option("-m", "--delete-mode", metavar="MODE", help=f"What counts as unused: {', '.join(DELETE_MODES)}."),
+        typer.Option(
+            "-m",
+            "--delete-mode",
+            metavar="MODE",
+            autocompletion=choice(*DELETE_MODES),
+            help=f"What counts as unused: {', '.join(DELETE_MODES)}.",
+        ),
     ],
     enable: Annotated[
         bool, typer.Option("-e", "--enable-delete-while-inactive", help="Delete inactive topics.")
@@ -48,7 +55,14 @@ def auto_topic_creation(
     enable: Enable = False,
     disable: Disable = False,
     kind: Annotated[
-        str, typer.Option("-t", "--type", metavar="TYPE", help=f"Type of new topics: {', '.join(TOPIC_TYPES)}.")
+        str,
+        typer.Option(
+            "-t",
+            "--type",
+            metavar="TYPE",
+            autocompletion=choice(*TOPIC_TYPES),
+            help=f"Type of new topics: {', '.join(TOPIC_TYPES)}.",
+        ),
     ] = "non-partitioned",
     partitions: Annotated[
         int | None,

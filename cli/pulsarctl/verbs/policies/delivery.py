@@ -8,6 +8,7 @@ import typer
 from pulsarctl.shell.arguments import csv
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Disable, Document, Enable, number, one_of, switch
@@ -54,7 +55,8 @@ def subscription_types_enabled(
         typer.Option(
             "-t",
             "--types",
-            metavar="TYPES",
+            metavar="TYPE,...",
+            autocompletion=choice(*values.SUBSCRIPTION_TYPES.choices),
             help=f"Comma-separated list of {', '.join(values.SUBSCRIPTION_TYPES.choices)}.",
         ),
     ],

@@ -6,6 +6,7 @@ import typer
 
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.values.quantities import parse_duration, parse_seconds, parse_size
 from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Document, one_of
@@ -13,15 +14,16 @@ from pulsarctl.verbs.policies.policy import Policy
 from pulsarctl.verbs.policies.values import DRIVERS, PRIORITIES
 
 
-def _text(*spellings: str, help: str, metavar: str = "TEXT") -> typer.models.OptionInfo:
-    found: typer.models.OptionInfo = typer.Option(*spellings, metavar=metavar, help=help)
+def _text(*spellings: str, help: str, metavar: str = "TEXT", words: tuple[str, ...] = ()) -> typer.models.OptionInfo:
+    completion = choice(*words) if words else None
+    found: typer.models.OptionInfo = typer.Option(*spellings, metavar=metavar, autocompletion=completion, help=help)
     return found
 
 
 def offload_policies(
     call: Call,
     *,
-    driver: Annotated[str, _text("-d", "--driver", help=f"Driver: {', '.join(DRIVERS)}.")],
+    driver: Annotated[str, _text("-d", "--driver", words=DRIVERS, help=f"Driver: {', '.join(DRIVERS)}.")],
     bucket: Annotated[str | None, _text("-b", "--bucket", metavar="BUCKET", help="Bucket for the copies.")] = None,
     region: Annotated[str | None, _text("-r", "--region", metavar="REGION", help="Region of the bucket.")] = None,
     endpoint: Annotated[str | None, _text("-e", "--endpoint", metavar="URL", help="Endpoint of the store.")] = None,
@@ -69,6 +71,7 @@ def offload_policies(
             "-orp",
             "--offloadedReadPriority",
             metavar="ORDER",
+            words=PRIORITIES,
             help=f"What to read while both copies exist: {' or '.join(PRIORITIES)}.",
         ),
     ] = None,

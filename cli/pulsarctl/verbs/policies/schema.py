@@ -6,6 +6,7 @@ import typer
 
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Disable, Enable, one_of, switch
 from pulsarctl.verbs.policies.policy import Applied, Policy
@@ -20,7 +21,13 @@ def compatibility_strategy(
     strategy: Annotated[
         str,
         typer.Option(
-            "-c", "--compatibility", "-s", "--strategy", metavar="STRATEGY", help=f"One of {', '.join(STRATEGIES)}."
+            "-c",
+            "--compatibility",
+            "-s",
+            "--strategy",
+            metavar="STRATEGY",
+            autocompletion=choice(*STRATEGIES),
+            help=f"One of {', '.join(STRATEGIES)}.",
         ),
     ],
 ) -> str:
@@ -32,7 +39,14 @@ def autoupdate_strategy(
     call: Call,
     *,
     compatibility: Annotated[
-        str, typer.Option("-c", "--compatibility", metavar="STRATEGY", help="Full, Backward, Forward, or None.")
+        str,
+        typer.Option(
+            "-c",
+            "--compatibility",
+            metavar="STRATEGY",
+            autocompletion=choice("Full", "Backward", "Forward", "None"),
+            help="Full, Backward, Forward, or None.",
+        ),
     ] = "Full",
     disabled: Annotated[bool, typer.Option("-d", "--disabled", help="Accept no new versions.")] = False,
 ) -> str:

@@ -7,6 +7,7 @@ import typer
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import choice
 from pulsarctl.values.quantities import parse_seconds, parse_size
 from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Document, number, one_of
@@ -16,7 +17,11 @@ from pulsarctl.verbs.policies.values import QUOTA_POLICIES, QUOTA_TYPES
 QuotaType = Annotated[
     str,
     typer.Option(
-        "-t", "--type", metavar="TYPE", help="Kind of quota: destination_storage (size) or message_age (time)."
+        "-t",
+        "--type",
+        metavar="TYPE",
+        autocompletion=choice("destination_storage", "message_age"),
+        help="Kind of quota: destination_storage (size) or message_age (time).",
     ),
 ]
 
@@ -74,7 +79,13 @@ def backlog_quota(
     *,
     policy: Annotated[
         str,
-        typer.Option("-p", "--policy", metavar="POLICY", help=f"Action above the quota: {', '.join(QUOTA_POLICIES)}."),
+        typer.Option(
+            "-p",
+            "--policy",
+            metavar="POLICY",
+            autocompletion=choice(*QUOTA_POLICIES),
+            help=f"Action above the quota: {', '.join(QUOTA_POLICIES)}.",
+        ),
     ],
     limit: Annotated[
         str | None, typer.Option("-l", "--limit", "--limit-size", metavar="SIZE", help="Maximum backlog size.")

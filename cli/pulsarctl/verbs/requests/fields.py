@@ -28,16 +28,20 @@ ACTIONS_GIVEN = Field(
     "actions",
     f"Comma-separated list of {', '.join(ACTIONS)}.",
     ("-a", "--actions"),
-    "ACTIONS",
+    "ACTION,...",
     Place.WHOLE,
     list[str],
     read=actions_of,
+    words=ACTIONS,
 )
 
 
-def option(name: str, key: str, metavar: str, help: str, *spellings: str, default: Any = None) -> Field:
+def option(
+    name: str, key: str, metavar: str, help: str, *spellings: str, default: Any = None, words: tuple[str, ...] = ()
+) -> Field:
     """A member of the body."""
-    return Field(name, help, spellings or ("--" + name.replace("_", "-"),), metavar, Place.BODY, str, default, key)
+    spellings = spellings or ("--" + name.replace("_", "-"),)
+    return Field(name, help, spellings, metavar, Place.BODY, str, default, key, words=words)
 
 
 def integer(name: str, key: str, help: str, *spellings: str, default: Any = None) -> Field:

@@ -58,6 +58,7 @@ BUNDLE_ROWS = (
                 "KIND",
                 Place.NOWHERE,
                 default=None,
+                words=BUNDLE_TYPES,
             ),
             switch("unload", "unload", "Unload the new bundles.", "-u", "--unload", place=Place.QUERY),
             Field(
@@ -69,6 +70,7 @@ BUNDLE_ROWS = (
                 default=None,
                 key="splitAlgorithmName",
                 read=_algorithm,
+                words=ALGORITHMS,
             ),
             Field(
                 "boundaries",

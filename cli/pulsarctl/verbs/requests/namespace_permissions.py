@@ -123,6 +123,7 @@ AUTH_MODE_ROWS = (
                 "MODE",
                 Place.WHOLE,
                 read=auth_mode,
+                words=("None", "Prefix"),
             ),
         ),
         heading=Heading.DELIVERY,

@@ -45,6 +45,7 @@ class Field:
 
     name   of the parameter; in the path it is the placeholder, elsewhere `key` says how the API names it
     read   turns the text into the value of the API. Raises `UsageProblem`
+    words  the values of an option that takes one of a few words
     """
 
     name: str
@@ -57,6 +58,7 @@ class Field:
     key: str = ""
     read: Callable[[Any], Any] | None = None
     hidden: bool = False
+    words: tuple[str, ...] = ()
 
     def value(self, given: Given) -> Any:
         found = given.get(self.name)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pulsarctl.shell.call import Call
+from pulsarctl.values.choice import choice
 from pulsarctl.verbs.requests.request import REQUIRED, Field
 
 EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -30,7 +31,8 @@ def _parameter(field: Field) -> inspect.Parameter:
     info: Any
     if field.spellings:
         shown = None if field.kind is bool else metavar
-        info = typer.Option(*field.spellings, metavar=shown, help=field.help, hidden=field.hidden)
+        words = choice(*field.words) if field.words else None
+        info = typer.Option(*field.spellings, metavar=shown, autocompletion=words, help=field.help, hidden=field.hidden)
     else:
         info = typer.Argument(metavar=metavar, help=field.help)
     kind = field.kind

@@ -1,0 +1,89 @@
+"""The names that complete a word: those of the cluster and of the contexts that the line itself names.
+
+Topics in the default namespace have their short name, unless it would mean something else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pulsarctl.settings.contexts import ContextFile, default_path
+from pulsarctl.settings.settings import resolve
+from pulsarctl.shell.completion import Position
+from pulsarctl.values.names import without_partition
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
+
+SECONDS = 2.0  # a broker that is slower than this completes nothing
+DEFAULT = "public/default"
+PERSISTENT = "persistent://"
+_NOT_SETTINGS = ("color",)
+
+
+class KnownNames:
+    """`given`: shared options of a session, by field of `Settings`; those of the line override them."""
+
+    def __init__(self, given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        self._given = given
+        self._environ = environ
+
+    def __call__(self, kind: str, beginning: str, line: Position) -> list[str]:
+        """The names of a kind, up to the next slash. Raises `CliError`."""
+        if kind == "CONTEXT":
+            return ContextFile(default_path(self._environ)).names
+        given = {name: value for name, value in {**self._given, **line.given}.items() if name not in _NOT_SETTINGS}
+        settings = resolve(given, self._environ, Path.cwd())
+        if settings.embedded is not None:  # a broker is not started for a key
+            return []
+        from pulsarctl.admin.client import AdminClient
+
+        seconds = min(SECONDS, settings.request_timeout_seconds)
+        admin = AdminClient(replace(settings, request_timeout_seconds=seconds, verbose=False, dry_run=False))
+        try:
+            return _names(admin, kind, beginning, line)
+        finally:
+            admin.close()
+
+
+def _names(admin: "AdminClient", kind: str, beginning: str, line: Position) -> list[str]:
+    match kind:
+        case "TENANT":
+            return admin.tenants.list()
+        case "CLUSTER":
+            return admin.clusters.list()
+        case "BROKER":
+            return admin.brokers.list()
+        case "NAMESPACE":
+            return _namespaces(admin, beginning, "")
+        case "TOPIC":
+            return _topics(admin, beginning)
+    topic = line.values.get("TOPIC")
+    return admin.topics.subscriptions(topic) if topic else []
+
+
+def _namespaces(admin: "AdminClient", beginning: str, end: str) -> list[str]:
+    tenant, slash, _ = beginning.partition("/")
+    if not slash:
+        return [f"{name}/" for name in admin.tenants.list()]
+    return [f"{name}{end}" for name in admin.namespaces.list(tenant)]
+
+
+def _topics(admin: "AdminClient", beginning: str) -> list[str]:
+    domain, separator, name = beginning.rpartition("://")
+    parts = name.split("/")
+    if len(parts) > 2:
+        found = _topics_of(admin, "/".join(parts[:2]), domain)
+    else:
+        found = _namespaces(admin, name, "/")
+        if len(parts) == 1 and not separator:
+            short = (each.removeprefix(f"{DEFAULT}/") for each in _topics_of(admin, DEFAULT, domain))
+            found = [each for each in short if "/" not in each] + found
+    return [f"{domain}{separator}{each}" for each in found]
+
+
+def _topics_of(admin: "AdminClient", namespace: str, domain: str) -> list[str]:
+    """Each partitioned topic once."""
+    listed = admin.topics.list(namespace, domain=domain or "persistent")
+    return list(dict.fromkeys(without_partition(name).partition("://")[2] for name in listed))
