@@ -64,8 +64,9 @@ class CheckQueue:
         while self._waiting and self._checked < AT_A_TIME:
             guess = min(self._waiting, key=lambda one: one.failures())
             del self._waiting[guess]
-            self._checked += 1
-            guess.admitted.set_result(None)
+            if not guess.admitted.done():  # else its client has just left, or its time is over
+                self._checked += 1
+                guess.admitted.set_result(None)
 
     def _leave(self) -> None:
         self._checked -= 1
@@ -84,5 +85,6 @@ class CheckQueue:
             reversed(self._waiting), key=lambda one: one.failures() + sum(waiting[subject] for subject in one.subjects)
         )
         del self._waiting[guess]
-        self.refused += 1
-        guess.admitted.set_exception(AuthenticationFailed("too many passwords wait for their check; not checked"))
+        if not guess.admitted.done():
+            self.refused += 1
+            guess.admitted.set_exception(AuthenticationFailed("too many passwords wait for their check; not checked"))

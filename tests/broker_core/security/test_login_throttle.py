@@ -288,6 +288,27 @@ async def test_a_client_that_leaves_makes_room_for_the_next(given_up: int) -> No
     assert next_one.result() == "carol"
 
 
+async def test_a_client_that_leaves_just_before_its_check_makes_room_for_the_next() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, f"10.0.1.{number}") for number in range(6)]
+        await door.finish(1)
+        guesses[AT_A_TIME].cancel()  # the next one; the check that has just ended has not admitted it yet
+        await door.finish_all(guesses)
+    assert len(door.begun) == 5
+
+
+async def test_a_client_that_leaves_as_the_queue_overflows_is_no_error_of_another() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, HOUSE, f"user {number}") for number in range(WAITING_MAX + AT_A_TIME)]
+        await settle()
+        log_in = tasks.create_task(door.knock("right", STREET, "carol"))
+        guesses[-1].cancel()  # the one that would be refused
+        await door.finish_all([*guesses, log_in])
+    assert log_in.result() == "carol"
+
+
 def test_an_attempt_does_not_show_its_password() -> None:
     assert "secret" not in repr(Attempt(HOUSE, "basic", (("basic", Credentials(b"alice:secret")),)))
 
