@@ -1,7 +1,8 @@
-"""Real disks whose commits, or reads, wait until a test lets them go on."""
+"""Real disks whose commits, syncs, or reads wait until a test lets them go on."""
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 
 from broker_core.storage.disk import RealDisk
 
@@ -18,6 +19,20 @@ class HeldDisk(RealDisk):
         self.arrived.set()
         self.go.wait(20)
         super().commit(connection)
+
+
+class HeldSyncs(RealDisk):
+    """Synced writes of the journal wait while `go` is clear; `arrived` is set when one comes."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.go.set()
+        self.arrived = threading.Event()
+
+    def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
+        self.arrived.set()
+        self.go.wait(20)
+        super().write_synced(fd, buffers, offset)
 
 
 class HeldReads(RealDisk):

@@ -9,9 +9,11 @@ import pytest
 from broker_core.rates.turns import turnstile
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, StorageError
+from broker_core.storage.filenames import ledger_file
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, opened, run_of, until
+from tests.held_disk import HeldSyncs
 
 
 async def in_use(path: Path) -> tuple[FaultyDisk, StorageEngine]:
@@ -100,6 +102,38 @@ async def test_a_storage_closes_after_the_deletions_that_are_under_way(tmp_path:
     await engine.close()
     assert deleting.done()
     await deleting
+
+
+async def test_a_storage_closes_after_the_records_of_deletions_whose_callers_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = HeldSyncs()
+    engine = await opened(tmp_path, disk=disk)
+    one, two = await engine.open_ledger("one"), await engine.open_ledger("two")
+    files = [ledger_file(tmp_path, (await append(ledger, run_of(b"x"))).ledger_id) for ledger in (one, two)]
+    await engine.checkpoint()
+    assert all(file.exists() for file in files)
+    disk.go.clear()
+    disk.arrived.clear()
+    deleting = [asyncio.ensure_future(engine.delete_ledger("one"))]
+    await until(disk.arrived.is_set)
+    deleting.append(asyncio.ensure_future(engine.delete_ledger("two")))  # its record waits for the sync of the first
+    await until(lambda: not two.is_open)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    for task in deleting:
+        task.cancel()
+    closing = asyncio.ensure_future(engine.close())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    disk.go.set()
+    await closing
+    assert all(task.cancelled() for task in deleting)
+    assert [file.exists() or engine.exists(name) for name, file in zip(("one", "two"), files, strict=True)] == [
+        False,
+        False,
+    ]
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_a_closed_storage_refuses_deletions(tmp_path: Path) -> None:
