@@ -378,13 +378,16 @@ class ManagedLedger:
     async def delete(self) -> None:
         """With its entries and cursors; durable on return. Nothing is written but that record, and files are removed.
 
-        Raises StorageError: it is still there, and closed. A caller that is canceled may leave it deleted.
+        Raises StorageError: it is still there, and closed. A canceled caller leaves when the deletion has ended.
         """
         self._check_open()
         if self.info.id not in self._services.catalog.infos:
             await self.close()  # never used: nothing is on disk
             return
         self._refuse_all("deleted")
+        await waited_out(self._delete())
+
+    async def _delete(self) -> None:
         compacted = list(self.info.compacted)
         try:
             await self.copies.ended()

@@ -90,6 +90,19 @@ async def test_a_deletion_whose_caller_left_takes_effect_with_its_record(tmp_pat
     await engine.close()
 
 
+async def test_a_canceled_caller_leaves_when_the_deletion_has_ended(tmp_path: Path) -> None:
+    _, engine = await in_use(tmp_path)
+    ledger = await engine.open_ledger("t")
+    async with ledger.copies.changing:  # the deletion has to wait before it writes its record
+        deleting = asyncio.ensure_future(engine.delete_ledger("t"))
+        await asyncio.sleep(0)
+        deleting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await deleting
+    assert not engine.exists("t")
+    await engine.close()
+
+
 async def test_a_storage_closes_after_the_deletions_that_are_under_way(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
