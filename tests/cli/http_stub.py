@@ -28,7 +28,9 @@ class Reply:
 class HttpStub:
     """Calls `answer` with each request; `requests` has all of them. With a context, it speaks TLS."""
 
-    def __init__(self, answer: Callable[[Request], Reply], context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, answer: Callable[[Request], Reply], context: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
         self.requests: list[Request] = []
         self.connections = self.closed = 0
         stub = self
@@ -66,7 +68,7 @@ class HttpStub:
                 super().shutdown_request(request)
                 stub.closed += 1
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", port), Handler)
         if context is not None:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.url = f"{'http' if context is None else 'https'}://127.0.0.1:{self._server.server_port}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = Noun("describe", "Describe a tenant, namespace, topic, subscription, or broker on one page.")
 
 
-@app.verb("tenant")
+@app.verb("tenant", watchable=True)
 def tenant(call: Call, tenant: Tenant) -> None:
     """Describe a tenant: its administrators, clusters, and namespaces.
 
@@ -27,7 +27,7 @@ def tenant(call: Call, tenant: Tenant) -> None:
     _show(call, describing.tenant(call, tenant))
 
 
-@app.verb("namespace")
+@app.verb("namespace", watchable=True)
 def namespace(call: Call, namespace: Namespace) -> None:
     """Describe a namespace: its health, rates, backlog, topics, and policies.
 
@@ -38,7 +38,7 @@ def namespace(call: Call, namespace: Namespace) -> None:
     _show(call, describing.namespace(call, namespace))
 
 
-@app.verb("topic")
+@app.verb("topic", watchable=True)
 def topic(call: Call, topic: Topic) -> None:
     """Describe a topic: its health, rates, subscriptions, producers, and policies with where they are set.
 
@@ -49,7 +49,7 @@ def topic(call: Call, topic: Topic) -> None:
     _show(call, describing.topic(call, topic))
 
 
-@app.verb("subscription")
+@app.verb("subscription", watchable=True)
 def subscription(
     call: Call,
     topic: Topic,
@@ -64,7 +64,7 @@ def subscription(
     _show(call, describing.subscription(call, topic, subscription))
 
 
-@app.verb("broker")
+@app.verb("broker", watchable=True)
 def broker(call: Call) -> None:
     """Describe the broker: its version, health, and main settings.
 

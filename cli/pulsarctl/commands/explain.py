@@ -13,7 +13,7 @@ from pulsarctl.shell.grammar import Noun
 app = Noun("explain", "Explain why a topic or a subscription delivers nothing.")
 
 
-@app.verb("explain")
+@app.verb("explain", watchable=True)
 def explain(
     call: Call,
     topic: Topic,

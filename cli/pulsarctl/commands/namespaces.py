@@ -23,7 +23,7 @@ Bundle = Annotated[
 BUNDLES_MAX = 1 << 32
 
 
-@app.verb("list", "l", heading=Heading.LIFECYCLE)
+@app.verb("list", "l", heading=Heading.LIFECYCLE, watchable=True)
 def list_namespaces(call: Call, tenant: Tenant) -> None:
     """List the namespaces of a tenant.
 

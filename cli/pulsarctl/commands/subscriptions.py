@@ -27,7 +27,7 @@ Option = Annotated[
 ]
 
 
-@app.verb("list", "l")
+@app.verb("list", "l", watchable=True)
 def list_subscriptions(call: Call, topic: Topic) -> None:
     """List the subscriptions of a topic.
 

@@ -20,7 +20,7 @@ AllowedClusters = Annotated[
 ]
 
 
-@app.verb("list", "l")
+@app.verb("list", "l", watchable=True)
 def list_tenants(call: Call) -> None:
     """List the tenants.
 

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from inspect import getdoc
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from typer.main import get_command_from_info
 from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.settings.settings import warnings
-from pulsarctl.shell import options
+from pulsarctl.shell import options, watching
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.coercion import without_pydantic
 from pulsarctl.shell.headings import Heading
@@ -62,18 +63,39 @@ class Verb(TyperCommand):
         for text in [] if ctx.obj.get("quiet") else warnings(ctx.obj):
             render.notice(text)
         try:
-            result = super().invoke(ctx)
+            result = self.run(ctx)
             render.flush()
         except BrokenPipeError as error:  # the reader of our output closed it: neither a failure nor a success
             render.abandon_stdout()
             raise typer.Exit(BROKEN_PIPE) from error
         return result
 
+    def run(self, ctx: Any) -> Any:
+        """Calls the body."""
+        return super().invoke(ctx)
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         super().format_epilog(ctx, formatter)
         noun = ctx.parent.command if ctx.parent else None
         if self.name == POLICIES and isinstance(noun, NounGroup):
             noun.listing.write_policies(formatter)
+
+
+class Watchable(Verb):
+    """A command that `--watch` repeats."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.params.insert(len(self.params) - len(self.shared), options.watch())
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, watching.with_seconds(args))
+
+    def run(self, ctx: Any) -> Any:
+        interval = ctx.params.pop("watch")
+        if interval is None:
+            return super().run(ctx)
+        return watching.repeat(ctx, partial(super().run, ctx), interval)
 
 
 class Noun(typer.Typer):
@@ -102,23 +124,25 @@ class Noun(typer.Typer):
         heading: Heading | None = None,
         hidden: bool = False,
         loses_data: bool = False,
+        watchable: bool = False,
         help: str | None = None,
         **context_settings: Any,
     ) -> Callable[[Body], Body]:
         """Registers a function under `name` and, hidden from help and completion, under its aliases.
 
         `heading` is where the noun's help lists it. A verb that loses data, such as messages or topics, is never
-        suggested for a mistyped word.
+        suggested for a mistyped word. A verb that is `watchable` only reads, and accepts `--watch`.
         """
 
         def register(body: Body) -> Body:
             self.losing.update((name, *aliases) if loses_data else ())
+            kind = Watchable if watchable else Verb
             if heading is not None:
                 self.headings[name] = heading
             for spelling in (name, *aliases):
                 unseen = hidden or spelling != name
                 settings = context_settings or None
-                self.command(spelling, cls=Verb, help=help, hidden=unseen, context_settings=settings)(body)
+                self.command(spelling, cls=kind, help=help, hidden=unseen, context_settings=settings)(body)
             return body
 
         return register

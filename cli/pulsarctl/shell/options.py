@@ -219,6 +219,24 @@ def _options_of(group: Callable[..., None]) -> list[TyperOption]:
     return [option for option in typer.main.get_command(app).params if isinstance(option, TyperOption)]
 
 
+def watch() -> TyperOption:
+    """`--watch`, of the verbs that can be repeated."""
+    return _options_of(_watch)[0]
+
+
+def _watch(
+    watch: Annotated[
+        Text,
+        typer.Option(
+            "--watch",
+            metavar="[SECONDS]",
+            help="Repeat the command until Ctrl-C. Time between two rounds; default: 2 seconds.",
+        ),
+    ] = None,
+) -> None:
+    """Declares one option."""
+
+
 def given(parameters: dict[str, Any], options: list[TyperOption]) -> dict[str, Any]:
     """Removes the shared options from a command's parsed parameters and returns those that were given.
 

@@ -30,7 +30,7 @@ CreateTopics = Annotated[
 ]
 
 
-@app.verb("list", "l", "lp", heading=Heading.LIFECYCLE)
+@app.verb("list", "l", "lp", heading=Heading.LIFECYCLE, watchable=True)
 def list_topics(
     call: Call,
     namespace: Namespace,

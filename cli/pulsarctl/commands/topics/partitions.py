@@ -33,7 +33,7 @@ SystemTopics = Annotated[
 ]
 
 
-@app.verb("list-partitioned", "list-partitioned-topics", heading=Heading.PARTITIONS)
+@app.verb("list-partitioned", "list-partitioned-topics", heading=Heading.PARTITIONS, watchable=True)
 def list_partitioned(call: Call, namespace: Namespace, system_topics: SystemTopics = False) -> None:
     """List the partitioned topics of a namespace.
 

@@ -32,7 +32,7 @@ EarliestTime = Annotated[
 ]
 
 
-@app.verb("stats", heading=Heading.STATISTICS)
+@app.verb("stats", heading=Heading.STATISTICS, watchable=True)
 def stats(
     call: Call,
     topic: Topic,
@@ -54,7 +54,7 @@ def stats(
     call.show(found)
 
 
-@app.verb("partitioned-stats", heading=Heading.STATISTICS)
+@app.verb("partitioned-stats", heading=Heading.STATISTICS, watchable=True)
 def partitioned_stats(
     call: Call,
     topic: Topic,
@@ -71,7 +71,7 @@ def partitioned_stats(
     call.show(call.admin.topics.partitioned_stats(topic, perPartition=per_partition, **flags))
 
 
-@app.verb("stats-internal", "internal-stats", heading=Heading.STATISTICS)
+@app.verb("stats-internal", "internal-stats", heading=Heading.STATISTICS, watchable=True)
 def stats_internal(
     call: Call,
     topic: Topic,
@@ -84,7 +84,7 @@ def stats_internal(
     call.show(call.admin.topics.internal_stats(topic, metadata=metadata))
 
 
-@app.verb("partitioned-stats-internal", heading=Heading.STATISTICS)
+@app.verb("partitioned-stats-internal", heading=Heading.STATISTICS, watchable=True)
 def partitioned_stats_internal(call: Call, topic: Topic) -> None:
     """Show the ledgers and cursors of each partition of a topic.
 

@@ -23,7 +23,7 @@ from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, ch
 app = Noun("topics", "")
 
 
-@app.verb("subscriptions", heading=Heading.SUBSCRIPTIONS)
+@app.verb("subscriptions", heading=Heading.SUBSCRIPTIONS, watchable=True)
 def subscriptions(call: Call, topic: Topic) -> None:
     """List the subscriptions of a topic.
 

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -50,6 +51,9 @@ class Drawn:
 
     def press(self, keys: str) -> None:
         os.write(self._terminal, keys.encode())
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
 
     @property
     def frame(self) -> list[str]:
