@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core import __version__
@@ -168,7 +169,7 @@ class Broker:
         self.spawn(self.topics.aging.load_all())
         self.spawn(PolicyAnnouncer(self.topics, self.tenancy, self.schemas, self.clock).run())
         self.spawn(self.tier.remove_unwanted())
-        self.spawn(sample_forever(self.topics.sampled))
+        self.spawn(sample_forever(lambda: chain(self.storage.cache.traffic.rates(), self.topics.sampled())))
         self.spawn(self.inactivity.watch_topics())
         self.spawn(self.inactivity.watch_subscriptions())
         self.spawn(check_forever(self.topics.backlog_quotas, self.config.backlog_quota.check_seconds))

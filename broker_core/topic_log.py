@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from broker_core.rates.rate import Rate
     from broker_core.storage.arrival_times import ArrivalTimes
     from broker_core.storage.block import Block, EntryRun
     from broker_core.storage.catalog import LedgerInfo
@@ -69,6 +70,8 @@ class DurableLog(CursorLog, Protocol):
     def arrival_times(self) -> ArrivalTimes: ...
     @property
     def terminated(self) -> Position | None: ...
+    @property
+    def stored_reads(self) -> Rate | None: ...
 
     async def roll(self) -> None: ...
     async def open_above(self, ledger_id: int) -> None: ...

@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from broker_core.clock import SystemClock
 from broker_core.storage.block import EMPTY, Block
 from broker_core.storage.cache import BlockCache
+from broker_core.storage.cache_traffic import CacheTraffic
 from broker_core.storage.catalog import CursorInfo, LedgerInfo
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.errors import Closed, Lost, StorageError
@@ -46,7 +48,7 @@ class VolatileLog:
         self.owner_id = 0
         self._ledger = LedgerInfo(ledger_id, ledger_id)
         self.ledgers = LedgerList({ledger_id: self._ledger})
-        self.weights = Weights({}, BlockCache(0, _nothing), _read_nothing)
+        self.weights = Weights({}, _EMPTY_CACHE, _read_nothing)
         self._on_dealt = on_dealt
         self._passing: deque[tuple[Block, Done]] = deque()
         self._loop = asyncio.get_running_loop()
@@ -191,3 +193,6 @@ def _nothing() -> None:
 
 async def _read_nothing(ledger: Ledger, entry_id: int) -> Block | None:
     return None
+
+
+_EMPTY_CACHE = BlockCache(0, _nothing, CacheTraffic(SystemClock()))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.stats.broker_load import resident_bytes
+from broker_core.stats.installed_commit import installed_commit
 from broker_core.stats.topic_metrics import TOPIC, Block, Values, escaped
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Totals:
     def __init__(self) -> None:
         self.topics = 0
         self.received = {False: 0.0, True: 0.0}  # bytes, of users' and of system topics
+        self.write_rate = 0.0  # entries per second
         self.sent = 0.0  # bytes, to the consumers of all subscriptions
         self._sums: Values = (0,) * len(TOPIC)
         self._rows: list[Values] = []  # not in the sums yet
@@ -85,7 +87,7 @@ def of_broker(broker: Broker, cluster: str, totals: Totals) -> Iterator[Block]:
 
 
 def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
-    yield "pulsar_version_info", f'{cluster},version="{broker.version}"', 1
+    yield "pulsar_version_info", f'{cluster},version="{broker.version}",commit="{installed_commit()}"', 1
     yield "pulsar_broker_topics_count", cluster, totals.topics
     yield "pulsar_broker_subscriptions_count", cluster, totals.of("pulsar_subscriptions_count")
     yield "pulsar_broker_producers_count", cluster, totals.of("pulsar_producers_count")
@@ -97,16 +99,17 @@ def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
     yield "pulsar_broker_storage_size", cluster, totals.of("pulsar_storage_size")
     yield "pulsar_broker_msg_backlog", cluster, totals.of("pulsar_msg_backlog")
     yield "pulsar_broker_storage_logical_size", cluster, totals.of("pulsar_storage_size")
+    yield "pulsar_broker_storage_write_rate", cluster, totals.write_rate
+    yield "pulsar_broker_storage_read_rate", cluster, totals.of("pulsar_storage_read_rate")
+    yield "pulsar_broker_storage_read_cache_misses_rate", cluster, totals.of("pulsar_storage_read_cache_misses_rate")
     for is_system, size in totals.received.items():
         yield "pulsar_broker_in_bytes_total", f'{cluster},system_topic="{str(is_system).lower()}"', size
     yield "pulsar_broker_out_bytes_total", f'{cluster},system_subscription="false"', totals.sent
     yield "pulsar_broker_lookup_answers_total", cluster, broker.lookups.succeeded
     yield "pulsar_broker_lookup_failures_total", cluster, broker.lookups.failed
     yield "pulsar_broker_lookup_redirects_total", cluster, 0
-    loads = broker.topics.loads
-    yield "pulsar_topic_load_times_count", cluster, loads.succeeded
-    yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
-    yield "pulsar_topic_load_failed_count", f'{cluster},metric="pulsar_topic_load_times"', loads.failed
+    yield from _load_samples(broker, cluster)
+    yield from _cache_samples(broker, cluster)
     yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
     yield from _snapshot_samples(broker, cluster)
     yield from _disk_samples(broker, cluster)
@@ -114,6 +117,26 @@ def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
     yield from _authentication_samples(broker, cluster)
     yield from _publish_latency(broker, cluster)
     yield from _process_samples(broker, cluster)
+
+
+def _load_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    loads = broker.topics.loads
+    yield "pulsar_topic_load_times_count", cluster, loads.succeeded
+    yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
+    labels = f'{cluster},{_host(broker)},metric="pulsar_topic_load_times"'
+    yield "pulsar_topic_load_failed_count", labels, loads.failed
+    yield "pulsar_broker_topic_load_pending_requests", cluster, broker.topics.loading
+
+
+def _cache_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """Rates are per second, in entries and bytes. Evictions are those of the last minute."""
+    cache = broker.storage.cache
+    for name, rate in (("hits", cache.traffic.hits), ("misses", cache.traffic.misses)):
+        entries, size = rate.per_second()
+        yield f"pulsar_ml_cache_{name}_rate", cluster, entries
+        yield f"pulsar_ml_cache_{name}_throughput", cluster, size
+    yield "pulsar_ml_cache_evictions", cluster, round(cache.traffic.evictions.per_second()[0] * 60)
+    yield "pulsar_ml_cache_used_size", cluster, cache.tail_bytes + cache.cold_bytes
 
 
 def _publish_latency(broker: Broker, cluster: str) -> Iterator[_Sample]:
@@ -145,14 +168,17 @@ def _disk_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
 
 def _connection_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
     """Every accepted connection was created; one that found no room failed."""
-    host = escaped(broker.config.server.advertised_address)
-    labels = f'{cluster},broker="{host}",metric="broker_connection"'
+    labels = f'{cluster},{_host(broker)},metric="broker_connection"'
     admitted, refused, active = broker.admissions.succeeded, broker.admissions.failed, len(broker.connections)
     yield "pulsar_active_connections", labels, active
     yield "pulsar_connection_created_total_count", labels, admitted + refused
     yield "pulsar_connection_create_success_count", labels, admitted
     yield "pulsar_connection_create_fail_count", labels, refused
     yield "pulsar_connection_closed_total_count", labels, admitted + refused - active
+
+
+def _host(broker: Broker) -> str:
+    return f'broker="{escaped(broker.config.server.advertised_address)}"'
 
 
 def _authentication_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:

@@ -105,6 +105,7 @@ def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -
     if compacted := of_compaction(topic.compaction):
         yield labels, COMPACTION, compacted
     if writes := of_writes(topic):
+        totals.write_rate += writes[0]
         yield labels, WRITES, writes
     for producer in topic.admission.users if shows.producers else ():
         own = f'{labels},producer_name="{escaped(producer.name)}",producer_id="{producer.producer_id}"'

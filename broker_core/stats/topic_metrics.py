@@ -42,7 +42,7 @@ TOPIC = _metrics(
     "subscriptions_count producers_count consumers_count rate_in rate_out throughput_in throughput_out average_msg_size"
     " in_messages_total in_bytes_total storage_size storage_logical_size storage_offloaded_size storage_backlog_size"
     " storage_backlog_quota_limit storage_backlog_quota_limit_time msg_backlog publish_rate_limit_times"
-    " delayed_message_index_size_bytes",
+    " delayed_message_index_size_bytes storage_read_rate storage_read_cache_misses_rate",
 )
 WRITES = (
     "pulsar_storage_write_rate",
@@ -184,7 +184,8 @@ class TopicReading:
             users += not producer.is_replicator
             rates.append(producer.rate)
         messages, received, message_rate, byte_rate = summed(rates)
-        size = topic.ledger.size
+        size, reads = topic.ledger.size, topic.stored_reads
+        read_rate = reads.per_second()[0] if reads is not None else 0
         return (
             self._subscriptions,
             users,
@@ -204,6 +205,8 @@ class TopicReading:
             self._entries,
             topic.throttles.publishes_held,
             self._delayed_index_bytes,
+            read_rate,
+            read_rate,  # as in Pulsar, a read from storage is a read that missed the cache
         )
 
 

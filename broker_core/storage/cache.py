@@ -10,6 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from broker_core.storage.block import Block
+from broker_core.storage.cache_traffic import CacheTraffic
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.tail import Tail
 
@@ -19,7 +20,8 @@ _COLD_SHARES = 8  # readers that go forward at once and find what was read ahead
 
 
 class BlockCache:
-    def __init__(self, limit_bytes: int, relieve: Callable[[], None]) -> None:
+    def __init__(self, limit_bytes: int, relieve: Callable[[], None], traffic: CacheTraffic) -> None:
+        self.traffic = traffic
         self._tail_limit = limit_bytes * 3 // 4
         self._cold_limit = limit_bytes // 4
         self._relieve = relieve
@@ -68,6 +70,7 @@ class BlockCache:
                 if not tail:
                     ledger.tail = None
             self.tail_bytes -= cost
+            self.traffic.evictions.add(1, cost)
             order.popleft()
 
     def add_cold(self, block: Block) -> None:
@@ -80,7 +83,9 @@ class BlockCache:
         self._cold_order[key] = cost
         self.cold_bytes += cost
         while self.cold_bytes > self._cold_limit and len(self._cold_order) > 1:
-            self._remove_cold(next(iter(self._cold_order)))
+            oldest = next(iter(self._cold_order))
+            self.traffic.evictions.add(1, self._cold_order[oldest])
+            self._remove_cold(oldest)
 
     def _remove_cold(self, key: tuple[int, int]) -> None:
         self.cold_bytes -= self._cold_order.pop(key)

@@ -21,6 +21,7 @@ from broker_core.rates.turns import turnstile
 from broker_core.storage import directory, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
+from broker_core.storage.cache_traffic import CacheTraffic
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.catalog_log import CatalogLog
 from broker_core.storage.checkpoint import Checkpoints
@@ -86,7 +87,7 @@ class StorageEngine:
             lambda: self.journal.give_up_spare_files(),  # there is no journal yet
             self.writer.retry,
         )
-        self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
+        self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve, CacheTraffic(clock))
         index_bytes = config.index_cache_mb * _MB
         self.reader = Reader(
             disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger, copies or NoCopies()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_short_turns, turnstile
 from broker_core.storage import changes, retention
 from broker_core.storage.arrival_times import ArrivalTimes
@@ -51,7 +52,7 @@ class ManagedLedger:
         self._ledgers = ledgers  # in use, by id: all of them
         self.ledgers = LedgerList(info.ledgers)
         self._writer = LogWriter(services, info, ledgers, self.ledgers)
-        self._reader = LogReader(ledgers, self.ledgers, services.cache, services.reader)
+        self._reader = LogReader(ledgers, self.ledgers, services.cache, services.reader, services.clock)
         self.message_index = MessageIndex(info, ledgers, self.ledgers, services.cache, services.reader)
         self.arrival_times = ArrivalTimes(ledgers, services.reader)
         self.copies = LedgerCopies(services, info, ledgers)
@@ -227,6 +228,11 @@ class ManagedLedger:
         if start > self._writer.last_confirmed:
             return EMPTY
         return self._reader.read_cached(start, max_entries, max_bytes)
+
+    @property
+    def stored_reads(self) -> Rate | None:
+        """The entries that were read from files or tiered storage; None before the first."""
+        return self._reader.stored
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         """Entries of one ledger from the first one at or after `start`; empty at the end.

@@ -286,6 +286,12 @@ class Topic:
             and all(one.auto_consume for one in self.subscriptions.consumers())
         )
 
+    @property
+    def stored_reads(self) -> Rate | None:
+        """The entries that consumers and others read from storage, and not from memory; None before the first."""
+        on_disk = self.ledger.on_disk
+        return None if on_disk is None else on_disk.stored_reads
+
     def rates(self) -> Iterator[Rate]:
         """Every rate of the topic and its producers, subscriptions, and consumers; others may run in between."""
         yield from (
@@ -293,6 +299,8 @@ class Topic:
             self.subscriptions.delivered,
             *(producer.rate for producer in self.producers.values()),
         )
+        if (reads := self.stored_reads) is not None:
+            yield reads
         for subscription in list(self.subscriptions.by_name.values()):
             yield from subscription.rates()
         for replicator in list(self.replicators.values()):

@@ -259,6 +259,11 @@ class TopicRegistry:
         """The quotas of every loaded topic."""
         return [topic.quotas for topic in self.loaded.values()]
 
+    @property
+    def loading(self) -> int:
+        """The number of topics that are being loaded."""
+        return len(self._under_way.loads)
+
     def sampled(self) -> Iterator[Sampled]:
         """What is measured over the last minute."""
         yield self.publish_latency

@@ -11,11 +11,15 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.metrics import MetricsConfig
+from broker_core.config.storage import StorageConfig
+from broker_core.names import parse_topic
 from broker_core.stats.broker_metrics import ROWS_TOGETHER, Totals
+from broker_core.stats.installed_commit import commit_in, installed_commit
 from broker_core.stats.topic_metrics import TOPIC as TOPIC_METRICS
 from broker_core.stats.topic_metrics import of_throttled
 from broker_core.testing import EmbeddedBroker
 from tests.admin.conftest import PORT_ZERO, Admin, start
+from tests.broker_core.storage.storage import append, opened, run_of
 
 FULL = "persistent://acme/shop/plain"
 TOPIC = f'cluster="standalone",namespace="acme/shop",topic="{FULL}"'
@@ -69,6 +73,51 @@ async def test_lookups_loads_and_connections_are_counted(shop: Admin) -> None:
     assert grown("pulsar_topic_load_times_count") == 1
     connection = f'{CLUSTER},broker="localhost",metric="broker_connection"'
     assert found["pulsar_connection_created_total_count", connection] == 0
+
+
+async def test_the_cache_counts_what_readers_found_in_it_and_what_they_had_to_read_from_disk(shop: Admin) -> None:
+    await shop.publish(FULL, [b"x" * 100] * 10)
+    await _read_all(shop)
+    found = await metrics(shop)
+    assert found["pulsar_ml_cache_hits_rate", CLUSTER] > 0 < found["pulsar_ml_cache_hits_throughput", CLUSTER]
+    assert found["pulsar_ml_cache_used_size", CLUSTER] > 1000
+    assert found["pulsar_ml_cache_misses_rate", CLUSTER] == found["pulsar_storage_read_rate", TOPIC] == 0
+    await shop("PUT", "persistent/acme/shop/plain/unload")
+    await _read_all(shop)
+    found = await metrics(shop)
+    assert found["pulsar_storage_read_rate", TOPIC] > 0 < found["pulsar_ml_cache_misses_throughput", CLUSTER]
+    assert found["pulsar_storage_read_cache_misses_rate", TOPIC] > 0 < found["pulsar_broker_storage_read_rate", CLUSTER]
+    assert found["pulsar_ml_cache_evictions", CLUSTER] == 0
+
+
+async def _read_all(shop: Admin) -> None:
+    log = (await shop.broker.topics.get(parse_topic(FULL))).ledger
+    assert len(await log.read(log.first_position, 1000, 1 << 20)) == 10
+
+
+async def test_the_cache_counts_what_it_evicts(tmp_path: Path) -> None:
+    engine = await opened(tmp_path, StorageConfig(cache_mb=1))
+    ledger = await engine.open_ledger("t")
+    for _ in range(40):
+        await append(ledger, run_of(b"x" * 50_000))
+        await engine.writer.barrier()
+    assert 0 < engine.cache.traffic.evictions.messages < 40
+    await engine.close()
+
+
+async def test_failed_loads_name_the_broker_and_the_version_its_commit(shop: Admin) -> None:
+    found = await metrics(shop)
+    assert (
+        found["pulsar_topic_load_failed_count", f'{CLUSTER},broker="localhost",metric="pulsar_topic_load_times"'] == 0
+    )
+    assert found["pulsar_broker_topic_load_pending_requests", CLUSTER] == 0
+    versions = [labels for metric, labels in found if metric == "pulsar_version_info"]
+    assert versions == [f'{CLUSTER},version="{shop.broker.version}",commit="{installed_commit()}"']
+
+
+def test_the_commit_is_that_of_the_repository_that_pip_installed_from() -> None:
+    assert commit_in('{"url": "https://x", "vcs_info": {"vcs": "git", "commit_id": "abc"}}') == "abc"
+    assert commit_in('{"url": "file:///x", "dir_info": {}}') == commit_in(None) == "unknown"
 
 
 async def test_the_lines_of_a_summary_follow_its_type(shop: Admin) -> None:
