@@ -127,7 +127,7 @@ def consume(
     Examples:
       pulsarctl consume orders -s audit -n 0 -o jsonl
       pulsarctl consume orders -p Earliest -e -F '%k=%v\n'
-      pulsarctl consume orders -s audit --from @-1h --idle-timeout 10s
+      pulsarctl consume orders -s audit --from -1h --idle-timeout 10s
       pulsarctl consume orders -s work -t Shared --nack --nack-delay 5s --dlq auto --max-redeliveries 3 -n 0
 
     Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the subscription has another

@@ -48,7 +48,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="POSITION",
-        help="Position to start at: earliest, latest, L:E[:P[:B]], @TIME, @-1h, -N, +N, index:N.",
+        help="Position to start at: earliest, latest, L:E[:P[:B]], a TIME, -10m, -N, +N, index:N.",
     ),
 ]
 Format = Annotated[
@@ -104,7 +104,7 @@ def read(
     Examples:
       pulsarctl read orders -m earliest -e -o jsonl
       pulsarctl read orders --from -10 -e
-      pulsarctl read orders --from @-1h --to @-30m -F '%d{iso} %k\n'
+      pulsarctl read orders --from -1h --to -30m -F '%d{iso} %k\n'
 
     Exit codes: 3 the topic does not exist, 5 no connection, 7 timeout, or the idle timeout passed before -n messages.
     """

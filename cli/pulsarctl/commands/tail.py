@@ -39,7 +39,11 @@ def tail(
     ] = False,
     start: Annotated[
         str,
-        typer.Option("--from", metavar="POSITION", help="Position to start at: latest, earliest, @TIME, @-1h, or -N."),
+        typer.Option(
+            "--from",
+            metavar="POSITION",
+            help="Position to start at: latest, earliest, a TIME, -10m, or -N (the last N).",
+        ),
     ] = "latest",
     num_messages: Annotated[
         int, typer.Option("-n", "--num-messages", metavar="N", min=0, help="Number of messages; 0 is no limit.")
@@ -70,7 +74,7 @@ def tail(
     Examples:
       pulsarctl tail orders payments
       pulsarctl tail public/shop
-      pulsarctl tail --regex 'public/shop/order.*' --from @-10m
+      pulsarctl tail --regex 'public/shop/order.*' --from -10m
       pulsarctl tail orders payments -o jsonl
     """
     from pulsarctl.raw.reading import EntrySource, Reading
@@ -111,7 +115,7 @@ def _position(call: Call, text: str) -> Position:
     found = parse_position(text, clock.now_ms())
     if not isinstance(found, Latest | Earliest | AtTime | LastMessages):
         raise UsageProblem(
-            f"cannot start several topics at {text}", hint="use --from latest, earliest, @TIME, @-1h, or -N"
+            f"cannot start several topics at {text}", hint="use --from latest, earliest, a TIME, -10m, or -N"
         )
     if isinstance(found, AtTime):
         call.notice_time("from", found.publish_time_ms)

@@ -130,7 +130,8 @@ def create(
     call: Call,
     subject: Annotated[str, typer.Option("-s", "--subject", metavar="ROLE", help="Role of the token.")],
     expiry_time: Annotated[
-        str | None, typer.Option("-e", "--expiry-time", metavar="TIME", help="Time to live, such as 30s, 12h, or 1y.")
+        str | None,
+        typer.Option("-e", "--expiry-time", metavar="DURATION", help="Time to live, such as 30s, 12h, or 1y."),
     ] = None,
     secret_key: SecretKey = None,
     private_key: Annotated[

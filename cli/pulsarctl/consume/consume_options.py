@@ -58,7 +58,7 @@ From = Annotated[
         "--from",
         metavar="POSITION",
         autocompletion=choice("earliest", "latest"),
-        help="Move the subscription first: earliest, latest, L:E, @TIME, or @-1h.",
+        help="Move the subscription first: earliest, latest, L:E, a TIME, or -10m (ten minutes ago).",
     ),
 ]
 Format = Annotated[

@@ -8,7 +8,10 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.values.choice import choice
 
 To = Annotated[
-    str | None, typer.Option("--to", metavar="POSITION", help="Stop after this position: latest, L:E, @TIME, or @-1h.")
+    str | None,
+    typer.Option(
+        "--to", metavar="POSITION", help="Stop after this position: latest, L:E, a TIME, or -10m (ten minutes ago)."
+    ),
 ]
 NumMessages = Annotated[
     int | None,

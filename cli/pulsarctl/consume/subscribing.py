@@ -33,7 +33,7 @@ class Reach:
         if not isinstance(self.start, Earliest | Latest | MessageId | AtTime | None):
             raise UsageProblem("cannot move a subscription to this position", hint="start there with 'pulsarctl read'")
         if not isinstance(self.end, Latest | MessageId | AtTime | None):
-            raise UsageProblem("cannot stop consuming at this position", hint="use --to latest, L:E, @TIME, or @-1h")
+            raise UsageProblem("cannot stop consuming at this position", hint="use --to latest, L:E, a TIME, or -10m")
 
 
 class Subscribing:

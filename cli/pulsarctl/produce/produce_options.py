@@ -51,7 +51,7 @@ EventTime = Annotated[
     typer.Option(
         "--event-time",
         metavar="TIME",
-        help="Event time, in milliseconds or as ISO-8601 (in UTC unless it has an offset).",
+        help="Event time: -10m (ten minutes ago), ISO-8601 (in UTC without an offset), or milliseconds.",
     ),
 ]
 DeliverAfter = Annotated[

@@ -91,7 +91,7 @@ class Reading:
     def open(self) -> EntrySource:
         """Raises what connecting and subscribing raise, or `UsageProblem` for an unsupported end."""
         if not isinstance(self.end, Latest | MessageId | AtTime | None):
-            raise UsageProblem("cannot stop reading at this position", hint="use --to latest, L:E, @TIME, or @-1h")
+            raise UsageProblem("cannot stop reading at this position", hint="use --to latest, L:E, a TIME, or -10m")
         patience = Patience()
         if isinstance(self.start, LastMessages):
             return self._last_messages(self.start.count, patience)

@@ -44,7 +44,7 @@ Prune = Annotated[
     bool, typer.Option("--prune", help="Delete what the files do not contain, within the scope that they name.")
 ]
 
-TIME = "Time, as ISO-8601 (in UTC unless it has an offset), @MILLISECONDS, or 10m for 10 minutes ago."
+TIME = "Time: -10m (ten minutes ago; 10m is the same), ISO-8601 (in UTC without an offset), or milliseconds."
 
 
 def csv(values: list[str] | None) -> list[str]:

@@ -13,7 +13,7 @@ from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
-from pulsarctl.values.times import parse_time_ms, utc
+from pulsarctl.values.times import utc
 
 
 def start_of(name: str, text: str) -> Bounds:
@@ -28,7 +28,8 @@ def fixed(name: str, text: str, now: int) -> str:
     """The same bounds, whenever they are read: what is some time before `now` is a time. Raises `UsageProblem`."""
     if text.lstrip().startswith("{"):
         return json.dumps({key: fixed(name, each, now) for key, each in _by_partition(name, text).items()})
-    return f"@{utc(parse_time_ms(text, now))}" if text.lstrip().startswith("@") else text
+    position = parse_position(text, now)
+    return f"@{utc(position.publish_time_ms)}" if isinstance(position, AtTime) else text
 
 
 def continued(text: str, done: Mapping[str, str], partitions: Sequence[str]) -> str:

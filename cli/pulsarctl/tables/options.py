@@ -28,7 +28,7 @@ class TableOptions:
     namespace          every persistent topic of TENANT/NAMESPACE except system topics, which start with two underscores
     access             addresses, credentials, certificates, deadlines: the options of `access_options`
     subscriptions      names separated by commas, or `*`: only what they have not acknowledged, one row for each of them
-    start, end         `earliest`, `latest`, `LEDGER:ENTRY`, `@TIME`, or a JSON object of these by partition
+    start, end         `earliest`, `latest`, `LEDGER:ENTRY`, a time (`-1h`), or a JSON object of these by partition
     full_scan          read whole topics for bounds by time: publish times may be out of order by more than a minute
     unit               `message`: batches are split, and chunks joined; `entry`: one row for each stored entry
     columns            names separated by commas; other columns are neither computed nor decompressed. Empty: all

@@ -1,8 +1,8 @@
 """Positions in a topic: the one grammar of `--from`, `--to`, and the bounds of the Spark source. Pure.
 
-    earliest | latest | L:E[:P[:B]] | @TIME | @-DURATION | -N (last N messages of each partition) | +N | index:N
+    earliest | latest | L:E[:P[:B]] | TIME | -N (last N messages of each partition) | +N | index:N
 
-`message_ids` reads L:E, and `times` reads TIME.
+`message_ids` reads L:E, and `times` reads TIME, which includes -10m and @-10m.
 """
 
 import re
@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.message_ids import MessageId, message_id_in
 from pulsarctl.values.times import parse_time_ms
+
+GRAMMAR = (
+    "use earliest, latest, LEDGER:ENTRY[:PARTITION[:BATCH]], -10m (ten minutes ago), 2026-01-31T08:00:00Z, "
+    "1767225600000 (ms), -N (the last N), +N, or index:N"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ Position = Earliest | Latest | MessageId | AtTime | LastMessages | AfterMessages
 
 
 def parse_position(text: str, now_ms: int) -> Position:
-    """`now_ms` is what `@-1h` counts from. Raises `UsageProblem` with the grammar."""
+    """`now_ms` is what `-1h` counts from. Raises `UsageProblem` with the grammar."""
     lowered = text.strip().lower()
     if lowered == "earliest":
         return Earliest()
@@ -63,15 +68,15 @@ def parse_position(text: str, now_ms: int) -> Position:
         return Latest()
     if found := message_id_in(lowered):
         return found
-    if lowered.startswith("@"):
-        return AtTime(parse_time_ms(text, now_ms))
     if re.fullmatch(r"-\d+", lowered):
         return LastMessages(int(lowered[1:]))
     if re.fullmatch(r"\+\d+", lowered):
         return AfterMessages(int(lowered[1:]))
     if re.fullmatch(r"index:\d+", lowered):
         return AtIndex(int(lowered.removeprefix("index:")))
-    raise UsageProblem(
-        f"'{text}' is not a position",
-        hint="use earliest, latest, LEDGER:ENTRY[:PARTITION[:BATCH]], @TIME, @-1h, -N (the last N), +N, or index:N",
-    )
+    try:
+        return AtTime(parse_time_ms(text, now_ms))
+    except UsageProblem as error:
+        if lowered.startswith("@"):
+            raise
+        raise UsageProblem(f"'{text}' is not a position", hint=GRAMMAR) from error

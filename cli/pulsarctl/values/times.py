@@ -3,7 +3,7 @@
     13 digits (milliseconds) | 10 digits (seconds) | a date or ISO-8601, in UTC without an offset | -DURATION (ago)
 
 Where pulsar-admin takes a duration, a plain DURATION also means that long ago. A `@` may precede each form. In a
-position, it is required.
+position, `-10` without a unit is a number of messages.
 """
 
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.quantities import parse_duration
 
-GRAMMAR = "use 2026-01-31T08:00:00Z, 1767225600000 (ms) or 1767225600 (s), or -1h for an hour ago"
+GRAMMAR = "use 2026-01-31T08:00:00Z, 1767225600000 (ms) or 1767225600 (s), or -10m for ten minutes ago"
 LAST_MS = 253_402_300_799_999  # the year 9999
 
 

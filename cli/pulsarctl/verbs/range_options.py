@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 
 Start = Annotated[
-    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
+    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, a TIME, or -10m.")
 ]
-End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
+End = Annotated[
+    str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, a TIME, or -10m.")
+]
 FullScan = Annotated[
     bool,
     typer.Option(

@@ -78,7 +78,7 @@ def replay(
     message twice; elsewhere, up to 5,000 messages, or those of a tenth of a second with --rate, may be sent twice. Once
     it has ended, running it again sends the messages again.
 
-    Example: pulsarctl ops replay shop/eu/orders-billing-DLQ shop/eu/orders --start @-1d --rate 100
+    Example: pulsarctl ops replay shop/eu/orders-billing-DLQ shop/eu/orders --start -1d --rate 100
     """
     from pulsarctl.verbs.export_plan import require_arrow
 
