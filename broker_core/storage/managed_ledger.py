@@ -399,8 +399,7 @@ class ManagedLedger:
             await self.copies.ended()
             await self._cursors.forget_acks()
             record = changes.change("delete", self.info.id)
-            # Also if canceled: what waits for the deletion, such as the end of the engine, waits for its effect.
-            await waited_out(self._journal.synced(record, self._deleted, patient=turnstile().beside_messages))
+            await self._journal.synced(record, self._deleted, patient=turnstile().beside_messages)
         except Exception:
             await self._write_out()
             raise
