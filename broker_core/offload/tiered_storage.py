@@ -30,7 +30,7 @@ from broker_core.offload.stores import (
 )
 from broker_core.offload.tables import PROGRAM, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
-from broker_core.policies.offload_places import AllowedStores
+from broker_core.policies.offload_places import AllowedStores, Place
 from broker_core.storage import filenames
 from broker_core.storage.offloaded import OffloadedCopy
 
@@ -317,7 +317,7 @@ class TieredStorage:
         known = await self._storage.copies.known()  # after the list: an object is on record before it exists
         unwanted = self._storage.catalog.unwanted_copies.keys()
         wanted = [copy for copy in known.values() if copy.uuid not in unwanted]
-        here = await self._in_thread(partial(self._stored_in, store, wanted))
+        here = [copy for copy in wanted if _is_in(check_driver(driver, settings), copy)]
         if not (listed or here) and not await self._in_thread(lambda: store.has_root):
             raise OffloadFailed(f"{store.uri} does not exist; check its name")
         found = compare(store, listed, known.values(), here)
@@ -327,20 +327,17 @@ class TieredStorage:
                 await self._in_thread(work)
         return found
 
-    def _stored_in(self, store: Store, copies: Iterable[OffloadedCopy]) -> list[OffloadedCopy]:
-        """Blocks: a store object takes milliseconds to make."""
-        uris: dict[tuple[object, ...], str] = {}
-        found = []
-        for copy in copies:
-            place = copy.driver, *sorted(copy.place.items())
-            if place not in uris:
-                uris[place] = self.store_of(copy).uri
-            if uris[place] == store.uri:
-                found.append(copy)
-        return found
-
     def _not_removed(self, copy: OffloadedCopy, error: Exception) -> None:
         reason = masked(error)
         if self._unremoved.get(copy.uuid) != reason:
             log.warning("cannot remove the copy of ledger %d of %s: %s", copy.ledger_id, copy.topic, detail_of(error))
         self._unremoved[copy.uuid] = reason
+
+
+def _is_in(place: Place, copy: OffloadedCopy) -> bool:
+    """By the names of the stores, whatever their endpoints: the store of a copy may get no credentials any more."""
+    try:
+        other = check_driver(copy.driver, copy.place)
+    except NotConfigured:
+        return False
+    return (other.driver, other.root) == (place.driver, place.root)

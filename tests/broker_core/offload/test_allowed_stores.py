@@ -130,3 +130,15 @@ def test_where_every_store_is_allowed_the_key_of_the_policy_is_used_and_never_th
         one.rest("POST", "offloadPolicies", bucket(s3.proxy.url, **own))
         assert one.entries() == copied
         assert one.topic.offloading.state is not OffloadState.ERROR
+
+
+def test_a_copy_whose_store_gets_no_credentials_keeps_no_other_store_from_an_audit(tmp_path: Path, s3: S3) -> None:
+    with offloaded_topic(in_directory(tmp_path / "own")) as one:
+        own = {"s3ManagedLedgerOffloadCredentialId": "TENANT", "s3ManagedLedgerOffloadCredentialSecret": "secret"}
+        one.rest("POST", "offloadPolicies", bucket(s3.proxy.url, **own))
+        one.publish_and_offload(10)
+        one.rest("DELETE", "offloadPolicies")
+        one.publish(values(10))
+        one.offload()
+        audit = one.rest("POST", "/brokers/offload/audit", directory(tmp_path / "own"))
+    assert (audit["objects"], audit["orphans"], audit["missing"]) == (2, [], [])
