@@ -9,7 +9,7 @@ from broker_core.config.reading import Given
 
 FEATURES = {
     "additionalServlets": "additional servlets",
-    "authorizationProvider": "authorization providers but its own",
+    "authorizationProvider": "authorization providers other than its own",
     "brokerEntryPayloadProcessors": "payload processors",
     "brokerInterceptors": "broker interceptors",
     "enablePackagesManagement": "packages management",

@@ -45,7 +45,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Backlogs:
-    """The largest backlogs, and how many subscriptions have one in how many topics. `heading`: of their numbers."""
+    """The largest backlogs, and how many subscriptions have one in how many topics. `heading` says what they count."""
 
     largest: Sequence[Waiting]
     subscriptions: int

@@ -14,7 +14,7 @@ _COUNTED = "backlogMessages"
 
 
 def backlog_of(subscription: Mapping[str, Any]) -> float:
-    """Of the stats of a subscription, in messages if the broker counts them."""
+    """The backlog in the stats of a subscription, in messages if the broker counts them."""
     return number(subscription.get(_COUNTED if _COUNTED in subscription else "msgBacklog"))
 
 

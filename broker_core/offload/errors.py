@@ -18,7 +18,7 @@ class OffloadFailed(Exception):
 
 
 class NotConfigured(OffloadFailed):
-    """There is no driver, no bucket, or no pyarrow, or the store is not allowed."""
+    """A driver, a bucket, or pyarrow is missing, or the store is not allowed."""
 
 
 def masked(error: Exception) -> str:

@@ -17,7 +17,7 @@ from broker_core.names import path_part
 from broker_core.offload.tier_file import TierIndex, json_of
 
 MANIFEST_VERSION = 2
-"""Of 2, the last member is the CRC-32C of the text without it."""
+"""From version 2 on, the last member is the CRC-32C of the text without it."""
 WITH_CHECKSUM = 2
 BYTES_MAX = 64 << 20  # of a ledger of hundreds of gigabytes
 
@@ -95,7 +95,7 @@ class Manifest:
 
 
 def objects_folder(topic: str) -> str:
-    """Of the copies of a managed ledger, below the folder of their instance, which no name leads out of."""
+    """The folder of a managed ledger's copies below that of their instance. No name leads out of it."""
     return "/".join(map(path_part, topic.split("/")))
 
 

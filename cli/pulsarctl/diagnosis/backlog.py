@@ -21,7 +21,7 @@ class Backlog:
 
     @classmethod
     def of(cls, subscription: Document) -> "Backlog":
-        """Of the statistics of a subscription."""
+        """The backlog in the statistics of a subscription."""
         is_messages = "backlogMessages" in subscription
         return cls(int(subscription.get("backlogMessages" if is_messages else "msgBacklog") or 0), is_messages)
 

@@ -45,7 +45,7 @@ class SchemaDecoder:
 
 
 def _decoder_or_reason(info: dict[str, Any]) -> Decode | None:
-    """Of a schema that describes nothing, a decoder that says so of each message."""
+    """The decoder of a schema. For a schema that describes nothing, it refuses each message with the reason."""
     try:
         return decoder_of(info)
     except DoesNotFit as error:

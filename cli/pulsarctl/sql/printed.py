@@ -19,7 +19,7 @@ Plain = Callable[[Any], Any]
 
 
 def with_names(table: pa.Table) -> pa.Table:
-    """Of columns with the same name, the later ones get a number, because JSON and Parquet need different names."""
+    """Adds numbers to repeated names of columns, because JSON and Parquet need different names."""
     names: list[str] = []
     for name in table.column_names:
         number, given = 2, name
