@@ -103,7 +103,10 @@ def ordered(found: Iterable[Row], column: Column, *, reverse: bool = False) -> l
 
 
 def documents(view: View, found: Iterable[Row]) -> list[dict[str, Any]]:
-    return [{column.field: _rounded(row[column.field]) for column in view.columns} for row in found]
+    """The columns of each row, and `backlog_unit`, `messages` or `entries`, beside a backlog."""
+    fields = [column.field for column in view.columns]
+    named = [*fields, "backlog_unit"] if "backlog" in fields else fields
+    return [{name: _rounded(row[name]) for name in named} for row in found]
 
 
 def texts(view: View, found: Iterable[Row]) -> list[tuple[str, ...]]:
@@ -131,13 +134,15 @@ def _rows(view: View, snapshot: Snapshot) -> Iterable[Row]:
 
 def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
     subscriptions = [one for name, one in _subscriptions(stats)]
+    backlog = Backlog.total(subscriptions)
     yield {
         "key": (topic,),
         "topic": short(topic),
         "in": _number(stats, "msgRateIn"),
         "out": _number(stats, "msgRateOut"),
         "bytes_in": _number(stats, "msgThroughputIn"),
-        "backlog": Backlog.total(subscriptions).count,
+        "backlog": backlog.count,
+        "backlog_unit": backlog.unit,
         "subscriptions": len(subscriptions),
         "producers": len(stats.get("publishers") or []),
         "storage": int(stats.get("storageSize") or 0),
@@ -149,13 +154,15 @@ def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
 
 def _of_subscriptions(topic: str, stats: Document) -> Iterable[Row]:
     for name, one in _subscriptions(stats):
+        backlog = Backlog.of(one)
         yield {
             "key": (topic, name),
             "topic": short(topic),
             "subscription": name,
             "type": str(one.get("type") or "None"),
             "consumers": len(one.get("consumers") or []),
-            "backlog": Backlog.of(one).count,
+            "backlog": backlog.count,
+            "backlog_unit": backlog.unit,
             "out": _number(one, "msgRateOut"),
             "unacked": int(one.get("unackedMessages") or 0),
             "delayed": int(one.get("msgDelayed") or 0),

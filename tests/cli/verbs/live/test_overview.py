@@ -47,6 +47,21 @@ def test_the_compactor_is_not_a_subscription() -> None:
     assert (row["backlog"], row["subscriptions"]) == (5, 1)
 
 
+@pytest.mark.parametrize("view", [overview.TOPICS, overview.SUBSCRIPTIONS], ids=lambda view: view.title)
+def test_a_document_names_the_unit_of_its_backlog(view: overview.View) -> None:
+    of_pulsar, of_ours = snapshot(0, 0, 0), snapshot(0, 0, 0)
+    of_ours.topics[TOPIC]["subscriptions"]["billing"]["backlogMessages"] = 12
+    units = [overview.documents(view, overview.rows(view, None, now))[0] for now in (of_pulsar, of_ours)]
+    assert [(one["backlog"], one["backlog_unit"]) for one in units] == [(5, "entries"), (12, "messages")]
+
+
+def test_consumers_have_no_backlog_and_no_unit_of_it() -> None:
+    assert (
+        "backlog_unit"
+        not in overview.documents(overview.CONSUMERS, overview.rows(overview.CONSUMERS, None, snapshot(0, 0, 0)))[0]
+    )
+
+
 def test_numbers_sort_from_the_largest_and_names_from_the_first() -> None:
     rows = [{"key": (name,), "topic": name, "in": rate} for name, rate in (("b", 1.0), ("a", 3.0), ("c", 2.0))]
     by_rate, by_name = overview.TOPICS.column("in"), overview.TOPICS.column("TOPIC")
