@@ -16,7 +16,7 @@ from tests.cli.runner import Cli, Outcome
 
 ROOT = typer.main.get_command(application())
 BREAKS = " \t\n\"'><=;|&(:"
-FREE = {  # the metavars of values that nobody can list
+FREE = {  # the metavars of values that no list can have
     *("A-B", "ADDRESS", "BOOKIE", "BUCKET", "BUNDLE", "CLASS", "CODE", "COLUMN", "COLUMN,...", "DURATION"),
     *("GROUP", "HOST", "ID", "JSON", "KEY", "KEY:VALUE", "KEY=VALUE", "KEY=VALUE,...", "LIMIT", "MASTER"),
     *("MINUTES", "MODULE:CLASS", "MS", "N", "N,...", "NAME", "NAME,...", "NAMES", "POSITION", "PROTOCOL"),
