@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_plus
 
+from broker_core.errors import InvalidSchema
 from broker_core.schema.bounds import DefinitionBounds, check_definition
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import STRUCTURED, SchemaType
@@ -139,7 +140,7 @@ class SchemaRegistry:
         """The result of work on definitions; types without a definition need no thread."""
         if schema.type not in STRUCTURED and len(schema.data) <= SHORT_BYTES:
             return work(*given)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, _within_the_stack, work, *given)
 
     def close(self) -> None:
         """Stops without waiting: a running comparison ends by its limit of steps."""
@@ -209,6 +210,14 @@ class SchemaRegistry:
         return versions[next(ends, 0) :]
 
 
+def _within_the_stack(work: Callable[..., _T], *given: Any) -> _T:
+    """Definitions that exceed Python's stack are refused, wherever that happens: `schemaMaxDepth` can be any number."""
+    try:
+        return work(*given)
+    except RecursionError:
+        raise InvalidSchema("The schema is nested too deeply") from None
+
+
 def _as_stored(schema: SchemaData) -> SchemaData:
     """Pulsar's registry has no number for BYTES."""
     if schema.type is not SchemaType.BYTES:
@@ -230,8 +239,11 @@ def _same_or_compatible(
 
 def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
     """Compares bytes first: reconnecting clients send the same bytes, and this costs nothing."""
-    same = (one for one in versions if one.schema.is_same_as(schema))
-    return _with_same_bytes(versions, schema) or next(same, None)
+    if (known := _with_same_bytes(versions, schema)) is not None:
+        return known
+    identity = schema.identity
+    same = (one for one in versions if one.schema.type is schema.type and one.schema.identity == identity)
+    return next(same, None)
 
 
 def _with_same_bytes(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:

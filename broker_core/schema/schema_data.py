@@ -36,6 +36,3 @@ class SchemaData:
     @property
     def text(self) -> str:
         return self.data.decode("utf-8", "replace")
-
-    def is_same_as(self, other: SchemaData) -> bool:
-        return self.type is other.type and self.identity == other.identity

@@ -15,7 +15,7 @@ class Steps:
     def __init__(self, most: int) -> None:
         self._left = most
 
-    def take(self) -> None:
-        self._left -= 1
+    def take(self, count: int = 1) -> None:
+        self._left -= count
         if self._left < 0:
             raise TooManySteps

@@ -11,6 +11,7 @@ from broker_core.schema.protobuf_native import root_message
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, CLIENT_SIDE, SchemaType
 
+SHOWN_MAX = 1000  # characters of a reason, which may quote a name or a value of the definition
 _PYTHON_NONE = b"null"  # the definition that the Python client sends for a STRING schema
 
 # Jackson's names of JSON schema types; clients from before Avro definitions sent them for JSON.
@@ -40,7 +41,8 @@ def _validate_avro(schema: SchemaData) -> None:
     except (InvalidAvro, ValueError) as error:
         if schema.type is SchemaType.JSON and legacy_json(schema) is not None:
             return
-        raise InvalidSchema(f"Invalid schema definition data for {schema.type.name} schema: {error}") from None
+        reason = str(error)[:SHOWN_MAX]
+        raise InvalidSchema(f"Invalid schema definition data for {schema.type.name} schema: {reason}") from None
     if schema.type is SchemaType.AVRO:
         _check_supported(definition)
 

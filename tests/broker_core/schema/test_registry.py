@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import SchemaConfig
 from broker_core.errors import InvalidSchema
 from broker_core.names import parse_topic
 from broker_core.schema.registry import SchemaRegistry
@@ -99,3 +100,22 @@ async def test_a_schema_whose_client_leaves_keeps_its_version(tmp_path: Path) ->
     assert await broker.schemas.put(TOPIC, avro("a"), Strategy.ALWAYS_COMPATIBLE) == 1
     assert await broker.schemas.put(TOPIC, string(), Strategy.ALWAYS_COMPATIBLE) == 0
     await broker.stop()
+
+
+async def test_a_definition_that_exceeds_the_stack_is_refused(tmp_path: Path) -> None:
+    """`schemaMaxDepth` can be any number."""
+    broker = Broker(BrokerConfig(schema=SchemaConfig(max_depth=100_000)))
+    await broker.start(tmp_path)
+    nested = b'{"type":"array","items":' * 20_000 + b'"int"' + b"}" * 20_000
+    for schema in (SchemaData(SchemaType.AVRO, nested), SchemaData(SchemaType.PROTOBUF_NATIVE, b"[" * 100_000)):
+        with pytest.raises(InvalidSchema):
+            await broker.schemas.put(TOPIC, schema, Strategy.FULL)
+        with pytest.raises(InvalidSchema):
+            await broker.schemas.check_compatible(TOPIC, schema, Strategy.FULL)
+    with pytest.raises(InvalidSchema, match="nested too deeply"):
+        await broker.schemas._computed(SchemaData(SchemaType.AVRO), _endless)
+    await broker.stop()
+
+
+def _endless() -> None:
+    _endless()
