@@ -28,6 +28,7 @@ from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
+from broker_core.ledger_names import topic_of_ledger
 from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
@@ -43,7 +44,6 @@ from broker_core.tenancy.cluster_name import claim
 from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
-from broker_core.topics.opening import topic_of_ledger
 from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.policy_announcer import PolicyAnnouncer
 from broker_core.topics.registry import TopicRegistry

@@ -8,15 +8,13 @@ and Iceberg is the business of a program of its own, which the broker starts by 
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote
-from zlib import crc32
 
-from broker_core.names import local_without_partition
+from broker_core.ledger_names import topic_of_ledger
 from broker_core.offload.errors import NotConfigured
+from broker_core.offload.table_names import table_name
 from broker_core.policies.offload_places import FILESYSTEM, S3
 
 if TYPE_CHECKING:
@@ -51,16 +49,8 @@ def check_tables(driver: str) -> None:
 
 def table_of(instance: str, ledger_name: str, catalog: str) -> dict[str, str]:
     """What a copy records about its table. All partitions of a topic are in one."""
-    tenant, namespace, _, local = ledger_name.split("/", 3)
-    topic = local_without_partition(unquote(local))
-    names = _plain(f"{tenant}_{namespace}"), _plain(topic)
+    names = table_name(topic_of_ledger(ledger_name))
     return {"catalog": catalog, "name": ".".join(names), "folder": f"{tables_folder(instance)}/{'/'.join(names)}"}
-
-
-def _plain(name: str) -> str:
-    """Without the characters that SQL does not take; a checksum keeps apart what would become the same."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return plain if plain == name else f"{plain}_{crc32(name.encode()):08x}"
 
 
 def tables_folder(instance: str) -> str:

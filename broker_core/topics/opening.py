@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
 
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
+from broker_core.ledger_names import ledger_name
 from broker_core.limits.topic_throttles import BrokerRates
-from broker_core.names import TopicName, parse_topic
+from broker_core.names import TopicName
 from broker_core.policies.migration import Destination, destination
 from broker_core.policies.system import without_limits
 from broker_core.tenancy.documents import CLUSTER
@@ -100,14 +100,3 @@ class TopicOpener:
     async def close(self) -> None:
         """After the last topic."""
         await self._delayed.close()
-
-
-def ledger_name(name: TopicName) -> str:
-    """The name of a topic's managed ledger, as in Pulsar: tenant/namespace/domain/encoded local name."""
-    return f"{name.tenant}/{name.namespace_local}/{name.domain}/{quote(name.local, safe='')}"
-
-
-def topic_of_ledger(name: str) -> TopicName:
-    """The inverse of `ledger_name`."""
-    namespace, domain, local = name.rsplit("/", 2)
-    return parse_topic(f"{domain}://{namespace}/{unquote(local)}")

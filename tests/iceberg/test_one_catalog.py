@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.iceberg.kinds import KIND, OWNER
+from pulsarctl.iceberg.kinds import KIND, OWNER, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.maintenance import maintain
 from pulsarctl.iceberg.topic_lake import TopicLake
@@ -110,6 +110,18 @@ def test_an_offload_refuses_the_table_of_another_clusters_offload(one: Offloaded
     one.start()
     one.wait()
     assert "the offload of another cluster writes it" in one.topic.offloading.last_error
+    assert values_of(directory, one) == [b"a"]
+
+
+def test_an_offload_refuses_the_table_of_another_topic(one: OffloadedTopic, directory: Path) -> None:
+    one.publish([b"a"])
+    one.offload()
+    with table_of(directory, one.local_name).transaction() as transaction:
+        transaction.set_properties({TOPIC: "persistent://another/default/taken"})
+    one.publish([b"b"])
+    one.start()
+    one.wait()
+    assert "it is that of persistent://another/default/taken" in one.topic.offloading.last_error
     assert values_of(directory, one) == [b"a"]
 
 

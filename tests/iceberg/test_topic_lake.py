@@ -17,6 +17,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import Conflict, UsageProblem
 from pulsarctl.iceberg import topic_lake
+from pulsarctl.iceberg.kinds import TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.maintenance import maintain
 from pulsarctl.iceberg.topic_lake import Kept, TopicLake
@@ -109,16 +110,29 @@ def test_partitions_continue_each_at_its_own_position(
         assert (kept.rows, len(table_of(tmp_path, kept.table).scan().to_arrow())) == (30, total)
 
 
-def test_two_topics_whose_names_become_one_table_are_refused(
+def test_topics_with_similar_names_have_tables_of_their_own(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path: Path
 ) -> None:
     lake = lake_in(tmp_path)
-    for name in ("a-b", "a.b"):
+    names = ("a-b", "a.b", "a_b")
+    for count, name in enumerate(names, 1):
         client.subscribe(name, "keeps").close()
-        publish(client, name, [Sale(number=1, amount=1.0)])
-    lake.keep("a-b", source(pulsar_broker))
-    with pytest.raises(UsageProblem, match="the table public_default"):
-        lake.keep("a.b", source(pulsar_broker))
+        publish(client, name, [Sale(number=1, amount=1.0)] * count)
+    assert [lake.keep(name, source(pulsar_broker)).rows for name in names] == [1, 2, 3]
+    assert [len(table_of(tmp_path, topic_lake.table_name(name)).scan().to_arrow()) for name in names] == [1, 2, 3]
+
+
+def test_the_table_of_another_topic_is_refused(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path: Path
+) -> None:
+    lake = lake_in(tmp_path)
+    client.subscribe("taken", "keeps").close()
+    publish(client, "taken", [Sale(number=1, amount=1.0)])
+    kept = lake.keep("taken", source(pulsar_broker))
+    with table_of(tmp_path, kept.table).transaction() as transaction:
+        transaction.set_properties({TOPIC: "persistent://another/default/taken"})
+    with pytest.raises(UsageProblem, match="is that of persistent://another"):
+        lake.keep("taken", source(pulsar_broker))
 
 
 def rows_of(directory: Path, kept: Kept) -> list[str]:

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
+from broker_core.ledger_names import topic_of_ledger
 from broker_core.offload.errors import OffloadFailed
 from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import Store
@@ -124,6 +124,8 @@ def _check_own(table: "Table", job: OffloadJob) -> None:
     if not _is_own(table, job):
         writer = written_by(table) if kind_of(table) != OFFLOAD else "the offload of another cluster"
         raise OffloadFailed(f"cannot write the table {job.table['name']}: {writer} writes it; {OTHER_CATALOG}")
+    if (known := table.properties.get(TOPIC)) != (topic := without_partition(_topic(job))):
+        raise OffloadFailed(f"cannot write the table {job.table['name']} for {topic}: it is that of {known}")
 
 
 def _owner(job: OffloadJob | Removal) -> str:
@@ -171,8 +173,7 @@ def _remove(ledger_id: int, tasks: "list[FileScanTask]", table: "Table", transac
 
 
 def _topic(job: OffloadJob) -> str:
-    tenant, namespace, domain, local = job.topic.split("/", 3)
-    return f"{domain}://{tenant}/{namespace}/{unquote(local)}"
+    return str(topic_of_ledger(job.topic))
 
 
 def _delete_folder(store: Store, folder: str) -> None:

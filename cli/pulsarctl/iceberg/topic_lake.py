@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pulsarctl.errors import CliError
+from broker_core.errors import InvalidName
+from broker_core.names import parse_topic
+from broker_core.offload import table_names
+from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.iceberg.catalogs import TABLE_PROPERTIES, write_hint
 from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
@@ -21,7 +23,7 @@ from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
 from pulsarctl.tables.data_loss import HINT, DataLoss, LeftOut, end_of, gone_after
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.values.names import full_topic, namespace_of
+from pulsarctl.values.names import full_topic
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -156,10 +158,11 @@ def _gone_since(topic: str, snapshot: "Snapshot", planned: Through, *, fails: bo
 
 
 def table_name(topic: str) -> str:
-    """`tenant_namespace.topic`, with other characters replaced."""
-    namespace = namespace_of(full_topic(topic))
-    local = full_topic(topic).rpartition("/")[2]
-    return f"{_plain(namespace)}.{_plain(local)}"
+    """Of the broker's offloads, too. Raises `UsageProblem`."""
+    try:
+        return ".".join(table_names.table_name(parse_topic(full_topic(topic))))
+    except InvalidName as error:
+        raise UsageProblem(f"cannot name the table of {topic}: {error}") from error
 
 
 def _continued(options: Mapping[str, str], planned: Through) -> TableOptions:
@@ -182,7 +185,3 @@ def _write(folder: Path, rows: Any, parts: list[Any], left_out: LeftOut) -> tupl
     finally:
         complete = files.close()
     return files.rows, complete
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"\W", "_", name, flags=re.ASCII)

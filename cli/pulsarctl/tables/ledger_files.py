@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from broker_core.ledger_names import ledger_name
+from broker_core.names import parse_topic
 from broker_core.storage import filenames, ledger_file
 from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, ROW_SIZE
 from broker_core.storage.disk import RealDisk
@@ -20,7 +22,6 @@ from broker_core.storage.spans import POINT_SIZE, Spans
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun
-from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.missing_entries import HoleCheck
 from pulsarctl.tables.protobuf_columns import Array
 
@@ -54,7 +55,7 @@ class LedgerFiles:
 
     def path_of(self, topic: str, ledger_id: int) -> str:
         """The file of a sealed ledger of this topic, or an empty text: read it through the broker."""
-        if self._names.get(self._owners.get(ledger_id)) != managed_ledger_name(topic):
+        if self._names.get(self._owners.get(ledger_id)) != ledger_name(parse_topic(topic)):
             return ""
         path = filenames.ledger_file(self._directory, ledger_id)
         return str(path) if path.exists() else ""

@@ -4,10 +4,11 @@ The broker says which copy of a ledger counts, by its UUID, and the store where 
 Pulsar wrote have another format and other names, so their ledgers are read through the broker.
 """
 
+from broker_core.ledger_names import ledger_name
+from broker_core.names import parse_topic
 from broker_core.offload.manifest import objects_folder
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError
-from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.tier_store import TierStore
 
 
@@ -48,7 +49,7 @@ class TierCopies:
         store, prefix = self._store, len(self._store.root) + 1
         instances = store.filesystem.get_file_info(fs.FileSelector(store.root))
         folders = [
-            f"{each.path}/{objects_folder(managed_ledger_name(topic))}" for each in instances if not each.is_file
+            f"{each.path}/{objects_folder(ledger_name(parse_topic(topic)))}" for each in instances if not each.is_file
         ]
         selectors = [fs.FileSelector(folder, allow_not_found=True) for folder in folders]
         return [info.path[prefix:] for each in selectors for info in store.filesystem.get_file_info(each)]
