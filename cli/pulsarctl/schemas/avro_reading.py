@@ -11,6 +11,7 @@ import fastavro
 from fastavro import _read_py  # the public name is that of the reader in C
 
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.schemas.avro_blocks import check_blocks
 from pulsarctl.values.json_text import parse_json
 
 UNREADABLE = (EOFError, ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
@@ -33,7 +34,9 @@ def safe_records(file: BinaryIO) -> Iterator[Any]:
     types = _Types(named)
     try:
         header = fastavro.reader(file)  # reads no record yet
-        types.take_bytes(fastavro.parse_schema(parse_json(header.metadata["avro.schema"]), named))
+        if not types.take_bytes(fastavro.parse_schema(parse_json(header.metadata["avro.schema"]), named)):
+            raise ValueError("its rows have no bytes, so a block could have any number of them")
+        check_blocks(file, header.metadata.get("avro.codec") or "null")
     except DoesNotFit as error:
         raise ValueError(error.message) from error
     except fastavro.schema.SchemaParseException as error:

@@ -16,7 +16,7 @@ from pulsarctl.transfer.avro_files import AvroFile, read_avro
 from pulsarctl.transfer.json_values import json_text, json_values
 from pulsarctl.transfer.places import Place, Sum
 from pulsarctl.transfer.portable import NO_VALUE, as_text, from_text, has_value, properties_text
-from pulsarctl.transfer.row_blocks import PARQUET_ROWS, ROWS_AT_ONCE, blocks, csv_block, joined
+from pulsarctl.transfer.row_blocks import ROWS_AT_ONCE, blocks, csv_block, joined, lines, parquet_rows
 
 
 class FileFormat(StrEnum):
@@ -148,13 +148,17 @@ def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        for batches in blocks(file.iter_batches(PARQUET_ROWS), lambda batch: batch.nbytes):
+        rows = 0
+        for batches in blocks(file.iter_batches(parquet_rows(file.metadata)), lambda batch: batch.nbytes):
             yield from joined(batches)
+            rows += sum(batch.num_rows for batch in batches)
+        if rows != file.metadata.num_rows:
+            raise ValueError(f"it has {rows:,} rows, and its footer says {file.metadata.num_rows:,}")
 
 
 def _read_json(path: Path) -> Iterator[pa.RecordBatch]:
-    with open(path, "rb") as lines:
-        for block in blocks(enumerate(lines, 1), lambda numbered: len(numbered[1])):
+    with open(path, "rb") as file:
+        for block in blocks(enumerate(lines(file), 1), lambda numbered: len(numbered[1])):
             yield _text_rows([_object(number, line) for number, line in block], "line", block[0][0])
 
 
@@ -207,7 +211,7 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
     if not path.stat().st_size:
         return
     with open(path, "rb") as head:
-        names = next(iter(_csv_names(head.readline())))
+        names = next(iter(_csv_names(next(lines(head)))))
     if not has_value(names):
         raise ValueError(NO_VALUE)
     convert = csv.ConvertOptions(
