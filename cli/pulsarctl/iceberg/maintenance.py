@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.iceberg.catalogs import write_hint
 from pulsarctl.iceberg.commits import committed
+from pulsarctl.iceberg.own_files import check_files
 from pulsarctl.iceberg.rewriting import rewritten
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ class Maintained:
 
 
 def maintain(table: "Table", file_bytes: int, keep: timedelta) -> Maintained:
-    """Files of a day that are smaller than half of `file_bytes` are merged. Raises what pyiceberg raises."""
+    """Files of a day that are smaller than half of `file_bytes` are merged.
+
+    Raises `CliError` if the table has files outside of its folder, and what pyiceberg raises.
+    """
+    check_files(table, _reachable(table))
     merged = files = 0
     for group in _groups(table, file_bytes):
         merged, files = merged + len(group), files + _merge(table, group)

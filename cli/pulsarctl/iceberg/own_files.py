@@ -1,0 +1,50 @@
+"""Whether a table keeps to its folder.
+
+Its metadata is a file of the store, and names every other file by its full address: those that are read, and those that
+`ops lake-maintain` and each commit delete.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pulsarctl.errors import CliError
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+HINT = "check who can write to the store and to the catalog"
+
+
+def check_folder(table: "Table", place: str) -> None:
+    """`place`: the location of all tables; empty if the catalog decides it.
+
+    Raises `CliError` for a table that is elsewhere, and for one whose next commit would delete other files.
+    """
+    location = table.location()
+    if place and not _is_in(location, place):
+        raise CliError(f"cannot use the table {_name(table)}: it is in {location}, outside of {place}", hint=HINT)
+    check_files(table, [entry.metadata_file for entry in table.metadata.metadata_log])
+
+
+def check_files(table: "Table", paths: Iterable[str]) -> None:
+    """Raises `CliError`, which names the file."""
+    prefix = f"{table.location().rstrip('/')}/"
+    for path in paths:
+        if not path.startswith(prefix) or ".." in path.split("/"):
+            where = table.metadata_location
+            raise CliError(f"cannot use the table {_name(table)}: {where} names {path}, outside of {prefix}", hint=HINT)
+
+
+def _is_in(location: str, place: str) -> bool:
+    """Catalogs may choose another folder of an object store, but no other kind of store."""
+    if not place.startswith("file://"):
+        return location.partition(":")[0] == place.partition(":")[0]
+    folder = os.path.realpath(place.removeprefix("file://"))
+    return location.startswith("file://") and os.path.realpath(location.removeprefix("file://")).startswith(
+        f"{folder}/"
+    )
+
+
+def _name(table: "Table") -> str:
+    return ".".join(table.name())
