@@ -17,7 +17,8 @@ from pulsarctl.output import colors, pretty, streams
 from pulsarctl.output.terminal_text import escaped, escaped_cell, one_line
 
 HOME, CLEAR_LINE, CLEAR_BELOW, NEW_LINE = "\x1b[H", "\x1b[K", "\x1b[J", "\r\n"  # of xterm and its relatives
-BEGIN_SCREEN, END_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"  # the other screen, without a cursor
+# The other screen, without a cursor, and whose lines end at the edge.
+BEGIN_SCREEN, END_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 class Output(StrEnum):
@@ -120,9 +121,9 @@ def frame(text: str) -> None:
     streams.flush_out()
 
 
-def full_screen(*, begin: bool) -> None:
-    """Begins or ends the use of the terminal's other screen, on which nothing scrolls."""
-    streams.out_control(BEGIN_SCREEN if begin else END_SCREEN)
+def full_screen(*, begin: bool, left: str = "") -> None:
+    """Begins or ends the use of the terminal's other screen, on which nothing scrolls. `left` stays after its end."""
+    streams.out_control((BEGIN_SCREEN if begin else END_SCREEN) + left)
     streams.flush_out()
 
 
@@ -247,11 +248,10 @@ def _names_of(value: Any, table: Table | None) -> Iterable[str]:
 
 
 def _lines_of(value: Any, table: Table | None) -> list[Any]:
-    """The items of a list. A name becomes an object, whose key is the column of the table."""
-    if not isinstance(value, list):
-        return [value]
+    """The items of a list, or the one value. All but objects become objects: the column of the table, or `value`."""
+    items = value if isinstance(value, list) else [value]
     key = table.columns[0].lower().replace(" ", "_") if table is not None else "value"
-    return [item if isinstance(item, dict) else {key: item} for item in value]
+    return [item if isinstance(item, dict) else {key: item} for item in items]
 
 
 def _table_of(value: Any) -> Table | None:

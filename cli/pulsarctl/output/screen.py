@@ -9,8 +9,6 @@ from typing import Self
 
 from pulsarctl.output import render, streams
 
-WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"  # of xterm: a long line ends at the edge
-
 
 class _Paper(io.StringIO):
     """Is formatted, escaped, and colored as for the terminal."""
@@ -40,11 +38,8 @@ class Screen:
 
     def __enter__(self) -> Self:
         render.full_screen(begin=True)
-        streams.out_control(WRAP_OFF)
         return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(BrokenPipeError):
-            streams.out_control(WRAP_ON)
-            render.full_screen(begin=False)
-            streams.out_control(f"{self._last}\n" if self._last else "")
+            render.full_screen(begin=False, left=f"{self._last}\n" if self._last else "")

@@ -16,6 +16,7 @@ UNSET = {
     "max-topics-per-namespace": "0\n",
     "subscription-types-enabled": "",
 }
+NO_VALUE = '{"value":null}\n'
 
 
 @pytest.fixture
@@ -32,13 +33,18 @@ def created(cli: Cli, topic: str) -> Iterator[str]:
     assert cli("topics", "delete", topic) == OK
 
 
+def as_objects(shown: str) -> str:
+    """The lines of JSON, whose values are in objects."""
+    return "".join(f"{line}\n" if line.startswith("{") else f'{{"value":{line}}}\n' for line in shown.splitlines())
+
+
 def check(cli: Cli, noun: str, place: str, policy: str, flags: str, shown: str) -> None:
     """Sets, shows, and removes a policy."""
     assert cli(noun, f"set-{policy}", place, *flags.split()) == OK
-    assert cli(noun, f"get-{policy}", place, "-o", "jsonl") == Outcome(0, f"{shown}\n", "")
+    assert cli(noun, f"get-{policy}", place, "-o", "jsonl") == Outcome(0, as_objects(shown), "")
     if policy != "encryption-required":
         assert cli(noun, f"remove-{policy}", place) == OK
-        assert cli(noun, f"get-{policy}", place, "-o", "jsonl").stdout == UNSET.get(policy, "null\n")
+        assert cli(noun, f"get-{policy}", place, "-o", "jsonl").stdout == as_objects(UNSET.get(policy, "null\n"))
 
 
 @pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_NAMESPACES])
@@ -80,15 +86,15 @@ def test_a_subscription_can_have_its_own_rate(cli: Cli, created: str) -> None:
     assert cli("topics", f"set-{verb}", created, "-md", "5", *of_one) == OK
     shown = f"{RATE % (5, -1, 'false', 1)}\n"
     assert cli("topics", f"get-{verb}", created, *of_one, "-o", "jsonl").stdout == shown
-    assert cli("topics", f"get-{verb}", created, "-o", "jsonl").stdout == "null\n"
+    assert cli("topics", f"get-{verb}", created, "-o", "jsonl").stdout == NO_VALUE
     assert cli("topics", f"remove-{verb}", created, *of_one) == OK
-    assert cli("topics", f"get-{verb}", created, *of_one, "-o", "jsonl").stdout == "null\n"
+    assert cli("topics", f"get-{verb}", created, *of_one, "-o", "jsonl").stdout == NO_VALUE
 
 
 def test_several_types_are_set_at_once(cli: Cli, namespace: str) -> None:
     assert cli("namespaces", "set-subscription-types-enabled", namespace, "-t", "Failover,Shared") == OK
     shown = cli("namespaces", "get-subscription-types-enabled", namespace, "-o", "jsonl")
-    assert shown == Outcome(0, '"Shared"\n"Failover"\n', "")
+    assert shown == Outcome(0, '{"value":"Shared"}\n{"value":"Failover"}\n', "")
 
 
 def test_a_quota_by_age_and_a_quota_by_size_coexist(cli: Cli, namespace: str) -> None:
