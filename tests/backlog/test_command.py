@@ -132,6 +132,19 @@ def test_a_page_is_written_beside_the_output(pulsar_broker: EmbeddedBroker, tmp_
 
 
 @pytest.mark.usefixtures("client")
+def test_a_page_shows_its_command_without_secrets(
+    pulsar_broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "report.html"
+    secret = ("--key-file", "data:;base64,aHVudGVyMg==", "--conf", "spark.hadoop.fs.s3a.secret.key=hunter2")
+    monkeypatch.setattr(sys, "argv", ["pulsarctl", "ops", "backlog", "orders", *secret])
+    assert backlog(pulsar_broker, "orders", "--html", str(file)).exit_code == 0
+    shown = file.read_text()
+    assert "pulsarctl ops backlog orders --key-file" in shown
+    assert [each for each in ("aHVudGVyMg", "hunter2") if each in shown] == []
+
+
+@pytest.mark.usefixtures("client")
 def test_a_page_that_cannot_be_written_is_an_error(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
     result = backlog(pulsar_broker, "orders", "--html", str(tmp_path))
     assert (result.exit_code, result.stderr.splitlines()[0]) == (1, f"error: cannot write {tmp_path}: Is a directory")

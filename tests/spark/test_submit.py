@@ -1,6 +1,5 @@
 """The equivalent `spark-submit` command."""
 
-from pulsarctl.settings.settings import without_secrets
 from pulsarctl.spark.submit import spark_submit
 
 
@@ -15,8 +14,3 @@ def test_the_command_passes_everything_but_its_own_option() -> None:
         "spark-submit --master spark://host:7077 --conf spark.executor.memory=4g "
         "/lib/pulsarctl/__main__.py ops backlog 'shop/*'"
     )
-
-
-def test_a_token_is_not_shown() -> None:
-    shown = without_secrets(["--token", "secret", "--auth-params=secret", "ops", "backlog", "t"])
-    assert shown == ["--token", "***", "--auth-params=***", "ops", "backlog", "t"]

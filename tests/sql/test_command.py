@@ -226,3 +226,15 @@ def test_the_spark_submit_command_is_printed(cli: Cli, monkeypatch: pytest.Monke
     printed = sql(cli, "SELECT 1", "--spark-submit", "--master", "spark://m:7077")
     assert printed.startswith("spark-submit --master spark://m:7077")
     assert printed.rstrip().endswith("ops sql 'SELECT 1' --engine spark")
+
+
+def test_the_spark_submit_command_contains_no_secrets(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [
+        *("--conf", "spark.hadoop.fs.s3a.secret.key=hunter2", "--key-file", "data:;base64,aHVudGVyMg=="),
+        *("--tier-store", "s3://AKIA:hunter2@bucket/prefix"),
+    ]
+    monkeypatch.setattr(sys, "argv", ["pulsarctl", "ops", "sql", "SELECT 1", "--spark-submit", *words])
+    printed = sql(cli, "SELECT 1", "--spark-submit", *words)
+    assert [each for each in ("hunter2", "aHVudGVyMg") if each in printed] == []
+    assert "s3://***@bucket/prefix" in printed
+    assert printed.count("spark.hadoop.fs.s3a.secret.key=***") == 2

@@ -57,7 +57,7 @@ URLS = (
     option("proxy_url", "proxyServiceUrl", "URL", "URL of the proxy in front of the brokers."),
     option("proxy_protocol", "proxyProtocol", "PROTOCOL", "Protocol of the proxy: SNI."),
     option("auth_plugin", "authenticationPlugin", "CLASS", "Authentication plugin of the other clusters' brokers."),
-    option("auth_parameters", "authenticationParameters", "TEXT", "Parameters of the authentication plugin."),
+    option("auth_parameters", "authenticationParameters", "PARAMS", "Parameters of the authentication plugin."),
     option("listener_name", "listenerName", "NAME", "Advertised listener through which to connect."),
     names(
         "peers", "Clusters that clients may be redirected to.", "-p", "--peer-cluster", place=Place.BODY, default=None
@@ -84,7 +84,7 @@ TLS = (
     option(
         "trust_pwd",
         "brokerClientTlsTrustStorePassword",
-        "TEXT",
+        "PASSWORD",
         "Password of the trust store.",
         "--tls-trust-store-pwd",
     ),
@@ -97,7 +97,9 @@ TLS = (
         words=STORE_TYPES,
     ),
     option("key_store", "brokerClientTlsKeyStore", "FILE", "File of the key store.", "--tls-key-store"),
-    option("key_pwd", "brokerClientTlsKeyStorePassword", "TEXT", "Password of the key store.", "--tls-key-store-pwd"),
+    option(
+        "key_pwd", "brokerClientTlsKeyStorePassword", "PASSWORD", "Password of the key store.", "--tls-key-store-pwd"
+    ),
     option(
         "trust_certs",
         "brokerClientTrustCertsFilePath",
@@ -125,7 +127,7 @@ TLS = (
     option(
         "ssl_parameters",
         "brokerClientSslFactoryPluginParams",
-        "TEXT",
+        "PARAMS",
         "Parameters of the class of --tls-factory-plugin.",
         "--tls-factory-plugin-params",
     ),

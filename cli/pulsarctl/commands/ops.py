@@ -12,7 +12,6 @@ from pulsarctl.backlog.engine import Engine
 from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
-from pulsarctl.settings.settings import without_secrets
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -167,9 +166,10 @@ def _show_plan(call: Call, plan: "BacklogPlan") -> None:
 
 def _write_page(call: Call, report: "Report", file: Path) -> None:
     from pulsarctl.backlog.page import page
+    from pulsarctl.verbs.secret_words import redacted
 
     try:
-        file.write_text(page(report, f"pulsarctl {shlex.join(without_secrets(sys.argv[1:]))}"))
+        file.write_text(page(report, f"pulsarctl {shlex.join(redacted(sys.argv[1:]))}"))
     except OSError as error:
         raise CliError(f"cannot write {file}: {error.strerror}", hint="choose another file with --html") from error
     call.tell(f"wrote {file}")

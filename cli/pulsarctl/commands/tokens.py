@@ -28,7 +28,9 @@ RSA_NAMES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 
 KEY_FORMS = "a file, file: URL, data: URL, or base64 text"
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-SecretKey = Annotated[str | None, typer.Option("-sk", "--secret-key", metavar="KEY", help=f"Secret key: {KEY_FORMS}.")]
+SecretKey = Annotated[
+    str | None, typer.Option("-sk", "--secret-key", metavar="SECRET-KEY", help=f"Secret key: {KEY_FORMS}.")
+]
 Token = Annotated[str | None, typer.Argument(metavar="TOKEN", help="The token. Default: $TOKEN.")]
 TokenFile = Annotated[Path | None, typer.Option("-f", "--token-file", metavar="FILE", help="File with the token.")]
 Stdin = Annotated[bool, typer.Option("-i", "--stdin", help="Read the token from stdin.")]
@@ -135,7 +137,7 @@ def create(
     ] = None,
     secret_key: SecretKey = None,
     private_key: Annotated[
-        str | None, typer.Option("-pk", "--private-key", metavar="KEY", help=f"Private key: {KEY_FORMS}.")
+        str | None, typer.Option("-pk", "--private-key", metavar="PRIVATE-KEY", help=f"Private key: {KEY_FORMS}.")
     ] = None,
     algorithm: Annotated[
         str | None,

@@ -44,7 +44,7 @@ DecryptionKey = Annotated[
     typer.Option(
         "-ekv",
         "--encryption-key-value",
-        metavar="KEY",
+        metavar="PRIVATE-KEY",
         help="Private key to decrypt messages with: a path, file:///PATH, env:NAME, or a data: URL.",
     ),
 ]

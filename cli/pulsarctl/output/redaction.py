@@ -7,7 +7,8 @@ that says nothing, in a form that says nothing, cannot be recognized.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -15,8 +16,9 @@ MASK = "***"
 LEAST_LENGTH = 6  # a shorter value appears by chance in other words
 
 _WORDS = (
-    "token|secret|passw|pwd|passphrase|credential|private_?-?key|auth_?-?param|authentication_?-?param|auth_?-?data|"
-    "api_?-?key|access_?-?key|encryption_?-?key_?-?value|jaas_?-?conf|cookie"
+    "token|secret|passw|pwd|passphrase|credential|private[._-]?key|auth[._-]?param|authentication[._-]?param|"
+    "auth[._-]?data|plugin[._-]?param|api[._-]?key|access[._-]?key|account[._-]?key|encryption[._-]?key[._-]?value|"
+    "jaas[._-]?conf|cookie"
 )
 _KEY = re.compile(rf"{_WORDS}|^authorization$", re.IGNORECASE)
 _NO_SECRET = re.compile("(file|path|claim|class|enabled|provider|public_?-?key|seconds|minutes|millis)$", re.IGNORECASE)
@@ -26,12 +28,18 @@ _PAIR = re.compile(  # name, separator, and a value that is quoted or ends at a 
     r"""(\\?["'])?((?(3)(?:(?!\3).)+|[^\s,;&}\])"']+))""",
     re.IGNORECASE,
 )
+_WHOLE_PAIR = re.compile(r"([\w.\-]+)[=:](?!//)")
 _FORMS = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
     (re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?"), MASK),
-    (re.compile(r"\b(Bearer|Basic)\s+[\w+/=.~-]{4,}", re.IGNORECASE), rf"\1 {MASK}"),
-    (re.compile(r"://[^/\s@\"']+@"), f"://{MASK}@"),
-    (re.compile(r"\bdata:[^,\s\"']*,[\w+/=%-]+"), f"data:{MASK}"),
+    # credentials in base64, and no word of a sentence, such as "Basic authentication"
+    (re.compile(r"\b((?i:Bearer|Basic))\s+(?=\S*(?:[\d=+]|[a-z][A-Z]))[\w+/=.~-]{4,}"), rf"\1 {MASK}"),
+    # the user in a URL; the container of Azure, or a part of a topic's name, has the same form
+    (re.compile(r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)(?<!persistent)://[^/\s@\"']+@"), f"://{MASK}@"),
+    # a password with a slash; not the path after a port
+    (re.compile(r"://[^\s:/@\[\"']+:(?!\d+[/,])[^\s@\"']+@"), f"://{MASK}@"),
+    (re.compile(rf"([?&](?:[\w.-]*(?:{_WORDS})[\w.-]*|sig|X-Amz-Signature)=)[^&\s\"']+", re.IGNORECASE), rf"\1{MASK}"),
+    (re.compile(r"\bdata:[^,\s\"']*,[^\s\"']+"), f"data:{MASK}"),
     (re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), MASK),
 )
 
@@ -41,28 +49,40 @@ def is_secret(key: str) -> bool:
     return bool(_KEY.search(key)) and not _NO_SECRET.search(key)
 
 
-def command_line(words: Sequence[str], short: Collection[str] = ()) -> list[str]:
-    """The words with masked values of options that carry secrets, such as `--token X` and `--aws-secret=X`.
+def forms_masked(text: str) -> str:
+    """A sentence without what has the form of a secret. Names in a sentence say nothing about the next word."""
+    for pattern, mask in _FORMS:
+        text = pattern.sub(mask, text)
+    return text
 
-    `short`: options of the command that carry secrets too, such as `-sk`. Text that has the form of a secret is masked
-    everywhere.
+
+def command_line(words: Sequence[str], declared: Mapping[str, bool]) -> list[str]:
+    """The words with masked values of options that carry secrets, such as `--token X`, `--aws-secret=X`, and `-skX`.
+
+    `declared`: whether the value is a secret, by the options of the command. The name of any other option decides.
+    Pairs whose key names a secret, and text that has the form of a secret, are masked in every word.
     """
+    short = sorted((name for name in declared if declared[name] and not name.startswith("--")), key=len, reverse=True)
     shown: list[str] = []
-    is_value = False
-    for word in words:
-        flag, separator, _ = word.partition("=")
-        names_secret = flag in short or (flag.startswith("--") and is_secret(flag))
-        masked = f"{flag}={MASK}" if separator else word
-        shown.append(MASK if is_value else masked if names_secret else _word(word, short))
-        is_value = names_secret and not separator
+    rest = iter(words)
+    for word in rest:
+        flag, separator, value = word.partition("=")
+        is_option = flag in declared or flag.startswith("--")
+        if declared.get(flag, is_option and is_secret(flag)):
+            shown += [f"{flag}={MASK}"] if separator else [word, *(MASK for _ in islice(rest, 1))]
+        elif joined := next((each for each in short if word.startswith(each)), None):
+            shown.append(joined + MASK)
+        else:
+            shown.append(f"{flag}={_word(value)}" if separator and is_option else _word(word))
     return shown
 
 
-def _word(word: str, short: Collection[str]) -> str:
-    """A value may follow a short option without a space."""
-    options = sorted((each for each in short if not each.startswith("--")), key=len, reverse=True)
-    joined = next((each for each in options if word.startswith(each)), None)
-    return f"{joined}{MASK}" if joined else Redactor().text(word)
+def _word(word: str) -> str:
+    """A word is whole: its secret does not end at a comma or a quotation mark."""
+    pair = _WHOLE_PAIR.match(word)
+    if pair and is_secret(pair[1]):
+        return f"{pair.group()}{MASK}"
+    return f"data:{MASK}" if word.startswith("data:") else str(Redactor().document(word))
 
 
 class Redactor:
@@ -86,15 +106,14 @@ class Redactor:
             return [self.document(each) for each in value]
         if isinstance(value, str):
             nested = _nested(value)
-            return self.text(value) if nested is None else json.dumps(self.document(nested), ensure_ascii=False)
+            shown = self.document(nested)
+            return self.text(value) if shown == nested else json.dumps(shown, ensure_ascii=False)
         return value
 
     def text(self, text: str) -> str:
         for secret in sorted(self._known, key=len, reverse=True):
             text = text.replace(secret, MASK)
-        for pattern, mask in _FORMS:
-            text = pattern.sub(mask, text)
-        return _PAIR.sub(_masked_pair, text)
+        return _PAIR.sub(_masked_pair, forms_masked(text))
 
     def _value(self, key: str, value: Any) -> Any:
         return MASK if _is_secret_value(key, value) else self.document(value)

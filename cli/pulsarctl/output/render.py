@@ -148,7 +148,8 @@ def is_structured(output: Output) -> bool:
 
 
 def notice(text: str) -> None:
-    """One line of information that is not data."""
+    """One line of information that is not data, without what has the form of a secret."""
+    text = _forms_masked(text)
     label, colon, rest = text.partition(": ")
     if label in colors.LABELS and colors.are_wanted(sys.stderr):
         shown = one_line(escaped(rest))
@@ -178,13 +179,20 @@ def error(problem: CliError, *, as_object: bool) -> None:
             "hint": problem.hint,
             "request": problem.request,
         }
-        streams.err(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
+        given = {name: each for name, each in body.items() if each is not None}
+        streams.err(_forms_masked(json.dumps(given, ensure_ascii=False)) + "\n")
         return
     notice(f"error: {problem.message}")
     for detail in problem.details:
         notice(detail)
     if problem.hint:
         notice(f"hint: {problem.hint}")
+
+
+def _forms_masked(text: str) -> str:
+    from pulsarctl.output.redaction import forms_masked  # its patterns take a while to compile
+
+    return forms_masked(text)
 
 
 class Progress:

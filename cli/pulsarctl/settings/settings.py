@@ -6,7 +6,7 @@ the `client.conf` that `--config-file` or `PULSAR_CLIENT_CONF` names, the curren
 is which broker it was.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -90,9 +90,6 @@ _GENERAL = ("request_timeout_seconds", "output", "quiet", "verbose", "dry_run", 
 
 def _flag(name: str) -> str:
     return "--url" if name == "service_url" else "--" + _FLAG_NAMES.get(name, name).replace("_", "-")
-
-
-_SECRET_FLAGS = tuple(_flag(name) for name in SECRETS)
 
 
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
@@ -181,18 +178,6 @@ def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]
         return ()
     verbs = ("is", "overrides") if len(decided) == 1 else ("are", "override")
     return (f"notice: {' and '.join(decided)} {verbs[0]} set and {verbs[1]} the {hidden[0]}",)
-
-
-def without_secrets(arguments: Sequence[str]) -> list[str]:
-    """A command line that may be shown to others: `***` instead of tokens."""
-    shown: list[str] = []
-    for each in arguments:
-        flag, separator, _ = each.partition("=")
-        if shown and shown[-1] in _SECRET_FLAGS:
-            shown.append("***")
-        else:
-            shown.append(f"{flag}=***" if separator and flag in _SECRET_FLAGS else each)
-    return shown
 
 
 def warnings(flags: Mapping[str, Any]) -> list[str]:

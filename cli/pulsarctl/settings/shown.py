@@ -3,10 +3,10 @@
 from dataclasses import fields
 from typing import Any
 
+from pulsarctl.output.redaction import MASK, forms_masked
 from pulsarctl.settings.client_security import is_secret
 from pulsarctl.settings.settings import Settings
 
-MASK = "***"
 NOT_SHOWN = ("origins", "notices")
 
 
@@ -22,4 +22,4 @@ def rows(settings: Settings) -> list[dict[str, Any]]:
 def masked(field: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
-    return MASK if is_secret(field, str(value)) else str(value)
+    return MASK if is_secret(field, str(value)) else forms_masked(str(value))

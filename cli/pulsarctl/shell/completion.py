@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from typer.core import TyperArgument, TyperOption
 
 from pulsarctl.errors import CliError
-from pulsarctl.output.redaction import is_secret
 from pulsarctl.shell.grammar import Group
 from pulsarctl.shell.metavars import takes_value
 
@@ -80,12 +79,6 @@ def position(root: Any, words: Sequence[str]) -> Position:
             if argument is not None:
                 _take(at, argument, word)
     return at
-
-
-def secret_options(root: Any, words: Sequence[str]) -> set[str]:
-    """The options of a command line's command whose values are secrets, with their short names."""
-    options = [each for each in position(root, words).command.params if isinstance(each, TyperOption)]
-    return {name for option in options if any(map(is_secret, option.opts)) for name in option.opts}
 
 
 def _begin(at: Position, word: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from typer.core import TyperArgument, TyperOption
 
 DEFAULT = "Default:"  # an option whose help says its default
+SECRETS = ("TOKEN", "PASSWORD", "PARAMS", "SECRET", "SECRETS", "SECRET-KEY", "PRIVATE-KEY")
 
 
 def say_plainly(parameter: Any) -> None:
@@ -23,6 +24,11 @@ def say_plainly(parameter: Any) -> None:
 
 def takes_value(option: TyperOption) -> bool:
     return not option.is_flag and not option.count
+
+
+def is_secret(option: TyperOption) -> bool:
+    """Whether the option declares, by its metavar, that its value must not be shown."""
+    return takes_value(option) and option.metavar in SECRETS
 
 
 def usage(argument: TyperArgument) -> str:

@@ -76,7 +76,7 @@ def _credentials(
         Text,
         typer.Option(
             "--auth-params",
-            metavar="TEXT",
+            metavar="PARAMS",
             help="Parameters of the authentication plugin: key:value pairs or JSON, as in client.conf.",
         ),
     ] = None,

@@ -1,10 +1,10 @@
 """A plan for people and for programs: `+` is created, `~` changed, `-` deleted, and `!` cannot be done."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from pulsarctl.output.redaction import is_secret
 from pulsarctl.state.plan import Change, Part, Plan
 from pulsarctl.state.settings import QUOTA
 from pulsarctl.verbs.policies.text import policy_text
@@ -12,7 +12,6 @@ from pulsarctl.verbs.policies.text import policy_text
 SIGNS = {"create": "+", "update": "~", "delete": "-"}
 VALUE_LENGTH_MAX = 160
 HIDDEN = "(sensitive)"
-_SECRET = re.compile(r"secret|password|authenticationparameters", re.IGNORECASE)
 _LOST = {"topic": "with its messages and subscriptions"}
 
 
@@ -112,4 +111,4 @@ def _safe(part: Part, value: Any) -> Any:
 def _without_secrets(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_secrets(key, one) for key, one in value.items()}
-    return HIDDEN if value is not None and _SECRET.search(name) else value
+    return HIDDEN if value is not None and is_secret(name) else value

@@ -8,7 +8,7 @@ import typer
 
 from pulsarctl.backlog.engine import Engine
 from pulsarctl.output import render
-from pulsarctl.settings.settings import without_secrets
+from pulsarctl.output.redaction import Redactor
 
 EngineOption = Annotated[
     Engine,
@@ -33,10 +33,12 @@ SparkSubmit = Annotated[
 
 
 def show_spark_submit(master: str, settings: dict[str, str], *options: str) -> None:
-    """`options` are added to those of the command line."""
+    """`options` are added to those of the command line. Secrets are masked."""
     import pulsarctl
     from pulsarctl.spark.submit import spark_submit
+    from pulsarctl.verbs.secret_words import redacted
 
     main = Path(pulsarctl.__path__[0]) / "__main__.py"
-    arguments = [*without_secrets(sys.argv[1:]), *options]
-    render.line(spark_submit(arguments, main=str(main), master=master, settings=settings))
+    arguments = [*redacted(sys.argv[1:]), *options]
+    shown = Redactor().document(settings)
+    render.line(spark_submit(arguments, main=str(main), master=master, settings=shown))

@@ -110,8 +110,8 @@ def test_a_secret_is_not_repeated_in_the_error(cli_alone: Cli, file: Path) -> No
     [
         "tokens create -sk hunter2-hunter2 --nosuch",
         "tokens create -sk data:;base64,hunter2-hunter2 --nosuch 'open",
-        "produce x -m y -ekn k -ekv hunter2-hunter2 --nosuch",
-        "produce x -m y -ekn k --encryption-key-value hunter2-hunter2 --nosuch",
+        "consume x -s y -ekv hunter2-hunter2 --nosuch",
+        "consume x -s y --encryption-key-value hunter2-hunter2 --nosuch",
         "consume x -s y -ekv data:application/x-pem-file;base64,hunter2hunter2 --nosuch",
         "topics set-offload-policies x -s hunter2-hunter2 --nosuch",
         "topics set-offload-policies x -shunter2-hunter2 --nosuch",

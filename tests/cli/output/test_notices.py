@@ -43,6 +43,13 @@ def test_a_token_from_the_environment_or_a_file_prints_no_warning(cli: Cli, tmp_
     assert cli("tenants", "list").stderr == ""
 
 
+@pytest.mark.parametrize("options", [(), ("-o", "json")])
+def test_an_error_contains_nothing_that_has_the_form_of_a_secret(cli_alone: Cli, options: tuple[str, ...]) -> None:
+    outcome = cli_alone("tenants", "list", "--admin-url", "http://me:hunter2@127.0.0.1:1", *options)
+    assert outcome.exit_code != 0
+    assert ("://***@127.0.0.1" in outcome.stderr, "hunter" in outcome.stderr) == (True, False), outcome.stderr
+
+
 def test_quiet_suppresses_notices(cli: Cli, topic: str) -> None:
     assert cli("tenants", "list", "--token", "x", "--quiet").stderr == ""
     assert cli("produce", topic, "-m", "x", "--quiet", "--event-time", "2026-01-01").stderr == ""

@@ -9,7 +9,7 @@ from typer.core import TyperOption
 
 from pulsarctl.shell.completion import Candidate, Position, candidates
 from pulsarctl.shell.grammar import Group
-from pulsarctl.shell.metavars import takes_value
+from pulsarctl.shell.metavars import SECRETS, takes_value
 from pulsarctl.shell.root import application
 from pulsarctl.shell.typed_line import TypedLine, for_bash, typed_line, without_program
 from tests.cli.runner import Cli, Outcome
@@ -20,8 +20,8 @@ FREE = {  # the metavars of values that no list can have
     *("A-B", "ADDRESS", "BOOKIE", "BUCKET", "BUNDLE", "CLASS", "CODE", "COLUMN", "COLUMN,...", "DURATION"),
     *("GROUP", "HOST", "ID", "JSON", "KEY", "KEY:VALUE", "KEY=VALUE", "KEY=VALUE,...", "LIMIT", "MASTER"),
     *("MINUTES", "MODULE:CLASS", "MS", "N", "N,...", "NAME", "NAME,...", "NAMES", "POSITION", "PROTOCOL"),
-    *("RACK", "REGION", "ROLE", "ROLE,...", "SCHEMA", "SECRET", "SETTING", "SIZE", "TEMPLATE", "TEXT"),
-    *("TIME", "TOKEN", "URL", "VALUE", "auto", "json"),
+    *("RACK", "REGION", "ROLE", "ROLE,...", "SCHEMA", "SETTING", "SIZE", "TEMPLATE", "TEXT"),
+    *("TIME", "URL", "VALUE", "[SECONDS]", "auto", "json", *SECRETS),
 }  # fmt: skip
 
 

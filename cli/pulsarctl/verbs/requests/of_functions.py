@@ -149,10 +149,9 @@ def config_fields(options: tuple[Option, ...], file: str, package: tuple[tuple[s
         words = spellings.split()
         name = words[-1].lstrip("-").replace("-", "_")
         typed = str if kind in (dict, list) else kind
+        metavar = "" if kind is bool else "SECRETS" if key == "secrets" else "VALUE"
         default: Any = False if kind is bool else None
-        found.append(
-            Field(name, help, tuple(words), "" if kind is bool else "VALUE", Place.NOWHERE, typed, default, key)
-        )
+        found.append(Field(name, help, tuple(words), metavar, Place.NOWHERE, typed, default, key))
     found.append(
         Field(
             "config", "Read the configuration from a YAML or JSON file.", (file,), "FILE", Place.NOWHERE, default=None
