@@ -51,7 +51,12 @@ class StorageConfig:
     index_cache_mb: int = setting(
         "ledgerIndexCacheSizeMB", 16, "Memory for the indexes of sealed ledgers (MB).", least=0
     )
-    open_files: int = setting("ledgerOpenFilesLimit", 64, "Maximum number of ledger files to keep open.", least=1)
+    open_files: int = setting(
+        "ledgerOpenFilesLimit",
+        64,
+        "Maximum number of ledger files to keep open; never more than a quarter of the process's limit.",
+        least=1,
+    )
     ack_flush_ms: int = setting(
         "managedLedgerCursorPositionFlushMillis",
         500,
@@ -64,5 +69,8 @@ class StorageConfig:
         "Whether readers skip entries that cannot be read; if not, they wait until an operator accepts the loss.",
     )
     reserve_mb: int = setting(
-        "diskReserveMB", 8, "Disk space to keep free for acknowledgments when the disk is full (MB).", least=0
+        "diskReserveMB",
+        8,
+        "Disk space to keep for acknowledgments when the disk is full, and as much again for a start then (MB).",
+        least=0,
     )

@@ -65,10 +65,12 @@ class Checkpoints:
         self._lock = asyncio.Lock()
         self._closed = False
 
-    def after_recovery(self, written: dict[int, Path], journaled: int) -> None:
-        """Replayed files and the journal they came from are the next checkpoint's work."""
+    def after_recovery(self, written: dict[int, Path], journaled: int, *, at_once: bool) -> None:
+        """Replayed files and the journal they came from are the next checkpoint's work; a full disk has it at once."""
         self._unsynced.update(written)
-        if journaled:
+        if at_once:
+            self._start()
+        elif journaled:
             self.note(journaled)
 
     def note(self, size: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from broker_core.storage import tables
 from broker_core.storage.catalog_log import CatalogLog, LogState
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import CatalogUnusable, Damaged, StorageError
+from broker_core.storage.errors import CatalogUnusable, Damaged, DiskFull, StorageError
 from broker_core.storage.page_sums import PAGE, first_difference, pages_in, sums_of
 from broker_core.storage.tables import RowChange
 
@@ -24,17 +24,20 @@ log = logging.getLogger("broker_core.storage")
 _MERGE_BYTES = 4 << 20  # of SQLite's write-ahead log, roughly; a start reads all of it
 _BLOCK_BYTES = 256 * PAGE  # read at a time
 _COMMIT_BYTES = 4 * PAGE  # that a small commit adds to it
+_NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")  # the second: of the index of its write-ahead log
 # What SQLite says when the bytes are not to blame.
-_NOT_DAMAGE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR", "SQLITE_BUSY")
+_NOT_DAMAGE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR", "SQLITE_BUSY")
 
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raises Damaged for what SQLite finds wrong with the file, StorageError for any other failure of it."""
+    """Raises Damaged for what SQLite finds wrong with the file, DiskFull or StorageError for any other failure."""
     try:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "SQLITE_IOERR")
+        if name.startswith(_NO_SPACE):
+            raise DiskFull(f"cannot use {path}: {error}") from error
         if name.startswith(_NOT_DAMAGE):
             raise StorageError(f"cannot use {path}: {error}") from error
         raise Damaged(path, 0, str(error)) from error

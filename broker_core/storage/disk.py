@@ -263,8 +263,8 @@ class RealDisk:
             text = os.pread(fd, 1000, 0).decode("utf-8", "replace").strip()
             os.close(fd)
             raise DirectoryLocked(path.parent, text) from error
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, owner.encode(), 0)
+        with contextlib.suppress(OSError):  # a full disk; written over the old name first, whose block is there
+            os.ftruncate(fd, os.pwrite(fd, owner.encode(), 0))
         return fd
 
     def connect(self, path: Path) -> sqlite3.Connection:

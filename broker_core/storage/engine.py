@@ -38,6 +38,7 @@ from broker_core.storage.errors import (
     StorageError,
 )
 from broker_core.storage.journal import Journal
+from broker_core.storage.journal_spare import remove_spare_files
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import GroupTimes, LedgerServices
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -85,7 +86,7 @@ class StorageEngine:
             config.reserve_mb * _MB,
             self.read_thread,
             lambda: self.journal.give_up_spare_files(),  # there is no journal yet
-            self.writer.retry,
+            self._space_again,
         )
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve, CacheTraffic(clock))
         index_bytes = config.index_cache_mb * _MB
@@ -148,7 +149,15 @@ class StorageEngine:
         self.journal.start(recovery.journals, self._groups.synced)
         self._end_urgency = turnstile().gives_way_to(lambda: self.journal.carries_messages)
         self._watch_directory()
-        self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
+        full = self.space.full is not None
+        if full:
+            self.journal.give_up_spare_files()
+        self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()), at_once=full)
+        self.space.watch()
+
+    def _space_again(self) -> None:
+        self.journal.keep_spare_files()
+        self.writer.retry()
 
     def _services(self) -> LedgerServices:
         return LedgerServices(
@@ -193,12 +202,22 @@ class StorageEngine:
     def _recover(self) -> Recovery:
         lock = filenames.lock_file(self.path)  # without it another broker can take the directory
         self.watch.begin([self.path, self._journal_directory, filenames.ledgers_directory(self.path), lock])
-        with contextlib.suppress(OSError):
-            self.space.take_reserve()  # a full disk is noticed when something is to be written
+        remove_spare_files(self.disk, self._journal_directory)
+        self.space.begin()
         self.damage.load()
         if self.damage.open:
             log.error("damage of an earlier run is not accepted yet: %s", self.damage.summary())
-        self.metadata.open(may_create=not directory.has_data(self.disk, self.path, self._journal_directory))
+        may_create = not directory.has_data(self.disk, self.path, self._journal_directory)
+        self.space.make_room_for(partial(self.metadata.open, may_create=may_create), lambda: False)
+        recovery = self.space.make_room_for(self._replay, self._remove_old_journals)
+        for found in self._missing_files():
+            self.damage.report(found)
+        self.catalog.next_id = max(self.catalog.next_id, directory.highest_id(self.disk, self.path) + 1)
+        self._save_damage()
+        return recovery
+
+    def _replay(self) -> Recovery:
+        """Changes nothing that would make a second time differ."""
         self.catalog = self.metadata.load_catalog()
         recovery = Recovery(
             self.disk,
@@ -211,11 +230,16 @@ class StorageEngine:
         )
         mark = read_mark(self.disk, filenames.synced_file(self.path))
         recovery.replay(self._journal_directory, self.metadata.first_journal, mark)
-        for found in self._missing_files():
-            self.damage.report(found)
-        self.catalog.next_id = max(self.catalog.next_id, directory.highest_id(self.disk, self.path) + 1)
-        self._save_damage()
         return recovery
+
+    def _remove_old_journals(self) -> bool:
+        """Those before the last checkpoint, which the next one would remove; False if there were none."""
+        first = self.metadata.first_journal
+        numbers = map(filenames.journal_number, self.disk.list_directory(self._journal_directory))
+        old = [number for number in numbers if number is not None and number < first]
+        for number in old:
+            self.disk.remove(filenames.journal_file(self._journal_directory, number))
+        return bool(old)
 
     # ---- damage
 

@@ -5,6 +5,7 @@ LOCK                         locked by the owning process, names it
 DAMAGE                       damage that was found, and whether its loss is accepted; absent without damage
 SYNCED                       how far the journal was synced, a moment ago
 RESERVE                      space kept for acknowledgments on a full disk
+RESERVE.start                space kept for a start on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 catalog.log                  the commits of metadata.sqlite again, to rebuild it from
 journal/0000000001.journal   numbered without gaps, ascending
@@ -53,6 +54,10 @@ def synced_file(directory: Path) -> Path:
 
 def reserve_file(directory: Path) -> Path:
     return directory / "RESERVE"
+
+
+def start_reserve_file(directory: Path) -> Path:
+    return directory / "RESERVE.start"
 
 
 def metadata_file(directory: Path) -> Path:

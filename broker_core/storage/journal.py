@@ -87,7 +87,6 @@ class Journal:
         self._on_synced: OnSynced = on_synced
         with self._lock:
             self._live.update(existing)
-        self._spare.remove_leftovers()
         self._thread.start()
 
     def add(
@@ -196,8 +195,12 @@ class Journal:
         self._bell.ring()
 
     def give_up_spare_files(self) -> None:
-        """The disk is full: make room. Blocks; not for the loop."""
+        """The disk is full: make room, and keep none until `keep_spare_files`. Blocks; not for the loop."""
         self._spare.give_up()
+
+    def keep_spare_files(self) -> None:
+        """There is space again."""
+        self._spare.resume()
 
     def stop(self) -> None:
         """Writes what is pending and ends the thread. Blocks; not for the loop."""

@@ -19,6 +19,13 @@ LARGEST = 32 << 20  # bytes of a file of zeros
 _PIECE = 1 << 20
 
 
+def remove_spare_files(disk: Disk, directory: Path) -> None:
+    """Those of an earlier run."""
+    for name in disk.list_directory(directory):
+        if filenames.is_spare_journal(name):
+            disk.remove(directory / name)
+
+
 class SpareFiles:
     """Used by the sync thread, the checkpoint's thread and the one that writes zeros: guarded by a lock."""
 
@@ -30,13 +37,9 @@ class SpareFiles:
         self.size = min(LARGEST, journal_bytes // 8)  # of a file of zeros
         self._lock = threading.Lock()
         self._sizes: dict[Path, int] = {}  # bytes that were written before
+        self._given_up = False  # while the disk is full
         self._named = 0
         self._making: threading.Thread | None = None
-
-    def remove_leftovers(self) -> None:
-        for name in self._disk.list_directory(self._directory):
-            if filenames.is_spare_journal(name):
-                self._disk.remove(self._directory / name)
 
     @property
     def is_empty(self) -> bool:
@@ -60,7 +63,7 @@ class SpareFiles:
         `written`: the number of its bytes that have been written before.
         """
         with self._lock:
-            if written < self.size or sum(self._sizes.values()) + written > self._most_bytes:
+            if self._given_up or written < self.size or sum(self._sizes.values()) + written > self._most_bytes:
                 self._disk.remove(retired)
                 return
             spare = self._next_name()
@@ -68,15 +71,21 @@ class SpareFiles:
             self._sizes[spare] = written
 
     def give_up(self) -> None:
-        """The disk is full: make room."""
+        """The disk is full: make room, and keep no more of them until `resume`."""
         with self._lock:
+            self._given_up = True
             for path in self._sizes:
                 self._disk.remove(path)
             self._sizes.clear()
 
+    def resume(self) -> None:
+        """There is space again."""
+        with self._lock:
+            self._given_up = False
+
     def make(self) -> None:
         """Writes a file of zeros in the background, unless one is being written or there is a spare one."""
-        if self._sizes or (self._making is not None and self._making.is_alive()):
+        if self._given_up or self._sizes or (self._making is not None and self._making.is_alive()):
             return
         self._making = threading.Thread(target=self._write_zeros, name="journal-spare", daemon=True)
         self._making.start()
@@ -85,7 +94,7 @@ class SpareFiles:
         """Nothing is left behind. Blocks until the thread has ended, for one file of zeros at most."""
         if self._making is not None:
             self._making.join()
-        self.remove_leftovers()
+        remove_spare_files(self._disk, self._directory)
         self._sizes.clear()
 
     def _write_zeros(self) -> None:

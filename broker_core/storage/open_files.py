@@ -1,8 +1,12 @@
-"""Ledger files held open: at most `limit`, least recently used first to go (works under `ulimit -n 256`).
+"""Ledger files held open: at most `limit`, least recently used first to go.
+
+A quarter of what the process may open is the most, so that sockets and other files have room under `ulimit -n 64`, too.
 
 Shared by the writer and the reader threads. A descriptor in use is never closed under its user.
 """
 
+import resource
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -21,10 +25,15 @@ class _OpenFile:
         self.doomed = False
 
 
+def _open_files_of_process() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+
+
 class OpenFiles:
     def __init__(self, disk: Disk, limit: int) -> None:
         self._disk = disk
-        self._limit = max(1, limit)
+        self._limit = max(1, min(limit, _open_files_of_process() // 4))
         self._lock = threading.Lock()
         self._files: OrderedDict[Path, _OpenFile] = OrderedDict()
 

@@ -1,5 +1,6 @@
 """The data directory of the bundled broker: its default path and its permissions."""
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ def prepare(directory: Path) -> None:
 
 
 def unusable(directory: Path, error: OSError) -> CliError:
-    return CliError(
-        f"cannot use the data directory {directory}: {error.strerror or error}",
-        hint="choose another directory with --data-dir",
-    )
+    problem = f"cannot use the data directory {directory}: {error.strerror or error}"
+    if error.errno == errno.EMFILE:
+        return CliError(problem, hint="raise the limit of open files, for example with ulimit -n 1024")
+    return CliError(problem, hint="choose another directory with --data-dir")

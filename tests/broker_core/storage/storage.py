@@ -112,7 +112,7 @@ def crash(path: Path) -> Path:
     """A copy of the directory as a killed process leaves it."""
     copy = path.with_name(path.name + ".crashed")
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(path, copy, copy_function=_copy_sparse, ignore=shutil.ignore_patterns("RESERVE"))
+    shutil.copytree(path, copy, copy_function=_copy_sparse, ignore=shutil.ignore_patterns("RESERVE*"))
     return copy
 
 

@@ -7,7 +7,7 @@ import pytest
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.journal_spare import SpareFiles
+from broker_core.storage.journal_spare import SpareFiles, remove_spare_files
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
 
 SIZE = 1 << 20
@@ -50,11 +50,11 @@ def test_small_and_surplus_journals_are_removed(spare: SpareFiles, tmp_path: Pat
     assert len(names(tmp_path)) == 4
 
 
-def test_leftovers_of_a_killed_process_are_removed(spare: SpareFiles, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     filenames.spare_journal(tmp_path, 7).write_bytes(b"left")
     journal = filenames.journal_file(tmp_path, 1)
     journal.write_bytes(b"kept")
-    spare.remove_leftovers()
+    remove_spare_files(RealDisk(), tmp_path)
     assert names(tmp_path) == [journal.name]
 
 
