@@ -14,6 +14,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli, Outcome
+from tests.cli.terminal import on_a_terminal
 
 TOPIC = "persistent://public/default/orders"
 PARTITIONS = 3
@@ -98,6 +99,18 @@ def test_a_table_is_aligned(cli: Cli) -> None:
     query = "SELECT value.item, count(*) AS n FROM orders GROUP BY 1 ORDER BY 1"
     lines = sql(cli, query, "-o", "table").splitlines()
     assert lines == ["item    n", "item-0  10", "item-1  10", "item-2  10"]
+
+
+def test_a_terminal_is_told_which_engine_answered(pulsar_broker: EmbeddedBroker, cli: Cli) -> None:
+    urls = ["--admin-url", pulsar_broker.http_url, "--url", pulsar_broker.service_url]
+    command = [sys.executable, "-m", "pulsarctl", *urls, "ops", "sql", "SELECT 1 AS one FROM notes LIMIT 1"]
+    shown = on_a_terminal(command, environ={"HOME": str(cli.environ["HOME"])})
+    without_progress = shown.replace("\x1b[K", "").split()
+    assert " ".join(without_progress[-6:]) == "one 1 DuckDB ran the query"
+
+
+def test_a_script_is_not_told_which_engine_answered(cli: Cli) -> None:
+    assert cli("ops", "sql", "SELECT 1 AS one FROM notes LIMIT 1", "-o", "jsonl") == Outcome(0, '{"one":1}\n', "")
 
 
 def test_parquet_keeps_types_and_order(cli: Cli, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.verbs.sql_query import SqlPlan
 
+_ENGINES = {SqlEngine.LOCAL: "DuckDB", SqlEngine.SPARK: "Spark"}
 FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
 
 Query = Annotated[str | None, typer.Argument(metavar="QUERY", help="A SELECT in DuckDB's SQL; topics are its tables.")]
@@ -111,6 +112,7 @@ def sql(
     if plan.notice:
         call.notice(plan.notice)
     _WRITERS[wanted](sql_query.run(call, plan), text, call.settings.web_url)
+    call.tell(f"{_ENGINES[plan.request.engine]} ran the query")
 
 
 def _text(query: str | None, file: Path | None) -> str:
