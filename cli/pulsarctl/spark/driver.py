@@ -21,6 +21,7 @@ from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.output.render import passed_on
 from pulsarctl.spark.java import Java
 from pulsarctl.spark.java_messages import JavaMessages
+from pulsarctl.spark.properties import write_properties
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -137,7 +138,7 @@ def _command(java: Java, settings: Mapping[str, str], scratch: Path) -> list[str
         "-cp",
         f"{home}/jars/*",
     ]
-    configuration = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    configuration = write_properties(scratch, settings)
     try:
         answer = subprocess.run(
             [*launcher, "org.apache.spark.launcher.Main", _SUBMIT, *configuration, "pyspark-shell"],

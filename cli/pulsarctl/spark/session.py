@@ -7,6 +7,7 @@ caller win, except that Java options are joined.
 
 import importlib.util
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ from pulsarctl.errors import CliError
 from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
 from pulsarctl.spark.driver import forget, local_driver, quiet_py4j, spark_home
 from pulsarctl.spark.java import Java, cache_directory, find_java
+from pulsarctl.spark.properties import write_properties
 from pulsarctl.spark.scratch import scratch_directory
 from pulsarctl.spark.shipping import write_archive
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 
+_SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -150,28 +153,54 @@ def _local_context(start: _Start) -> Iterator["SparkContext"]:
 @contextmanager
 def _submitted_context(start: _Start) -> Iterator["SparkContext"]:
     """PySpark's own way, through `spark-submit`: on a cluster, or with the user's own Spark."""
-    context = _new_context(start.settings, None)
-    with scratch_directory() as shipped:  # executors fetch from it as long as the context lives
+    with scratch_directory() as scratch:  # executors fetch from it as long as the context lives
+        context = _new_context(start.settings, _submitted_gateway(start.settings, scratch))
         try:
             if not is_local(start.settings["spark.master"]):
-                context.addPyFile(str(write_archive(shipped)))
+                context.addPyFile(str(write_archive(scratch)))
             yield context
         finally:
             context.stop()
 
 
+def _submitted_gateway(settings: Mapping[str, str], scratch: Path) -> Any:
+    """PySpark's gateway to the JVM of `spark-submit`, which PySpark would give every setting as an argument."""
+    from pyspark import SparkContext, java_gateway
+
+    if SparkContext._gateway is not None:  # of an earlier context in this process
+        return SparkContext._gateway
+    given = os.environ.get(_SUBMIT_ARGUMENTS)
+    ours = shlex.join(write_properties(scratch, settings))
+    os.environ[_SUBMIT_ARGUMENTS] = f"{ours} {given or 'pyspark-shell'}"
+    try:
+        with _start_errors(settings):
+            return java_gateway.launch_gateway()  # type: ignore[no-untyped-call]  # PySpark's own
+    finally:
+        os.environ.pop(_SUBMIT_ARGUMENTS)
+        if given is not None:
+            os.environ[_SUBMIT_ARGUMENTS] = given
+
+
 def _new_context(settings: Mapping[str, str], gateway: Any) -> "SparkContext":
     from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
 
     before = signal.getsignal(signal.SIGINT)
     try:
-        return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())), gateway=gateway)
-    except (PySparkException, OSError) as error:
-        raise CliError(f"Spark did not start on {settings['spark.master']}: {error}") from error
+        with _start_errors(settings):
+            return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())), gateway=gateway)
     finally:  # PySpark replaces the handler, and ours also closes subscriptions and brokers
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _start_errors(settings: Mapping[str, str]) -> Iterator[None]:
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, OSError) as error:
+        raise CliError(f"Spark did not start on {settings['spark.master']}: {error}") from error
 
 
 def _settings(name: str, master: str, options: Mapping[str, str], logging: str) -> dict[str, str]:
