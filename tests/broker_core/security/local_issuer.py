@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import ssl
@@ -33,10 +34,14 @@ class LocalIssuer:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self._server.server_port}"
         self.answers: dict[str, tuple[int, bytes]] = {}
+        self.location = ""  # where a redirect leads; to the keys of this issuer without one
+        self.content_type, self.encoding = "application/json", ""
+        self.pause_seconds = 0.0  # between two bytes of a body
         self.requests: list[str] = []
         self.lifetime = 600  # seconds of a token
         self.open = threading.Event()
         self.open.set()
+        self.closed = threading.Event()
         self._generation = generation
         self.rotate()
 
@@ -87,6 +92,7 @@ class LocalIssuer:
 
     def __exit__(self, *_: object) -> None:
         self.open.set()
+        self.closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -112,12 +118,23 @@ def _handler(issuer: LocalIssuer) -> type[BaseHTTPRequestHandler]:
         def _answer(self, form: str) -> None:
             status, body = issuer.answer(self.path, form)
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", issuer.content_type)
+            if issuer.encoding:
+                self.send_header("Content-Encoding", issuer.encoding)
             self.send_header("Content-Length", str(len(body)))
-            if status == 302:
-                self.send_header("Location", issuer.url + KEYS)
+            if 300 <= status < 400:
+                self.send_header("Location", issuer.location or issuer.url + KEYS)
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(ConnectionError):  # given up
+                self._write(body)
+
+        def _write(self, body: bytes) -> None:
+            if not issuer.pause_seconds:
+                self.wfile.write(body)
+                return
+            for byte in body:
+                self.wfile.write(bytes([byte]))
+                issuer.closed.wait(issuer.pause_seconds)
 
         def log_message(self, *_: object) -> None:
             """Tests print no requests."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hmac
 import json
 from base64 import urlsafe_b64encode
@@ -240,6 +241,80 @@ async def test_an_issuer_that_cannot_be_reached_is_named() -> None:
     with LocalIssuer() as gone:
         pass
     assert gone.url in await Judge(gone).refusal(gone.token("orders"))
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, KEYS])
+async def test_a_redirect_is_never_followed(issuer: LocalIssuer, path: str) -> None:
+    with LocalIssuer(generation=7) as attacker:
+        mapped = attacker.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+        targets = {
+            301: attacker.url + KEYS,
+            302: mapped + KEYS,
+            303: "file:///etc/passwd",
+            307: "http://169.254.169.254/latest/meta-data",
+            308: "//" + attacker.url.partition("//")[2] + KEYS,
+        }
+        for status, issuer.location in targets.items():
+            issuer.answers = {path: (status, b"{}")}
+            assert f"it answers {status}" in await Judge(issuer).refusal(issuer.token("orders"))
+        assert attacker.requests == []
+
+
+async def test_an_issuer_at_an_ipv6_address_that_maps_ipv4_is_another_issuer(issuer: LocalIssuer) -> None:
+    mapped = issuer.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+    token = issuer.token("orders", iss=mapped)
+    assert "openIDAllowedTokenIssuers" in await Judge(issuer).refusal(token)
+    assert "belongs to another issuer" in await Judge(issuer, issuers=mapped).refusal(token)
+
+
+async def test_of_two_keys_with_one_id_only_the_first_verifies(issuer: LocalIssuer) -> None:
+    [own] = issuer.key_set["keys"]
+    with LocalIssuer(generation=7) as other:
+        forged = jwt.encode(issuer.claims("admin"), other.key, "RS256", headers={"kid": issuer.key_id})
+        [second] = other.key_set["keys"]
+    issuer.answers = {KEYS: (200, _set(own, {**second, "kid": issuer.key_id}))}
+    judge = Judge(issuer)
+    assert await judge.role(issuer.token("orders")) == "orders"
+    assert await judge.refusal(forged)
+
+
+async def test_an_issuer_that_sends_a_byte_at_a_time_is_given_up(issuer: LocalIssuer) -> None:
+    issuer.pause_seconds = 0.05  # less than the time to read, so that only the whole answer is late
+    async with asyncio.timeout(5):
+        judge = Judge(issuer, connect_timeout_ms=300, read_timeout_ms=300)
+        assert "no answer in time" in await judge.refusal(issuer.token("orders"))
+
+
+async def test_ten_thousand_keys_are_refused_within_the_size_and_the_number(issuer: LocalIssuer) -> None:
+    [key] = issuer.key_set["keys"]
+    for many, reason in (([{"kty": "RSA", "kid": "key-1"}] * 10_000, "10000 keys"), ([key] * 10_000, "larger than")):
+        issuer.answers = {KEYS: (200, _set(*many))}
+        assert reason in await Judge(issuer).refusal(issuer.token("orders"))
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "application/jwk-set+json", "", "a" * 1000])
+async def test_a_content_type_changes_nothing(issuer: LocalIssuer, content_type: str) -> None:
+    issuer.content_type = content_type
+    assert await Judge(issuer).role(issuer.token("orders")) == "orders"
+
+
+async def test_a_compressed_answer_is_not_expanded(issuer: LocalIssuer) -> None:
+    issuer.encoding = "gzip"
+    issuer.answers = {KEYS: (200, gzip.compress(b" " * (8 << 20)))}
+    assert "it is not JSON" in await Judge(issuer).refusal(issuer.token("orders"))
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+async def test_a_clock_that_jumps_revives_no_token_and_asks_the_issuer_nothing(issuer: LocalIssuer, hours: int) -> None:
+    """Keys are as old as the time that has passed; whether a token is valid is decided by the clock of the moment."""
+    judge = Judge(issuer)
+    token = issuer.token("orders")
+    assert await judge.role(token) == "orders"
+    judge.clock.jump_ms = hours * 3_600_000
+    assert ("expired" if hours > 0 else "not valid yet") in await judge.refusal(token)
+    judge.clock.jump_ms = 0
+    assert await judge.role(token) == "orders"
+    assert issuer.requests == [DISCOVERY, KEYS]
 
 
 def _set(*keys: Any) -> bytes:
