@@ -28,6 +28,7 @@ from tests.broker_core.security.secured import (
     stranger,
     token,
 )
+from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.raw_client import Closed, RawClient
 
@@ -185,6 +186,25 @@ def test_a_client_that_cannot_renew_its_token_is_disconnected_without_being_aske
     client = expiring(broker, can_refresh=False)
     with pytest.raises(Closed):
         client.expect_any()
+
+
+def test_a_clock_ahead_asks_for_a_new_token_and_a_clock_set_back_accepts_no_expired_one() -> None:
+    clock = ShiftedClock()
+    with EmbeddedBroker(config=config(refresh_seconds=0.05), clock=clock) as broker:
+        prepare(broker)
+        data = token("producer", exp=int(time.time()) + 3600).encode()
+        connect_with_token = client_commands.connect(
+            "raw", auth_method_name="token", auth_data=data, supports_auth_refresh=True
+        )
+        client = stranger(broker)
+        client.send(connect_with_token)
+        client.expect(BaseCommand.CONNECTED)
+        clock.jump_ms = 2 * 3_600_000
+        client.expect(BaseCommand.AUTH_CHALLENGE)
+        clock.jump_ms = -2 * 3_600_000
+        client.send(client_commands.auth_response("raw", "token", token("producer", exp=1).encode()))
+        assert client.expect(BaseCommand.ERROR).error == ServerError.AuthenticationError
+        assert client.is_closed()
 
 
 @pytest.mark.parametrize(("answer", "told"), [(token("producer", exp=1), True), (token(ADMIN), False)])
