@@ -211,7 +211,7 @@ def test_a_chunked_message_is_found_by_the_id_of_its_last_chunk(cli: Cli, client
         (("SELECT cuont(key) FROM orders", "--engine", "spark"), 2, "Spark has no function cuont"),
         ((), 2, "specify one query"),
         (("SELECT 1", "--file", "x"), 2, "specify one query"),
-        (("--file", "/no/such/file"), 1, "cannot read /no/such/file"),
+        (("--file", "/no/such/file"), 2, "cannot read /no/such/file"),
         (("SELECT 1", "-o", "yaml"), 2, "cannot print rows as yaml"),
         (("SELECT 9223372036854775807 + entry_id + 1 FROM notes",), 1, "the query failed: Overflow in addition"),
         (("SELECT 1", "--engine", "auto"), 2, "'auto' is not one of"),

@@ -1,4 +1,4 @@
-"""A command line that is still being typed: its words, and the beginning of the word at the cursor. Pure.
+"""A command line that is still being typed: its words, and the beginning of the word at the cursor.
 
 Quotes and backslashes work as in `session.split`, and a quote may still be open.
 """
