@@ -1,7 +1,7 @@
 """Starts work concurrently with the caller. The broker owns every such task and ends it at stop."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -39,6 +39,26 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
     close_with(task, change)
     await asyncio.shield(task)
     return result.result()
+
+
+async def waited_out(step: Awaitable[T]) -> T:
+    """What a step returns that must not be left halfway, such as a thread's: a thread cannot be canceled.
+
+    A caller that left would close the file while the thread still uses it, or free a place that is still taken. Raises
+    what the step raises; if the caller is canceled, CancelledError once the step has ended.
+    """
+    running = asyncio.ensure_future(step)
+    canceled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            canceled = error
+    if canceled is None:
+        return running.result()
+    if not running.cancelled():
+        running.exception()  # marks it as seen: the caller has left
+    raise canceled
 
 
 class OneAtATime(Generic[Key]):

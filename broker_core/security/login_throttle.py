@@ -20,6 +20,7 @@ from broker_core.errors import AuthenticationFailed
 from broker_core.security.attempts import Attempts
 from broker_core.security.check_queue import CheckQueue
 from broker_core.security.provider import Credentials, Identity
+from broker_core.tasks import waited_out
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -77,20 +78,27 @@ class LoginThrottle:
     async def judged(self, attempt: Attempt, judge: Callable[[], Awaitable[Identity]]) -> Identity:
         """What `judge` returns or raises, after the delay, whatever it is; raises `AuthenticationFailed`."""
         proof = self._proof(attempt)
-        failure: AuthenticationFailed | None = None
         async with self._check(attempt, is_known=proof in self._accepted) as delay:
-            try:
-                identity = await judge()
-            except AuthenticationFailed as error:
-                failure = error
-                self._accepted.pop(proof, None)
-                self._count(attempt)
-            else:
-                self.succeeded[attempt.method] += 1
-                self._remember(proof)
+            verdict = self._verdict(attempt, proof, judge)
+            # A client that leaves does not end the hashing: the check keeps its place, and a wrong guess counts.
+            result = await (waited_out(verdict) if attempt.has_password else verdict)
         await self._wait(delay)
-        if failure is not None:
-            raise failure
+        if isinstance(result, AuthenticationFailed):
+            raise result
+        return result
+
+    async def _verdict(
+        self, attempt: Attempt, proof: bytes, judge: Callable[[], Awaitable[Identity]]
+    ) -> Identity | AuthenticationFailed:
+        """What `judge` returns or raises, which counts from now on."""
+        try:
+            identity = await judge()
+        except AuthenticationFailed as error:
+            self._accepted.pop(proof, None)
+            self._count(attempt)
+            return error
+        self.succeeded[attempt.method] += 1
+        self._remember(proof)
         return identity
 
     @contextlib.asynccontextmanager

@@ -33,7 +33,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.thread_step import waited_out
+from broker_core.tasks import waited_out
 
 _RECORD_BYTES = 64 << 10
 _RECORD_ENTRIES = 1024

@@ -19,7 +19,7 @@ from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.offloaded import RECORDED, STEPS, CopyState, OffloadedCopy, Step, state_of
 from broker_core.storage.restored_file import RestoredFile, unplaced
-from broker_core.storage.thread_step import waited_out
+from broker_core.tasks import waited_out
 
 
 class LedgerCopies:

@@ -32,8 +32,8 @@ from broker_core.storage.log_writer import Done, LogWriter
 from broker_core.storage.message_index import MessageIndex
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.retention import Retention
-from broker_core.storage.thread_step import waited_out
 from broker_core.storage.weights import Weights
+from broker_core.tasks import waited_out
 
 
 class ManagedLedger:

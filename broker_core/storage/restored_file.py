@@ -20,7 +20,7 @@ from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.spans import Spans
-from broker_core.storage.thread_step import waited_out
+from broker_core.tasks import waited_out
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 

@@ -288,6 +288,21 @@ async def test_a_client_that_leaves_makes_room_for_the_next(given_up: int) -> No
     assert next_one.result() == "carol"
 
 
+async def test_a_client_that_leaves_during_its_check_keeps_the_place_and_counts_as_a_failure() -> None:
+    door = SlowDoor()
+    async with asyncio.TaskGroup() as tasks:
+        guesses = [door.guess(tasks, HOUSE, f"user {number}") for number in range(AT_A_TIME + 1)]
+        await settle()
+        for guess in guesses[:AT_A_TIME]:
+            guess.cancel()
+        await settle()
+        assert (len(door.begun), door.throttle.failed) == (AT_A_TIME, {})
+        await door.finish(AT_A_TIME)
+        await settle()
+        assert (len(door.begun), door.throttle.failed) == (AT_A_TIME + 1, {"basic": AT_A_TIME})
+        await door.finish_all(guesses)
+
+
 async def test_a_client_that_leaves_just_before_its_check_makes_room_for_the_next() -> None:
     door = SlowDoor()
     async with asyncio.TaskGroup() as tasks:
