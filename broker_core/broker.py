@@ -28,8 +28,8 @@ from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
-from broker_core.ledger_names import topic_of_ledger
 from broker_core.limits.incomplete_frames import IncompleteFrames
+from broker_core.names import topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever

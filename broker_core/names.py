@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from broker_core.errors import InvalidName, ReservedName
 
@@ -208,3 +208,14 @@ def path_part(name: str) -> str:
     if not name.strip("."):
         return name.replace(".", "%2E") or "%"
     return _UNSAFE.sub(lambda unsafe: quote(unsafe[0], safe="", errors="backslashreplace"), name)
+
+
+def ledger_name(topic: TopicName) -> str:
+    """The managed ledger of a topic, as Pulsar names it: `tenant/namespace/domain/encoded local name`."""
+    return f"{topic.tenant}/{topic.namespace_local}/{topic.domain}/{quote(topic.local, safe='')}"
+
+
+def topic_of_ledger(name: str) -> TopicName:
+    """The inverse of `ledger_name`."""
+    namespace, domain, local = name.rsplit("/", 2)
+    return parse_topic(f"{domain}://{namespace}/{unquote(local)}")

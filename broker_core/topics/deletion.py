@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.errors import InUse, ReplicatedTopic, TopicNotFound
-from broker_core.ledger_names import ledger_name
-from broker_core.names import NON_PERSISTENT, PERSISTENT, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, ledger_name, parse_topic
 from broker_core.rates.turns import Turns, turnstile
 from broker_core.tenancy.system_topics import is_change_events
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
-from broker_core.ledger_names import ledger_name
 from broker_core.limits.topic_throttles import BrokerRates
-from broker_core.names import TopicName
+from broker_core.names import TopicName, ledger_name
 from broker_core.policies.migration import Destination, destination
 from broker_core.policies.system import without_limits
 from broker_core.tenancy.documents import CLUSTER

@@ -11,8 +11,7 @@ from itertools import repeat
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.ledger_names import ledger_name
-from broker_core.names import parse_topic
+from broker_core.names import ledger_name, parse_topic
 from broker_core.storage.engine import StorageEngine
 from broker_core.wire import client_commands, commands
 from broker_core.wire.message import build_entry

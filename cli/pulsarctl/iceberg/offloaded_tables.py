@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from broker_core.ledger_names import topic_of_ledger
+from broker_core.names import topic_of_ledger
 from broker_core.offload.errors import OffloadFailed
 from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import Store

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from broker_core.ledger_names import ledger_name
-from broker_core.names import parse_topic
+from broker_core.names import ledger_name, parse_topic
 from broker_core.storage import filenames, ledger_file
 from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, ROW_SIZE
 from broker_core.storage.disk import RealDisk

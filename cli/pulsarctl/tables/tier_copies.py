@@ -4,8 +4,7 @@ The broker says which copy of a ledger counts, by its UUID, and the store where 
 Pulsar wrote have another format and other names, so their ledgers are read through the broker.
 """
 
-from broker_core.ledger_names import ledger_name
-from broker_core.names import parse_topic
+from broker_core.names import ledger_name, parse_topic
 from broker_core.offload.manifest import objects_folder
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError

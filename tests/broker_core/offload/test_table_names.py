@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker_core.ledger_names import ledger_name
-from broker_core.names import TopicName, parse_topic
+from broker_core.names import TopicName, ledger_name, parse_topic
 from broker_core.offload.table_names import table_name
 from broker_core.offload.tables import table_of
 
