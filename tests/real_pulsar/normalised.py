@@ -32,6 +32,7 @@ MEMBERS = {
 }
 # Members that only one of them has.
 LEFT_OUT = {
+    "backlogMessages": "Pulsar counts entries only",
     "topicCreationTimeStamp": "newer than Pulsar 4.0.7",
     "lastPublishTimeStamp": "newer than Pulsar 4.0.7",
     "brokerClientSslFactoryPlugin": "the name of a Java class",

@@ -44,7 +44,8 @@ class Announcement:
 
         for warning in self._warnings:
             render.notice(f"warning: {warning}")
-        render.notice(self._sentence.format_map(urls))
+        for line in self._sentence.split("\n"):  # before the values, whose line breaks are escaped
+            render.notice(line.format_map(urls))
         if self._ready_file is not None:
             try:
                 write_private(self._ready_file, json.dumps(urls))

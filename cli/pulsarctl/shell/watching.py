@@ -1,9 +1,10 @@
 """`--watch [SECONDS]`: one command, repeated until Ctrl-C.
 
-A terminal shows the last round only. Elsewhere, the rounds follow each other: text after a line with the time, YAML as
-documents of one stream, and JSON as it is.
+A terminal shows the last round only, after the time. Elsewhere, the rounds follow each other: YAML as documents of one
+stream, and everything else as it is, so that stdout holds only data.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import pairwise, takewhile
@@ -23,6 +24,7 @@ from pulsarctl.values.times import utc
 OPTION = "--watch"
 DEFAULT = "2"
 LEAST_SECONDS = 0.2
+_LIKE_A_NUMBER = re.compile(r"-?\d+(\.\d+)?[a-z]*$")  # an interval, also one that is refused, and no name
 
 
 def with_seconds(words: Sequence[str]) -> list[str]:
@@ -32,7 +34,7 @@ def with_seconds(words: Sequence[str]) -> list[str]:
     for before, word in pairwise(["", *options]):
         if word == OPTION:
             joined.append(f"{OPTION}={DEFAULT}")
-        elif before == OPTION and _is_duration(word):
+        elif before == OPTION and _LIKE_A_NUMBER.match(word):
             joined[-1] = f"{OPTION}={word}"
         else:
             joined.append(word)
@@ -41,21 +43,23 @@ def with_seconds(words: Sequence[str]) -> list[str]:
 
 def repeat(call: Call, run: Callable[[], Any], interval: str) -> None:
     """Runs the command until a signal or an error, other than a lost connection. Raises `UsageProblem`."""
-    seconds = max(LEAST_SECONDS, parse_duration(interval))
+    seconds = parse_duration(interval)
+    if seconds < LEAST_SECONDS:
+        raise UsageProblem(f"cannot repeat every {interval}: the shortest interval is {LEAST_SECONDS:g}s")
     call.with_resource(orderly_end())
     screen = call.with_resource(Screen()) if Screen.is_there() else None
     while True:
         with nullcontext() if screen is None else screen.redrawn():
-            _begin(call.output)
+            _begin(call.output, screen is not None)
             _run_once(call, run)
             render.flush()
         clock.pause(seconds)
 
 
-def _begin(output: Output) -> None:
+def _begin(output: Output, is_on_screen: bool) -> None:
     if output is Output.YAML:
         render.line("---")
-    elif output in (Output.AUTO, Output.TABLE, Output.TEXT):
+    elif is_on_screen and output in (Output.AUTO, Output.TABLE, Output.TEXT):
         render.line(utc(clock.now_ms()))
 
 
@@ -64,10 +68,3 @@ def _run_once(call: Call, run: Callable[[], Any]) -> None:
         run()
     except CannotConnect as problem:  # the broker may come back
         exit_code(problem, call.obj)
-
-
-def _is_duration(word: str) -> bool:
-    try:
-        return parse_duration(word) > 0
-    except UsageProblem:
-        return False

@@ -24,6 +24,7 @@ class Access:
     admin_url: str = DEFAULTS.web_url
     security: ClientSecurity = OPEN
     timeout_seconds: float = 60.0
+    admin_origin: str = "the option admin_url"  # for errors
 
     def admin(self) -> AdminClient:
         """The caller closes it."""
@@ -33,7 +34,7 @@ class Access:
             service_url=self.service_url,
             web_url=self.admin_url,
             request_timeout_seconds=self.timeout_seconds,
-            origins={"web_url": "the option admin_url"},
+            origins={"web_url": self.admin_origin},
         )
         return AdminClient(settings)
 

@@ -56,7 +56,12 @@ def access(call: Call) -> "Access":
     from pulsarctl.tables.access import Access
 
     settings = call.settings
-    return Access(service_url=settings.service_url, admin_url=settings.web_url, security=portable(settings))
+    return Access(
+        service_url=settings.service_url,
+        admin_url=settings.web_url,
+        security=portable(settings),
+        admin_origin=settings.origins.get("web_url", "the default"),
+    )
 
 
 def explained(action: Callable[[], Result]) -> Result:

@@ -209,7 +209,7 @@ def test_tls_auto_prints_the_options_that_a_client_needs(tmp_path: Path) -> None
         assert run(tmp_path, "topics", "list", "public/default", *options).exit_code == 0
         assert run(tmp_path, "read", "t", "-m", "earliest", "-n", "1", *options).exit_code == 0
         assert stop(program) == 0
-    assert f"for TLS: {' '.join(options)}\n".encode() in program.stderr
+    assert f"\nfor TLS: {' '.join(options)}\n".encode() in program.stderr
 
 
 def test_tls_knows_no_other_word_than_auto(tmp_path: Path) -> None:
