@@ -15,6 +15,7 @@ from pulsarctl.iceberg.kinds import KIND, LAKE, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table
 from pulsarctl.iceberg.maintenance import maintain
+from pulsarctl.iceberg.own_files import check_folder
 from pulsarctl.iceberg.topic_lake import TopicLake
 
 NAME = "public_default.sales"
@@ -69,3 +70,12 @@ def test_maintenance_refuses_files_outside_of_the_table_and_keeps_them(
         assert "victim.parquet" in caught.value.message
         table.delete()
     assert victim.exists()
+
+
+@pytest.mark.parametrize(
+    ("location", "lake"),
+    [("file:/lake/t", "file:///lake"), ("file:///lake/t", "file:/lake"), ("s3a://bucket/t", "s3://bucket")],
+)
+def test_the_spellings_of_one_location_are_one_location(location: str, lake: str, table: Table) -> None:
+    table.metadata = table.metadata.model_copy(update={"location": location, "metadata_log": []})
+    check_folder(table, lake)

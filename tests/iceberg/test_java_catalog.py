@@ -50,7 +50,7 @@ def test_the_table_grows_with_its_schema_and_is_maintained(catalog: str, client:
         assert '"rows": 20' in done(cli("ops", "lake", topic, "--catalog", catalog, "-o", "json"))
     assert '"rows": 0' in done(cli("ops", "lake", topic, "--catalog", catalog, "-o", "json"))
     done(cli("ops", "lake-maintain", topic, "--catalog", catalog, "--keep", "0s"))
-    found = table(catalog, "at_apache")
+    found = table(catalog, "at_x2D_apache")
     rows = found.scan().to_arrow()
     assert (len(list(found.scan().plan_files())), len(found.snapshots())) == (1, 1)
     assert rows.num_rows == len(set(rows.column("message_id").to_pylist())) == 40

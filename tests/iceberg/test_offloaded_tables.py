@@ -155,7 +155,8 @@ def test_a_sweep_removes_files_of_a_table_that_no_copy_has(one: OffloadedTopic, 
     stray.parent.mkdir()
     stray.write_bytes(known.read_bytes())
     found = one.rest("POST", "/brokers/offload/audit?sweep=true")
-    assert found["orphans"] == [str(stray.relative_to(store))]
+    files = [path for path in found["orphans"] if not path.endswith("/")]  # other topics may leave empty folders
+    assert files == [str(stray.relative_to(store))]
     assert known.exists() and not stray.exists()
     assert message_ids(one, store) == ids_seen_by_a_reader(one)
 

@@ -38,8 +38,9 @@ def test_a_lake_in_a_bucket_grows_and_is_maintained(s3: S3, client: pulsar.Clien
         done(cli("ops", "lake", topic, *where))
     done(cli("ops", "lake-maintain", topic, *where, "--keep", "0s"))
     s3_properties = {"s3.endpoint": s3.proxy.url, "s3.region": "us-east-1"}
-    table = load_catalog("pulsarctl", type="sql", uri=catalog, **s3_properties).load_table("public_default.in_a_bucket")
-    assert table.location() == f"s3://{BUCKET}/lake/public_default/in_a_bucket"
+    name = "in_x2D_a_x2D_bucket"
+    table = load_catalog("pulsarctl", type="sql", uri=catalog, **s3_properties).load_table(f"public_default.{name}")
+    assert table.location() == f"s3://{BUCKET}/lake/public_default/{name}"
     assert len(list(table.scan().plan_files())) == 1
     rows = table.scan().to_arrow()
     assert rows.num_rows == len(set(rows.column("message_id").to_pylist())) == 40
@@ -68,7 +69,7 @@ def test_a_rest_catalog_decides_where_the_table_is(client: pulsar.Client, cli: C
             done(cli("ops", "lake", topic, "--catalog", catalog.url))
         assert '"rows": 0' in done(cli("ops", "lake", topic, "--catalog", catalog.url, "-o", "json"))
         done(cli("ops", "lake-maintain", topic, "--catalog", catalog.url, "--keep", "0s"))
-        table = load_catalog("pulsarctl", type="rest", uri=catalog.url).load_table("public_default.at_rest")
+        table = load_catalog("pulsarctl", type="rest", uri=catalog.url).load_table("public_default.at_x2D_rest")
         rows = table.scan().to_arrow()
     assert table.location().startswith(f"file://{tmp_path}/lake/")
     assert rows.num_rows == len(set(rows.column("message_id").to_pylist())) == 40

@@ -5,6 +5,7 @@ Its metadata is a file of the store, and names every other file by its full addr
 """
 
 import os
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -29,21 +30,27 @@ def check_folder(table: "Table", place: str) -> None:
 
 def check_files(table: "Table", paths: Iterable[str]) -> None:
     """Raises `CliError`, which names the file."""
-    prefix = f"{table.location().rstrip('/')}/"
+    prefix = f"{_one_spelling(table.location()).rstrip('/')}/"
     for path in paths:
-        if not path.startswith(prefix) or ".." in path.split("/"):
+        if not _one_spelling(path).startswith(prefix) or ".." in path.split("/"):
             where = table.metadata_location
             raise CliError(f"cannot use the table {_name(table)}: {where} names {path}, outside of {prefix}", hint=HINT)
 
 
 def _is_in(location: str, place: str) -> bool:
     """Catalogs may choose another folder of an object store, but no other kind of store."""
+    location, place = _one_spelling(location), _one_spelling(place)
     if not place.startswith("file://"):
         return location.partition(":")[0] == place.partition(":")[0]
     folder = os.path.realpath(place.removeprefix("file://"))
     return location.startswith("file://") and os.path.realpath(location.removeprefix("file://")).startswith(
         f"{folder}/"
     )
+
+
+def _one_spelling(address: str) -> str:
+    """Java's catalogs write `file:/PATH`, and Hadoop's connectors `s3a://`."""
+    return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:/(?!/)", "file:///", address))
 
 
 def _name(table: "Table") -> str:

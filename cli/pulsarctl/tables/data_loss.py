@@ -7,6 +7,7 @@ long as that ledger has other entries to keep, so a run is sure of its beginning
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pulsarctl.errors import CliError
@@ -25,15 +26,15 @@ class DataLoss(CliError):
     code = "data-loss"
 
 
+@dataclass
 class LeftOut:
     """What the parts of a run do not have.
 
     `incomplete`: chunked messages whose first chunks are gone or before the start. `gone`: a text for each gap.
     """
 
-    def __init__(self) -> None:
-        self.incomplete = 0
-        self.gone: list[str] = []
+    incomplete: int = 0
+    gone: list[str] = field(default_factory=list)
 
     def skip(self) -> None:
         self.incomplete += 1
