@@ -82,7 +82,12 @@ class Publisher:
 
     def _wait_for_room(self, window: PublishWindow) -> None:
         deadline = AckDeadline(self._timeout_seconds)
-        window.wait_for_room(lambda: deadline.has_passed(self.lanes.settle_exactly()))
+
+        def is_overdue() -> bool:
+            self._log.bound()
+            return deadline.has_passed(self.lanes.settle_exactly())
+
+        window.wait_for_room(is_overdue)
         if window.is_full and window.refusal is None:
             self._is_overdue = True
             self._refuse(window, window.acknowledged + 1, 0, "Timeout")

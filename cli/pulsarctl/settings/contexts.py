@@ -173,9 +173,7 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _checked(key: str, value: Any) -> str | bool:
-    """A value of the file. A number is text, because YAML takes a token of digits for one. Raises `UsageProblem`."""
+    """A value of the file. Raises `UsageProblem`, also for a number: YAML reads `0123` as another one."""
     if isinstance(value, str | bool):
         return value
-    if isinstance(value, int):
-        return str(value)
-    raise UsageProblem(f"cannot use {key} of the context file: it is not text")
+    raise UsageProblem(f"cannot use {key} of the context file: it is not text", hint="put it in quotes")

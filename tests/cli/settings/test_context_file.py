@@ -131,6 +131,7 @@ HOSTILE = {
     "a list as the current context": b"contexts: {a: {}}\ncurrent-context: [a]",
     "a list as an address": b"contexts: {a: {admin-service-url: [1]}}\ncurrent-context: a",
     "a date as an address": b"contexts: {a: {admin-service-url: 2001-01-01}}\ncurrent-context: a",
+    "a number as an address": b"contexts: {a: {admin-service-url: 0123}}\ncurrent-context: a",
     "a list as the contexts": b"contexts: [a]\ncurrent-context: a",
     "a number instead of a mapping": b"5",
 }
