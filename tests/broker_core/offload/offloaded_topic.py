@@ -140,16 +140,18 @@ class OffloadedTopic:
 
 
 @contextmanager
-def offloaded_topic(config: OffloadConfig, directory: Path | None = None, **storage: Any) -> Iterator[OffloadedTopic]:
-    """A broker with small ledgers, and a subscription that keeps everything."""
+def offloaded_topic(
+    config: OffloadConfig, directory: Path | None = None, name: str = TOPIC, **storage: Any
+) -> Iterator[OffloadedTopic]:
+    """A broker with small ledgers, and a subscription that keeps everything. Tests share buckets, so names differ."""
     limits = StorageConfig(max_entries_per_ledger=LEDGER_ENTRIES, reserve_mb=0, cache_mb=0)
     policies = PolicyConfig(force_delete_namespace=True)
     settings = BrokerConfig(server=FREE_PORTS, offload=config, storage=replace(limits, **storage), policies=policies)
     with EmbeddedBroker(directory, config=settings) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         try:
-            client.subscribe(TOPIC, "keeps").close()
-            yield OffloadedTopic(broker, client)
+            client.subscribe(name, "keeps").close()
+            yield OffloadedTopic(broker, client, name)
         finally:
             client.close()
 

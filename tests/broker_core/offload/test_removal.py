@@ -77,7 +77,7 @@ def test_f9_a_terminated_topic_is_read_from_its_objects_until_they_are_acknowled
 def test_f9_a_deleted_namespace_takes_its_objects_with_it_and_no_others(one: OffloadedTopic, s3: S3) -> None:
     one.publish_and_offload()
     one.rest("PUT", "/namespaces/public/leaving", {})
-    leaving = OffloadedTopic(one.broker, one.client, "persistent://public/leaving/orders")
+    leaving = OffloadedTopic(one.broker, one.client, "persistent://public/leaving/left-behind")
     leaving.client.subscribe(leaving.name, "keeps").close()
     leaving.publish_and_offload()
     assert len(s3.of(leaving)) == 4
@@ -99,7 +99,7 @@ def test_f9_retention_keeps_the_objects_of_acknowledged_messages_until_it_ends(o
 
 
 def test_a_store_that_does_not_answer_removals_and_audits_holds_no_reader_of_local_files(s3: S3) -> None:
-    with offloaded_topic(s3.config(request_timeout_ms=30_000)) as one:
+    with offloaded_topic(s3.config(request_timeout_ms=30_000), name="persistent://public/default/unanswered") as one:
         one.publish_and_offload()
         tier, storage = one.broker.broker.tier, one.broker.broker.storage
         rules = one.topic.offloading.rules
