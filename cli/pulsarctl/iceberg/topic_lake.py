@@ -22,7 +22,7 @@ from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.own_files import check_folder
 from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
-from pulsarctl.tables.data_loss import HINT, DataLoss, LeftOut, end_of, gone_after
+from pulsarctl.tables.data_loss import LeftOut, end_of, gone_between
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.values.names import full_topic
 
@@ -90,7 +90,8 @@ class TopicLake:
         snapshot = Snapshot()
         parts = rows.plan(snapshot)
         created = _checked(table, topic, rows.options.access, snapshot, planned)
-        left_out = _gone_since(topic, snapshot, planned, fails=rows.options.fail_on_data_loss)
+        allowed = not rows.options.fail_on_data_loss
+        left_out = LeftOut(gone=gone_between(snapshot.known, planned, _adding_to(topic), allowed=allowed))
         ends = {name: end_of(stats) for name, stats in snapshot.known.items()}
         through = planned | {name: end for name, end in ends.items() if end > NOWHERE}
         if not parts and (table is None or through == planned):
@@ -141,26 +142,17 @@ def _checked(
     admin = access.admin()
     try:
         hint = "keep another table with --to or --catalog"
-        doing = f"add to the table {table_name(topic)}"
-        return check_same(admin, snapshot, planned, created_of(table), doing, hint)
+        return check_same(admin, snapshot, planned, created_of(table), _adding_to(topic), hint)
     finally:
         admin.close()
 
 
-def _gone_since(topic: str, snapshot: "Snapshot", planned: Through, *, fails: bool) -> LeftOut:
-    """What was lost between the last run and this one. Raises `DataLoss` if it `fails` the run."""
-    left_out = LeftOut()
-    for name, stats in snapshot.known.items():
-        gone = gone_after(name, stats, planned[name]) if name in planned else None
-        if gone and fails:
-            raise DataLoss(f"cannot add to the table {table_name(topic)}: {gone}", hint=HINT)
-        if gone:
-            left_out.gone.append(gone)
-    return left_out
+def _adding_to(topic: str) -> str:
+    return f"add to the table {table_name(topic)}"
 
 
 def table_name(topic: str) -> str:
-    """Of the broker's offloads, too. Raises `UsageProblem`."""
+    """The name that the broker's offloads give the topic's table, too. Raises `UsageProblem`."""
     try:
         return ".".join(table_names.table_name(parse_topic(full_topic(topic))))
     except InvalidName as error:

@@ -62,6 +62,21 @@ def gone_after(topic: str, stats: Mapping[str, Any], read: LedgerPosition) -> st
     return f"ledger {read[0]} of {topic} is gone, and it may have had entries after {read[0]}:{read[1]}"
 
 
+def gone_between(
+    known: Mapping[str, Mapping[str, Any]], read: Mapping[str, LedgerPosition], doing: str, *, allowed: bool
+) -> list[str]:
+    """A text for each partition in `read`, the ends of an earlier run, that may have lost messages since.
+
+    `known` has the `internalStats` of each partition. Raises `DataLoss`, which says that it cannot do what `doing`
+    names, unless loss is `allowed`.
+    """
+    texts = [gone_after(name, stats, read[name]) for name, stats in known.items() if name in read]
+    gone = [text for text in texts if text is not None]
+    if gone and not allowed:
+        raise DataLoss(f"cannot {doing}: {gone[0]}", hint=HINT)
+    return gone
+
+
 def end_of(stats: Mapping[str, Any]) -> LedgerPosition:
     """The last entry, or the place before the first one of a newer ledger, which outlives the older ledgers."""
     return max(_last(stats), (max(_ledgers(stats), default=-1), -1))

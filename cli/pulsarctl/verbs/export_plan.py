@@ -97,6 +97,7 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
     """Asks the admin API. Raises `NotFound`, `Conflict`, `UsageProblem`."""
     from pulsarctl.spark.session import require_spark
     from pulsarctl.tables.bound_options import fixed
+    from pulsarctl.tables.data_loss import gone_between
     from pulsarctl.tables.plan import Snapshot
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.part_files import Layout
@@ -114,7 +115,7 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
         bytes_max=request.local_bytes_max,
         require_spark=require_spark,
     )
-    gone = _gone_since(request, snapshot, before) if before is not None else []
+    gone = gone_between(snapshot.known, _read(before), _adding_to(request), allowed=request.allow_loss)
     run = 0 if before is None else before.runs
     layout = Layout(request.place, request.format, request.by, request.key_groups, run)
     return ExportPlan(request, table, layout, parts, choice, before, created, snapshot, gone)
@@ -248,26 +249,19 @@ def _check_same(call: Call, request: ExportRequest, before: "Manifest | None", s
     """When the partitions were created. Raises `Conflict` if the next positions are not those of the topic."""
     from pulsarctl.tables.same_topic import check_same
 
-    read = _read(before) if before is not None else {}
-    doing = f"add to the export in {request.place.describe()}"
+    created = before.created if before is not None else {}
     hint = "choose another directory, or use --overwrite"
-    return check_same(call.admin, snapshot, read, before.created if before is not None else {}, doing, hint)
+    return check_same(call.admin, snapshot, _read(before), created, _adding_to(request), hint)
 
 
-def _gone_since(request: ExportRequest, snapshot: "Snapshot", before: "Manifest") -> list[str]:
-    """What was lost between the last run and this one. Raises `DataLoss` unless the request allows it."""
-    from pulsarctl.tables.data_loss import HINT, DataLoss, gone_after
-
-    read = _read(before)
-    found = [gone_after(topic, stats, read[topic]) for topic, stats in snapshot.known.items() if topic in read]
-    gone = [each for each in found if each is not None]
-    if gone and not request.allow_loss:
-        raise DataLoss(f"cannot add to the export in {request.place.describe()}: {gone[0]}", hint=HINT)
-    return gone
+def _adding_to(request: ExportRequest) -> str:
+    return f"add to the export in {request.place.describe()}"
 
 
-def _read(before: "Manifest") -> dict[str, tuple[int, int]]:
+def _read(before: "Manifest | None") -> dict[str, tuple[int, int]]:
     """The last entry that was read, by partition."""
+    if before is None:
+        return {}
     positions = {topic: position.partition(":") for topic, position in (before.next or {}).items()}
     return {topic: (int(ledger), int(entry) - 1) for topic, (ledger, _, entry) in positions.items()}
 
