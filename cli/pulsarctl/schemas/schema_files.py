@@ -8,7 +8,7 @@ from typing import Any
 
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import UsageProblem
-from pulsarctl.values.json_text import parse_json
+from pulsarctl.values.text_files import read_document, read_text
 
 TYPES = (
     *("NONE", "STRING", "JSON", "PROTOBUF", "AVRO", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE"),
@@ -37,7 +37,7 @@ def from_description(path: Path) -> SchemaInfo:
 
 def from_definition(kind: str, path: Path | None, properties: dict[str, str]) -> SchemaInfo:
     """A type, and the file with its definition if it is not a primitive type."""
-    return SchemaInfo(_type(kind), path.read_text(encoding="utf-8") if path else "", properties)
+    return SchemaInfo(_type(kind), read_text(path) if path else "", properties)
 
 
 def from_class(name: str, kind: str) -> SchemaInfo:
@@ -55,20 +55,11 @@ def from_class(name: str, kind: str) -> SchemaInfo:
 
 
 def _load(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
     try:
-        return parse_json(text)
-    except ValueError:
-        return _load_yaml(path, text)
-
-
-def _load_yaml(path: Path, text: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageProblem(f"cannot read {path}: it is neither JSON nor YAML", hint=f"use {EXAMPLE}") from error
+        return read_document(path)
+    except UsageProblem as problem:
+        problem.hint = f"use {EXAMPLE}"
+        raise
 
 
 def _type(kind: str) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.json_text import parse_json
 
 BYTES_MAX = 16 << 20  # far above every configuration, definition, or list of names
 
@@ -24,13 +25,22 @@ def read_text(path: Path, subject: str = "") -> str:
         raise UsageProblem(f"cannot read {subject}: it is not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
-def parse_yaml(text: str, subject: str) -> Any:
-    """The value of a YAML document. `subject` names it in errors. Raises `UsageProblem`."""
+def read_document(path: Path) -> Any:
+    """The value of a file of JSON or YAML. Raises `UsageProblem`."""
+    text = read_text(path)
+    try:
+        return parse_json(text)
+    except ValueError:
+        return parse_yaml(text, str(path), "neither JSON nor YAML")
+
+
+def parse_yaml(text: str, subject: str, otherwise: str = "not YAML") -> Any:
+    """The value of a YAML document. `subject` names it in errors, `otherwise` what it is not. Raises `UsageProblem`."""
     import yaml
 
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
-        raise UsageProblem(f"cannot read {subject}: it is not YAML: {error}") from error
+        raise UsageProblem(f"cannot read {subject}: it is {otherwise}: {error}") from error
     except (ValueError, OverflowError) as error:  # a number or a date that Python does not have
         raise UsageProblem(f"cannot read {subject}: {error}") from error

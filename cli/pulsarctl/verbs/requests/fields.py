@@ -5,8 +5,7 @@ from typing import Any
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import csv
-from pulsarctl.values.json_text import parse_json
-from pulsarctl.values.text_files import parse_yaml, read_text
+from pulsarctl.values.text_files import read_document
 from pulsarctl.verbs.policies.flags import one_of
 from pulsarctl.verbs.requests.request import REQUIRED, Field, Place
 
@@ -60,14 +59,7 @@ def names(name: str, help: str, *spellings: str, place: Place = Place.WHOLE, def
 
 def document(path: str) -> dict[str, Any]:
     """An object from a file of JSON or YAML. Raises `UsageProblem`."""
-    found = _parsed(path, read_text(Path(path)))
+    found = read_document(Path(path))
     if not isinstance(found, dict):
         raise UsageProblem(f"cannot use {path}: it does not contain an object")
     return found
-
-
-def _parsed(path: str, text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return parse_yaml(text, path)
