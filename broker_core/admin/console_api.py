@@ -63,9 +63,9 @@ class OwnAdminApi:
         return found
 
     async def backlogs(self, namespace: str, most: int) -> Backlogs:
-        """Of the loaded topics whose stats the user may read; only the largest get more than a look at two numbers.
+        """The largest backlogs of the loaded topics whose stats the user may read.
 
-        Those with the most entries are chosen, since counting messages may read their ledgers.
+        They are chosen by their numbers of entries, because counting messages may read ledgers.
         """
         largest: list[_Found] = []
         subscriptions, topics = 0, set[str]()

@@ -1,6 +1,6 @@
 """The page that browses messages: the next ones of a subscription, or those of a topic from its start.
 
-A partitioned topic has no order of its own, so one of its partitions is chosen.
+The messages of a partitioned topic are ordered only within a partition, so the page shows one partition at a time.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def _first(request: Request) -> int:
 async def _entries(
     api: AdminApi, topic: TopicName, name: str, first: int, *, is_partition: bool
 ) -> list[list[ShownMessage]]:
-    """Those of a page, and one more if there is one. One request after the other, so that only one body is in memory.
+    """The entries of a page, and one more if there is one.
 
-    For a number after the end of a topic, brokers return the last entry again. So an entry that has the ID of the one
-    before it ends the page.
+    Requests follow one another, so that only one body is in memory. For a number after the end of a topic, brokers
+    return the last entry again, so an entry with the ID of the one before it ends the page.
     """
     found = list[list[ShownMessage]]()
     before = "" if name or first == 1 else await _id(api, topic, name, first - 1)

@@ -214,7 +214,7 @@ def _read_together(footer: TierFooter, count: int) -> Iterator[list[_Extent]]:
 
 
 def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> tuple[str, str]:
-    """Removes what may be there; returns what to tell about what is left, to the tenant and in the log."""
+    """Removes the objects of a failed attempt. Returns the texts about what remains, for the tenant and the log."""
     try:
         if tables is not None:
             tables.remove(job.removal, store)

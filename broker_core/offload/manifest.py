@@ -19,7 +19,7 @@ from broker_core.offload.tier_file import TierIndex, json_of
 MANIFEST_VERSION = 2
 """From version 2 on, the last member is the CRC-32C of the text without it."""
 WITH_CHECKSUM = 2
-BYTES_MAX = 64 << 20  # of a ledger of hundreds of gigabytes
+BYTES_MAX = 64 << 20  # far above the manifest of a ledger of hundreds of gigabytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,10 @@ class Store(NamedTuple):
                 raise
 
     def remove_folders(self, folder: str) -> None:
-        """Removes a folder in which nothing is left, and those above it. Raises OSError.
+        """Removes an empty folder, and the empty folders above it. Raises OSError.
 
-        Object stores have none, but Arrow writes an empty object in place of one when it deletes the last object in it.
-        Nothing may write below these folders meanwhile: Arrow deletes what it then finds in them.
+        Object stores have no folders, but Arrow writes an empty object for one when it deletes the last object in it.
+        The caller ensures that no upload writes below these folders: Arrow would delete its objects.
         """
         from pyarrow import fs  # optional, and slow to import
 

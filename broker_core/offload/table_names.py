@@ -12,7 +12,7 @@ from broker_core.names import TopicName
 
 LENGTH_MAX = 200  # characters of one part: directories take 255 bytes
 
-_IN_TENANT = re.compile(r"\W|_", re.ASCII)  # the first underscore that is no escape ends the tenant
+_IN_TENANT = re.compile(r"\W|_", re.ASCII)  # the first underscore outside of an escape ends the tenant
 _IN_NAME = re.compile(r"\W|_(?=x[0-9A-F]+[^0-9A-Za-z])|^x(?=[0-9A-F]+[^0-9A-Za-z])", re.ASCII)
 
 
@@ -28,7 +28,7 @@ def _escaped(unfit: re.Pattern[str], name: str) -> str:
 
 
 def _short(name: str) -> str:
-    """The digest is longer than every escape, so it is none."""
+    """The digest is longer than every escape, so a reader cannot take it for one."""
     if len(name) <= LENGTH_MAX:
         return name
     return f"{name[: LENGTH_MAX // 2]}_x{sha256(name.encode()).hexdigest().upper()}_"

@@ -71,7 +71,7 @@ class _Resolution:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._records: dict[tuple[int, int], _Action] = {}
-        self._names: dict[int, dict[str, AvroType]] = {}  # of a union's branches, by the union's id
+        self._names: dict[int, dict[str, AvroType]] = {}  # the branches of each union by name, by the id of the union
 
     def resolve(self, writer: AvroType, reader: AvroType) -> _Action:
         self._steps.take()

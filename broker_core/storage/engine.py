@@ -233,7 +233,7 @@ class StorageEngine:
         return recovery
 
     def _remove_old_journals(self) -> bool:
-        """Those before the last checkpoint, which the next one would remove; False if there were none."""
+        """Removes the journals that the last checkpoint made obsolete. Returns whether there were any."""
         first = self.metadata.first_journal
         numbers = map(filenames.journal_number, self.disk.list_directory(self._journal_directory))
         old = [number for number in numbers if number is not None and number < first]

@@ -20,7 +20,7 @@ _PIECE = 1 << 20
 
 
 def remove_spare_files(disk: Disk, directory: Path) -> None:
-    """Those of an earlier run."""
+    """Removes the spare files that an earlier run left."""
     for name in disk.list_directory(directory):
         if filenames.is_spare_journal(name):
             disk.remove(directory / name)

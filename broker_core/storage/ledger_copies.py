@@ -5,7 +5,7 @@ record of a step is durable before anything follows from it, and a step that has
 its caller is canceled. The only copy of a ledger is never given up: a file goes when its copy was verified, and a copy
 when the file was.
 
-After `close`, when other objects may stand for the same ledgers, there are no steps: they raise Closed.
+After `close`, when other objects may stand for the same ledgers, every step raises Closed.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class LedgerCopies:
         self._copies_first = False
         self._closed = False
         self.changing = asyncio.Lock()  # a step is taken, or ledgers are trimmed
-        self._restoring = asyncio.Lock()  # a file is written, which is no step yet
+        self._restoring = asyncio.Lock()  # held while a file is written; placing it is the step
 
     async def load(self) -> None:
         """Looks which files a crash has left. Call it once, before any step."""
@@ -41,7 +41,7 @@ class LedgerCopies:
                 self._take(ledger, Step.DELETE_FILE)
 
     def _without_file(self, ledgers: Iterable[Ledger]) -> list[Ledger]:
-        """Where there is no file, there was a checkpoint before it was deleted. Blocks."""
+        """The ledgers whose files are gone. A checkpoint precedes each deletion, so no replay needs them. Blocks."""
         disk = self._services.disk
         for ledger in ledgers:
             disk.remove(unplaced(ledger.path))
@@ -96,7 +96,7 @@ class LedgerCopies:
         """Deletes the files of ledgers that have a verified copy, and those that a crash has left.
 
         A checkpoint comes between the records and the deletions: no replay of the journal needs a file that is gone.
-        Raises StorageError, OSError; the next call goes on.
+        Raises StorageError, OSError; the next call continues.
         """
         async with self.changing:
             for ledger_id in ledger_ids:
@@ -155,7 +155,7 @@ class LedgerCopies:
         end = await file.write(self._services.reader.copies, copy, self._check_open)
         try:
             async with self.changing:
-                await self._drop(ledger.info.id)  # a file that is no longer whole
+                await self._drop(ledger.info.id)  # its file is damaged, so only the copy counts
                 await self._delete_files()
                 if self._able(ledger.info.id, Step.PLACE_FILE) is None:  # it was trimmed
                     return False

@@ -16,7 +16,7 @@ from typing import Any
 class CopyState(enum.Enum):
     """Which of a sealed ledger's file and its copy count, and which of them may exist."""
 
-    LOCAL = "the file counts, and there is no copy"
+    LOCAL = "only the file exists"
     PREPARED = "the file counts; objects of a copy may exist"
     BOTH = "file and copy count: the copy was read back and verified"
     DROPPING = "the copy counts; a file may exist, and the journal may hold entries of the ledger"

@@ -84,7 +84,7 @@ class Subscriber:
         return False
 
     def _pass_over(self, message: Any) -> None:
-        """On its own: messages before it may not be printed yet."""
+        """Acknowledges only this message, because earlier ones may not be printed yet."""
         if self._options.settlement is Settlement.ACKNOWLEDGE:
             self._consumer.acknowledge(message)
 

@@ -25,7 +25,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Of one part. `left_out` is what the files do not have.
+    """The files of one part. `left_out` is what they do not contain.
 
     `undecoded`: values that are written as bytes, because they could not be decoded.
     """
