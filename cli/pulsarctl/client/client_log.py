@@ -7,11 +7,14 @@ error of the command takes the broker's words. With another level than `error`, 
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pulsar
 
+from pulsarctl.client.client_errors import problem
 from pulsarctl.errors import UsageProblem
 
 LOG_BYTES_MAX = 1 << 20
@@ -68,6 +71,15 @@ class ClientLog:
                 if match := pattern.search(line):
                     return match["words"]
         return None
+
+    @contextmanager
+    def translated(self, what: str, request: str = "") -> Iterator[None]:
+        """A failure of the client in the block as the error of the command, with what the broker said in the block."""
+        before = self.position()
+        try:
+            yield
+        except pulsar.PulsarException as error:
+            raise problem(type(error).__name__, what, request, self.said(before)) from error
 
     def bound(self) -> None:
         """Empties a log that has grown too large, as it does while a broker is away. The client appends to it."""

@@ -6,13 +6,11 @@ so `render.guard_stdout` must precede the import.
 
 import random
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pulsar
 
-from pulsarctl.client.client_errors import problem
 from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consumer_settings, producer_settings
 from pulsarctl.client.closing import close_in_time
@@ -76,7 +74,7 @@ class Messaging:
             reader = self._client.create_reader(
                 topic, place, receiver_queue_size=queue_size, start_message_id_inclusive=not start.is_end
             )
-        return TopicReader(reader)
+        return TopicReader(reader, self._log)
 
     def close(self) -> None:
         """Sends pending acknowledgments and closes the connections.
@@ -86,11 +84,5 @@ class Messaging:
         close_in_time(self._client.close)
         self._log.close()
 
-    @contextmanager
-    def _translated(self, what: str) -> Iterator[None]:
-        before = self._log.position()
-        try:
-            yield
-        except pulsar.PulsarException as error:
-            said = self._log.said(before)
-            raise problem(type(error).__name__, what, self._settings.service_url, said) from error
+    def _translated(self, what: str) -> AbstractContextManager[None]:
+        return self._log.translated(what, self._settings.service_url)

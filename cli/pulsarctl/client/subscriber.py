@@ -5,7 +5,6 @@ from typing import Any
 
 import pulsar
 
-from pulsarctl.client.client_errors import problem
 from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_record import ClientRecord
 from pulsarctl.client.closing import close_in_time
@@ -50,7 +49,7 @@ class Subscriber:
         receive = self._consumer.receive
         records: list[ClientRecord] = []
         wait = timeout_ms
-        try:
+        with self._log.translated("receive the next message"), contextlib.suppress(pulsar.Timeout):
             while self._problem is None and len(records) < count_max:
                 message = receive(wait)
                 wait = 0
@@ -59,10 +58,8 @@ class Subscriber:
                     self._pass_over(message)
                 elif message.encryption_context() is None or self._is_readable(message):
                     records.append(record)
-        except pulsar.Timeout:
+        if not records:
             self._log.bound()
-        except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, "receive the next message", "", self._log.said()) from error
         if self._problem is not None and not records:
             raise self._problem
         return records
@@ -93,10 +90,8 @@ class Subscriber:
 
     def last_position(self) -> tuple[int, int, int]:
         """Ledger, entry and batch index of the partition's last message; the entry is -1 if there is none."""
-        try:
+        with self._log.translated("ask for the last message"):
             last = self._consumer.get_last_message_id()
-        except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, "ask for the last message", "", self._log.said()) from error
         return last.ledger_id(), last.entry_id(), last.batch_index()
 
     def seek_to_message(self, target: MessageId) -> None:
@@ -118,10 +113,8 @@ class Subscriber:
         close_in_time(self._consumer.unsubscribe)
 
     def _seek(self, where: Any) -> None:
-        try:
+        with self._log.translated("seek"):
             self._consumer.seek(where)
-        except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, "seek", "", self._log.said()) from error
 
 
 def _last_of_each_topic(records: list[ClientRecord]) -> list[ClientRecord]:
