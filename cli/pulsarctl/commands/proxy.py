@@ -9,8 +9,7 @@ import typer
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.shell.serving import Announcement, check_print_urls, start_logging
-from pulsarctl.values.choice import choice
+from pulsarctl.shell.serving import Announcement, LogFormat, LogLevel, check_print_urls, start_logging
 
 if TYPE_CHECKING:
     from broker_core.config.proxy import ProxyConfig
@@ -59,21 +58,6 @@ ReadyFile = Annotated[
 PrintUrls = Annotated[
     str | None,
     typer.Option("--print-urls", metavar="json", help="Print the URLs on stdout, as JSON, when the proxy is ready."),
-]
-LogFormat = Annotated[
-    str,
-    typer.Option(
-        "--log-format", metavar="KIND", autocompletion=choice("text", "json"), help="Format of the log: text or json."
-    ),
-]
-LogLevel = Annotated[
-    str,
-    typer.Option(
-        "--log-level",
-        metavar="LEVEL",
-        autocompletion=choice("debug", "info", "warning", "error"),
-        help="Minimum level of the log: debug, info, warning, or error.",
-    ),
 ]
 
 

@@ -3,9 +3,29 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import render
+from pulsarctl.values.choice import choice
+
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        "--log-format", metavar="KIND", autocompletion=choice("text", "json"), help="Format of the log: text or json."
+    ),
+]
+LogLevel = Annotated[
+    str,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        autocompletion=choice("debug", "info", "warning", "error"),
+        help="Minimum level of the log: debug, info, warning, or error.",
+    ),
+]
 
 
 def check_print_urls(form: str | None) -> None:
