@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.values.text_files import parse_yaml, read_text
+from pulsarctl.values.text_files import parse_yaml, read_text, text_or_switch
 
 
 class Key(NamedTuple):
@@ -62,6 +62,5 @@ def _yaml(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(document, dict):
         raise UsageProblem(f"cannot read {path}: it is not a mapping of keys")
     for key, value in document.items():
-        if key in FIELDS and not isinstance(value, str | bool | int | None):
-            raise UsageProblem(f"cannot use {key} in {path}: it is not text")
-        yield key, value if isinstance(value, bool) or value is None else str(value)
+        if key in FIELDS and value is not None:
+            yield key, text_or_switch(value, f"{key} in {path}")

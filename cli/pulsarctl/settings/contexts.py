@@ -15,7 +15,7 @@ from typing import Any
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.one_writer import one_writer
 from pulsarctl.settings.client_security import METHOD_OF
-from pulsarctl.values.text_files import parse_yaml, read_text
+from pulsarctl.values.text_files import parse_yaml, read_text, text_or_switch
 
 # key of a context -> field of Settings
 ADDRESS_FIELDS = {"admin-service-url": "web_url", "broker-service-url": "service_url"}
@@ -173,7 +173,4 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _checked(key: str, value: Any) -> str | bool:
-    """A value of the file. Raises `UsageProblem`, also for a number: YAML reads `0123` as another one."""
-    if isinstance(value, str | bool):
-        return value
-    raise UsageProblem(f"cannot use {key} of the context file: it is not text", hint="put it in quotes")
+    return text_or_switch(value, f"{key} of the context file")

@@ -34,6 +34,13 @@ def read_document(path: Path) -> Any:
         return parse_yaml(text, str(path), "neither JSON nor YAML")
 
 
+def text_or_switch(value: Any, subject: str) -> str | bool:
+    """A scalar of a YAML document. Raises `UsageProblem`, also for a number: YAML reads `0123` as another one."""
+    if isinstance(value, str | bool):
+        return value
+    raise UsageProblem(f"cannot use {subject}: it is not text", hint="put it in quotes")
+
+
 def parse_yaml(text: str, subject: str, otherwise: str = "not YAML") -> Any:
     """The value of a YAML document. `subject` names it in errors, `otherwise` what it is not. Raises `UsageProblem`."""
     import yaml

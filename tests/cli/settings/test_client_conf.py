@@ -14,6 +14,7 @@ from tests.cli.runner import Cli
         (b"webServiceUrl: 2001-99-99", "month must be in 1..12"),
         (b"[" * 50_000, "it is not YAML: "),
         (b"- a", "it is not a mapping of keys"),
+        (b"webServiceUrl: 0123", "cannot use webServiceUrl in "),
         (b"webServiceUrl: [http://127.0.0.1:1]", "cannot use webServiceUrl in "),
     ],
 )
