@@ -11,10 +11,10 @@ from typing import Any
 
 import pulsar
 
-from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consumer_settings, producer_settings
 from pulsarctl.client.closing import close_in_time
 from pulsarctl.client.lanes import Lanes
+from pulsarctl.client.native_log import NativeLog
 from pulsarctl.client.opening import open_client
 from pulsarctl.client.publisher import Publisher
 from pulsarctl.client.reachability import check_answers
@@ -32,7 +32,7 @@ class Messaging:
     def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         self._settings = settings
         check_answers(settings, timeout_seconds)
-        self._log = ClientLog(settings.log_level)
+        self._log = NativeLog(settings.log_level)
         self._client = open_client(settings, settings.service_url, timeout_seconds, self._log.logger())
 
     def partitions(self, topic: str, what: str = "") -> list[str]:

@@ -8,9 +8,9 @@ import pulsar
 from pulsarctl.client.abandoned import in_background
 from pulsarctl.client.ack_deadline import AckDeadline
 from pulsarctl.client.client_errors import problem
-from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_settings import PublishOptions
 from pulsarctl.client.lanes import Lanes
+from pulsarctl.client.native_log import NativeLog
 from pulsarctl.client.publish_window import PublishWindow
 from pulsarctl.client.routing import Router
 from pulsarctl.errors import CliError
@@ -19,7 +19,7 @@ from pulsarctl.errors import CliError
 class Publisher:
     """Publishes to one topic, within the windows of its lanes."""
 
-    def __init__(self, topic: str, lanes: Lanes, router: Router, options: PublishOptions, log: ClientLog) -> None:
+    def __init__(self, topic: str, lanes: Lanes, router: Router, options: PublishOptions, log: NativeLog) -> None:
         self.lanes = lanes
         self.is_refused = False  # whether any message was refused; `lanes.refusal` has the first
         self._topic = topic

@@ -5,9 +5,9 @@ from typing import Any
 
 import pulsar
 
-from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_record import ClientRecord
 from pulsarctl.client.closing import close_in_time
+from pulsarctl.client.native_log import NativeLog
 from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
 from pulsarctl.encryption.decryption import not_decrypted
 from pulsarctl.errors import CliError
@@ -23,7 +23,7 @@ class Subscriber:
     times as long as receiving it.
     """
 
-    def __init__(self, consumer: Any, options: SubscribeOptions, log: ClientLog) -> None:
+    def __init__(self, consumer: Any, options: SubscribeOptions, log: NativeLog) -> None:
         settlement = options.settlement
         self._consumer = consumer
         self._log = log

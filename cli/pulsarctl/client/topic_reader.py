@@ -5,14 +5,14 @@ from typing import Any
 
 import pulsar
 
-from pulsarctl.client.client_log import ClientLog
 from pulsarctl.client.client_record import ClientRecord
+from pulsarctl.client.native_log import NativeLog
 
 
 class TopicReader:
     """Reads one partition. Acknowledges nothing."""
 
-    def __init__(self, reader: Any, log: ClientLog) -> None:
+    def __init__(self, reader: Any, log: NativeLog) -> None:
         self._reader = reader
         self._log = log
 

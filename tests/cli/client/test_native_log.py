@@ -2,7 +2,7 @@
 
 import pytest
 
-from pulsarctl.client.client_log import LOG_BYTES_MAX, ClientLog
+from pulsarctl.client.native_log import LOG_BYTES_MAX, NativeLog
 from pulsarctl.errors import UsageProblem
 
 
@@ -24,7 +24,7 @@ from pulsarctl.errors import UsageProblem
     ],
 )
 def test_the_words_of_the_broker_are_found(line: str, words: str | None) -> None:
-    log = ClientLog("error")
+    log = NativeLog("error")
     assert log.path is not None
     log.path.write_text(f"2026-01-01 00:00:00.000 {line}\n")
     assert log.said() == words
@@ -33,7 +33,7 @@ def test_the_words_of_the_broker_are_found(line: str, words: str | None) -> None
 
 
 def test_a_log_that_has_grown_too_large_is_emptied() -> None:
-    log = ClientLog("error")
+    log = NativeLog("error")
     path = log.path
     assert path is not None
     path.write_bytes(b"x" * (LOG_BYTES_MAX + 1))
@@ -45,4 +45,4 @@ def test_a_log_that_has_grown_too_large_is_emptied() -> None:
 
 def test_an_unknown_level_is_a_usage_problem() -> None:
     with pytest.raises(UsageProblem, match="unknown log level 'loud'"):
-        ClientLog("loud")
+        NativeLog("loud")

@@ -36,7 +36,7 @@ _SAID = (
 )
 
 
-class ClientLog:
+class NativeLog:
     """The log of one client. `level` is that of the option `--log-level`. Raises `UsageProblem` for an unknown one."""
 
     def __init__(self, level: str) -> None:
