@@ -1,6 +1,7 @@
 package clients;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.charset.StandardCharsets;
@@ -92,9 +93,18 @@ class MigrationTest extends ClientTest {
         Set<String> values = new LinkedHashSet<>();
         while (!values.contains(last)) {
             Message<String> message = receive(consumer);
-            consumer.acknowledge(message);
+            acknowledge(consumer, message);
             values.add(message.getValue());
         }
         return List.copyOf(values);
+    }
+
+    /** The client refuses to acknowledge while it connects to the other cluster. Then the message comes again. */
+    private static void acknowledge(Consumer<String> consumer, Message<String> message) throws PulsarClientException {
+        try {
+            consumer.acknowledge(message);
+        } catch (PulsarClientException.ConnectException refused) {
+            assertTrue(refused.getMessage().contains("consumer state:Connecting"), refused.getMessage());
+        }
     }
 }
