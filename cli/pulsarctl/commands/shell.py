@@ -7,6 +7,7 @@ import typer
 from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
+from pulsarctl.shell.exit_codes import exit_code
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.session import Session, split
 
@@ -69,8 +70,7 @@ def _run(session: Session, line: str, code: int = 0) -> int:
             words = [*words[1:], "--help"]
         return session.run(words) if words else code
     except CliError as error:
-        render.error(error, as_object=False)
-        return error.exit_code
+        return exit_code(error, session.given)
 
 
 def _words(line: str) -> list[str]:

@@ -1,8 +1,13 @@
-"""What to do if a broker is not reachable, and which hints to omit. Pure."""
+"""What to do if a broker is not reachable, which hints to omit, and the cluster of the commands in hints. Pure."""
 
+import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 COMMAND = "pulsarctl "
+_OF_A_CLUSTER = re.compile(  # help, completion, other contexts, and a broker to start are of no cluster
+    rf"\b{COMMAND}(?=[a-z])(?!standalone\b|completion\b|context (?!show\b))(?![^'`]*--help\b)"
+)
 
 
 def after_no_answer(hosts: Iterable[str], option: str, *, connected: bool) -> str:
@@ -16,6 +21,13 @@ def is_of_use(hint: str, words: Sequence[str]) -> bool:
     """False for a hint that suggests the command that just failed."""
     _, found, command = hint.partition(COMMAND)
     return not found or not set(command.split()) <= {COMMAND.strip(), *words}
+
+
+def on_same_cluster(hint: str, options: Sequence[str]) -> str:
+    """Adds the options that chose the cluster of a call to each command that its hint suggests."""
+    if not options:
+        return hint
+    return _OF_A_CLUSTER.sub(lambda _: f"{COMMAND}{shlex.join(options)} ", hint)
 
 
 def _is_local(host: str) -> bool:

@@ -16,8 +16,10 @@ import typer
 from pulsarctl import stop_signals
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
+from pulsarctl.output.next_steps import on_same_cluster
 from pulsarctl.output.render import Output, Table
 from pulsarctl.settings.settings import Settings, resolve
+from pulsarctl.shell.options import repeated
 from pulsarctl.values.times import utc
 
 if TYPE_CHECKING:
@@ -91,6 +93,10 @@ class Call(typer.Context):
     def notice_time(self, what: str, time_ms: int) -> None:
         """Echoes a time from the command line in UTC, because a wrong one is easy to type."""
         self.notice(f"{what} {utc(time_ms)}")
+
+    def on_same_cluster(self, hint: str) -> str:
+        """A command that the answer suggests, with the options that chose the cluster of this call."""
+        return on_same_cluster(hint, repeated(self.obj or {}))
 
     def confirm(self, question: str, *, yes: bool, several: bool = False) -> None:
         """Asks for confirmation before data is lost, with the same rule for all verbs.

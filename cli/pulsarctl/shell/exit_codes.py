@@ -6,14 +6,14 @@ from typing import Any
 
 from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
 from pulsarctl.output import render
-from pulsarctl.output.next_steps import is_of_use
+from pulsarctl.output.next_steps import is_of_use, on_same_cluster
 
 
 def exit_code(problem: Exception, flags: dict[str, Any], words: Sequence[str] = ()) -> int:
     """Prints an error and returns the exit code. `words` are the command line."""
     failure = problem if isinstance(problem, CliError) else _as_cli_error(problem)
-    if failure.hint and not is_of_use(failure.hint, words):
-        failure.hint = None
+    if failure.hint:
+        failure.hint = _hint(failure.hint, flags) if is_of_use(failure.hint, words) else None
     asked = flags.get("output") or os.environ.get("PULSARCTL_OUTPUT")
     render.error(failure, as_object=asked in (render.Output.JSON, render.Output.JSONL))
     return failure.exit_code
@@ -29,6 +29,12 @@ def flushed(code: int, flags: dict[str, Any]) -> int:
     except CliError as problem:
         return exit_code(problem, flags)
     return code
+
+
+def _hint(hint: str, flags: dict[str, Any]) -> str:
+    from pulsarctl.shell.options import repeated  # imports Typer, which `--version` does without
+
+    return on_same_cluster(hint, repeated(flags))
 
 
 def _as_cli_error(problem: Exception) -> CliError:

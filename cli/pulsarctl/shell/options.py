@@ -5,7 +5,7 @@ A command's own options take precedence. The shared options have no short names 
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperOption
 
 from pulsarctl.output.colors import Color, choose
 from pulsarctl.output.render import Output
+from pulsarctl.shell.metavars import is_secret, takes_value
 from pulsarctl.values.choice import choice
 
 ALWAYS_IN_HELP = ("output", "web_url", "context")  # `pulsarctl --help` describes the others
@@ -195,6 +196,10 @@ def _messages(
 
 # Only their parameters matter, in this order.
 _DECLARED = (_target, _credentials, _tls, _run, _messages)
+_OF_NO_CLUSTER = (
+    *("output", "request_timeout_seconds", "lock_timeout_seconds"),
+    *("log_level", "color", "quiet", "verbose", "dry_run"),
+)
 
 
 def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
@@ -250,6 +255,20 @@ def given(parameters: dict[str, Any], options: list[TyperOption]) -> dict[str, A
         for name, value in values.items()
         if value not in (None, False) or (name == "tls_verify_hostname" and value is False)
     }
+
+
+def repeated(flags: Mapping[str, Any]) -> list[str]:
+    """The words that choose the same cluster again, from the options that were given. A secret is only named."""
+    options = [option for option in _made() if option.name in flags and option.name not in _OF_NO_CLUSTER]
+    return [word for option in options for word in _words(option, flags[str(option.name)])]
+
+
+def _words(option: TyperOption, value: Any) -> list[str]:
+    from pulsarctl.output.redaction import forms_masked  # its patterns take a while to compile
+
+    if takes_value(option):
+        return [option.opts[0], str(option.metavar) if is_secret(option) else forms_masked(str(value))]
+    return option.opts[:1] if value else option.secondary_opts[:1]
 
 
 def _without(option: TyperOption, spellings: set[str]) -> TyperOption | None:

@@ -22,7 +22,7 @@ from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.sql.fixed_time import Edit, edited, with_time
 from pulsarctl.values.names import full_topic
 
-_READS = "specify a SELECT; to write messages, use pulsarctl produce, ops import, or ops replay"
+_READS = "specify a SELECT; to write messages, use produce, ops import, or ops replay"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Gathers what a broker reports of a topic, for the rules of `diagnosis`. Changes nothing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from pulsarctl.diagnosis import delivery, publishing, replication
@@ -37,7 +38,12 @@ def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
         raise NotFound(
             f"there is no subscription '{subscription}' on {topic}", hint=f"pulsarctl topics subscriptions {topic}"
         )
-    return found
+    return on_same_cluster(call, found)
+
+
+def on_same_cluster(call: Call, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with commands that reach the cluster of this call."""
+    return [replace(each, command=call.on_same_cluster(each.command)) for each in findings]
 
 
 def topic_evidence(

@@ -36,9 +36,9 @@ def in_messages(module: str) -> Iterator[str]:
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr) or (id(node) not in parts | docstrings and isinstance(node, ast.Constant)):
-            yield from QUOTED.findall(_text(node))
+            yield from QUOTED.findall(shown_text(node))
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "command":  # of pulsarctl.diagnosis.words
-            yield shlex.join(["pulsarctl", *(_text(word) for word in node.args)])
+            yield shlex.join(["pulsarctl", *(shown_text(word) for word in node.args)])
 
 
 def commands(lines: Iterable[str], *programs: str) -> Iterator[list[str]]:
@@ -49,9 +49,10 @@ def commands(lines: Iterable[str], *programs: str) -> Iterator[list[str]]:
                 yield words[1:]
 
 
-def _text(node: ast.AST) -> str:
+def shown_text(node: ast.AST) -> str:
+    """A string of a module; `1` stands for a value."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(_text(part) for part in node.values)
+        return "".join(shown_text(part) for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "1"
 
 

@@ -11,6 +11,7 @@ from pulsarctl.errors import CliError
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.verbs.checkup import broker_facts, client_facts, topic_facts
+from pulsarctl.verbs.diagnosing import on_same_cluster
 
 NAMESPACE = "public/default"  # which most clusters have
 
@@ -33,11 +34,8 @@ def areas(call: Call, scope: Scope) -> list[Area]:
     if not any(each.failure for each in ports):
         broker += _cluster(call, scope)
     topics = topic_facts.findings(call, scope.namespaces, scope.topics_max) if is_up else [_no_admin_api()]
-    return [
-        Area("client", tuple(_client(call, scope))),
-        Area("broker", tuple(broker)),
-        Area("topics", tuple(topics)),
-    ]
+    found = {"client": _client(call, scope), "broker": broker, "topics": topics}
+    return [Area(name, tuple(on_same_cluster(call, findings))) for name, findings in found.items()]
 
 
 def _client(call: Call, scope: Scope) -> Iterator[Finding]:
