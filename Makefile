@@ -152,8 +152,9 @@ abuse: $(READY) ## send hostile input to a live broker next to a well-behaved cl
 
 crowd: LOGINS ?= 1000000
 crowd: CONNECTIONS ?= 2000
-crowd: $(READY) ## fail to log in and hold slow connections next to a well-behaved client (LOGINS=1000000, CONNECTIONS=2000)
-	@$(PY) -m tests.abuse.crowd --logins $(LOGINS) --connections $(CONNECTIONS) $(ARGS)
+crowd: AT_ONCE ?= 10000
+crowd: $(READY) ## fail to log in and hold slow connections next to a well-behaved client (LOGINS=1000000, CONNECTIONS=2000, AT_ONCE=10000)
+	@$(PY) -m tests.abuse.crowd --logins $(LOGINS) --connections $(CONNECTIONS) --at-once $(AT_ONCE) $(ARGS)
 
 fuzz: $(READY) ## mutate frames, TLS records, authentication data, and HTTP requests (N=100000)
 	@$(PY) -m tests.fuzz --count $(N) $(ARGS)

@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from broker_core import __version__
 from broker_core.client import Unsent
 from broker_core.clock import Clock, SystemClock
+from broker_core.config import descriptors
 from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
+from broker_core.limits.places import Places
 from broker_core.names import topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
@@ -68,6 +70,10 @@ class OpenConnection(Protocol):
     def host(self) -> str:
         """The client's address without its port."""
 
+    @property
+    def descriptor(self) -> int:
+        """The number of its socket."""
+
     def close(self) -> None:
         """Sends what is queued, then closes."""
 
@@ -82,6 +88,7 @@ class Broker:
         self.config = config.copy()  # its dynamic settings change
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
+        self._places = Places(config.connection.max_connections, config.connection.max_connections_per_ip)
         self.security = Security(config.security, config.openid, self.clock, self.spawn)
         self.command_bounds = CommandBounds(config.by_key())
         limits = config.connection
@@ -240,7 +247,10 @@ class Broker:
 
     def admit(self, connection: OpenConnection) -> str:
         """Admits a new connection; returns the reason if there are too many, else ""."""
-        refusal = self._refusal(connection.host)
+        if descriptors.are_scarce(connection.descriptor):
+            refusal = descriptors.TOO_MANY
+        else:
+            refusal = self._places.take(connection.host)
         if refusal:
             self.admissions.fail()
         else:
@@ -248,15 +258,11 @@ class Broker:
             self.connections.add(connection)
         return refusal
 
-    def _refusal(self, host: str) -> str:
-        limits = self.config.connection
-        if 0 < limits.max_connections <= len(self.connections):
-            return "Reached the maximum number of connections"
-        if limits.max_connections_per_ip:
-            same = sum(one.host == host for one in self.connections)
-            if same >= limits.max_connections_per_ip:
-                return f"Reached the maximum number of connections on address{host}"
-        return ""
+    def left(self, connection: OpenConnection) -> None:
+        """A connection has ended, admitted or not."""
+        if connection in self.connections:
+            self.connections.remove(connection)
+            self._places.free(connection.host)
 
     def addresses(self, listener: str) -> ListenerUrls:
         """What a lookup answers for a listener, or for none; raises `UnknownListener`."""

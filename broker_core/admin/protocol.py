@@ -18,6 +18,7 @@ from typing import Any
 from aiohttp import web
 
 from broker_core.client_log import ClientLog
+from broker_core.config import descriptors
 from broker_core.config.http import HttpConfig
 
 log = ClientLog(__name__)
@@ -62,7 +63,7 @@ class Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._host = self._client
-        refusal = self._server.came(self._host)
+        refusal = self._server.came(self._host, descriptors.descriptor_of(transport))
         if refusal and self.transport is not None:
             self.transport.write(_refusal(503, refusal))
             self.force_close()
@@ -186,9 +187,11 @@ class Connections(web.Server):
     def __call__(self) -> web.RequestHandler:
         return Connection(self, self._config)
 
-    def came(self, host: str) -> str:
+    def came(self, host: str, descriptor: int) -> str:
         """Counts a connection; returns why there are too many, or an empty text."""
         self._by_host[host] += 1
+        if descriptors.are_scarce(descriptor, descriptors.ADMIN):
+            return descriptors.TOO_MANY
         most, most_per_host = self._config.max_connections, self._config.max_connections_per_ip
         if len(self.connections) > most:
             return f"more than {most} connections at a time"

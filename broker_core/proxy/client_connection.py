@@ -15,6 +15,7 @@ from enum import Enum, auto
 from typing import Any
 
 from broker_core.client_log import ClientLog
+from broker_core.config import descriptors
 from broker_core.errors import BrokerError, BrokerUnreachable, ProtocolViolation, TooManyRequests
 from broker_core.proxy.addresses import Endpoint, parse_target
 from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
@@ -56,6 +57,7 @@ class ClientConnection(asyncio.Protocol):
         self._lookups: Lookups | None = None
         self._challengers: list[BrokerLink] = []  # brokers that wait for new credentials of the client
         self._keep_alive: asyncio.TimerHandle | None = None
+        self._has_place = False
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -66,17 +68,28 @@ class ClientConnection(asyncio.Protocol):
         gateway = self._gateway
         gateway.arrived(self)
         gateway.counts.new += 1
-        refused = gateway.places.take(self.host)
-        self._stranger = gateway.security.strangers.admit(self.host, self.give_up) if refused is None else None
-        if refused is None and self._stranger is None:
-            refused = TOO_MANY
-        if refused is not None:
+        if refused := self._admit(descriptors.descriptor_of(transport)):
             gateway.counts.rejected_connections += 1
             self._send_error(pb.NotAllowedError, refused)
 
+    def _admit(self, descriptor: int) -> str:
+        """Why the connection is refused, or ""."""
+        if descriptors.are_scarce(descriptor):
+            return descriptors.TOO_MANY
+        if refused := self._gateway.places.take(self.host):
+            return refused
+        self._has_place = True
+        self._stranger = self._gateway.security.strangers.admit(self.host, self.give_up)
+        return "" if self._stranger is not None else TOO_MANY
+
+    def _free_place(self) -> None:
+        if self._has_place:
+            self._has_place = False
+            self._gateway.places.free(self.host)
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.left()
-        self._gateway.places.free(self.host)
+        self._free_place()
 
     def left(self) -> None:
         """The connection is closed, or a splice has it."""
@@ -347,7 +360,7 @@ class ClientConnection(asyncio.Protocol):
         if self._handshake is not None:
             self._handshake.end()
         self._gateway.unspliced(splice)
-        self._gateway.places.free(self.host)
+        self._free_place()
 
     # -- is the client alive? ----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.client_log import ClientLog
+from broker_core.config.descriptors import descriptor_of
 from broker_core.errors import (
     BrokerError,
     NotAllowed,
@@ -120,6 +121,7 @@ class Connection(asyncio.Protocol):
             self._decoder.frame_size_max = self._frame_max
 
     def _refuse_and_close(self, reason: str) -> None:
+        log.warning(self.host, "", "refusing a connection of %s: %s", self.session.address, reason)
         self._transport.write(commands.error(commands.BROKER_REQUEST_ID, NotAllowed.server_error, reason))
         self._transport.close()
 
@@ -140,13 +142,17 @@ class Connection(asyncio.Protocol):
         try:
             await self.session.release()
         finally:
-            self._broker.connections.discard(self)
+            self._broker.left(self)
             self.session.outbound = Disconnected()
             self._released.set()
 
     @property
     def host(self) -> str:
         return self.session.host
+
+    @property
+    def descriptor(self) -> int:
+        return descriptor_of(self._transport)
 
     @property
     def is_tls(self) -> bool:

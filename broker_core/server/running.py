@@ -10,6 +10,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+from broker_core.config.descriptors import raise_limit
+
 log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -17,6 +19,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 def run_loop(main: Coroutine[Any, Any, None]) -> None:
     """Runs the business of the process on the fastest event loop that is installed."""
+    raise_limit()
     try:
         import uvloop
     except ImportError:

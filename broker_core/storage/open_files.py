@@ -5,14 +5,13 @@ A quarter of what the process may open is the most, so that sockets and other fi
 Shared by the writer and the reader threads. A descriptor in use is never closed under its user.
 """
 
-import resource
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from broker_core.config import descriptors
 from broker_core.storage.disk import Disk
 
 
@@ -25,15 +24,10 @@ class _OpenFile:
         self.doomed = False
 
 
-def _open_files_of_process() -> int:
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
-
-
 class OpenFiles:
     def __init__(self, disk: Disk, limit: int) -> None:
         self._disk = disk
-        self._limit = max(1, min(limit, _open_files_of_process() // 4))
+        self._limit = max(1, min(limit, descriptors.limit() // 4))
         self._lock = threading.Lock()
         self._files: OrderedDict[Path, _OpenFile] = OrderedDict()
 

@@ -1,4 +1,4 @@
-"""`make crowd`: failed logins and slow connections, while a well-behaved client publishes and consumes.
+"""`make crowd`: failed logins, slow connections, and many connections, while a client publishes and consumes.
 
 Both come from other loopback addresses than the client, as from other machines. A slow connection sends one byte at a
 time, and comes again when the broker has closed it.
@@ -21,6 +21,7 @@ from typing import Any
 
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.abuse import many
 from tests.abuse.monitor import Log, read_log, resident_mb
 from tests.broker_core.security.secured import ADMIN, SECRET_URL, token
 from tests.broker_process import BrokerProcess, port_of
@@ -143,7 +144,7 @@ class Crowd:
 
 
 def run(directory: Path, logins: int, connections: int) -> Report:
-    _allow_files(connections + 1_000)
+    allow_files(connections + 1_000)
     report = Report()
     with BrokerProcess(directory / "data", *SETTINGS) as broker:
         client = ClientProcess("tests.abuse.client", broker.service_url, token(ADMIN))
@@ -167,7 +168,7 @@ def _observe(client: ClientProcess, report: Report) -> None:
     report.before = client.ask("report")
 
 
-def _allow_files(count: int) -> None:
+def allow_files(count: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < count:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))
@@ -177,12 +178,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make crowd", description=__doc__)
     parser.add_argument("--logins", type=int, default=1_000_000)
     parser.add_argument("--connections", type=int, default=2_000)
+    parser.add_argument("--at-once", type=int, default=10_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="crowd-") as scratch:
-        report = run(Path(scratch), options.logins, options.connections)
-    print(*report.failures(), sep="\n")
-    print(report)
-    return 1 if report.failures() else 0
+        reports = [run(Path(scratch), options.logins, options.connections), *_many(Path(scratch), options.at_once)]
+    failures = [sentence for report in reports for sentence in report.failures()]
+    print(*failures, *reports, sep="\n")
+    return 1 if failures else 0
+
+
+def _many(directory: Path, count: int) -> list[many.Report]:
+    """One broker for each kind of limits."""
+    allow_files(2 * count)  # the broker inherits it
+    return [many.run(directory / f"many-{number}", count, name) for number, name in enumerate(many.limits_of(count))]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import pytest
 from broker_core.admin.all_routes import all_routes
 from broker_core.server.command_table import COMMANDS
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.abuse import many
 from tests.abuse.attackers import Attack
+from tests.abuse.crowd import allow_files
 from tests.abuse.crowd import run as run_crowd
 from tests.abuse.monitor import WorstStalls
 from tests.abuse.rest_table import ROWS, row_name
@@ -82,3 +84,11 @@ def test_failed_logins_and_slow_connections_do_not_affect_a_well_behaved_client(
     report = run_crowd(tmp_path, logins=200, connections=100)
     assert not report.failures(), "\n".join([*report.failures(), str(report)])
     assert (report.logins, report.connections) == (200, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", many.limits_of(0))
+def test_thousands_of_connections_at_once_do_not_affect_a_well_behaved_client(name: str, tmp_path: Path) -> None:
+    allow_files(6_000)
+    report = many.run(tmp_path / "data", 2_000, name)
+    assert not report.failures(), "\n".join([*report.failures(), str(report)])

@@ -143,7 +143,7 @@ def test_a_connection_over_the_limit_of_an_address_gets_an_error_and_is_closed()
     ):
         refused = second.expect(BaseCommand.ERROR)
         assert refused.error == pb.NotAllowedError
-        assert refused.message == "Reached the maximum number of connections on address/127.0.0.1"
+        assert refused.message == "Reached the maximum number of connections on address /127.0.0.1"
         assert second.is_closed()
         first.close()
         wait_until(lambda: not broker.broker.connections, 5)
