@@ -63,6 +63,7 @@ from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
 from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
+from pulsarctl.verbs.two_clusters import warn_of_two_clusters
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
 LEAST_ACK_TIMEOUT_SECONDS = 10  # the minimum of the official client
@@ -178,6 +179,7 @@ def consume(
         crypto_failure_action=crypto_failure_action_of(crypto_failure_action),
     )
     subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
+    warn_of_two_clusters(call, topic)
     with explained(call, topic, partition):
         printed = _run(call, subscribing, show, stops, rate, parse_duration(connect_timeout))
     call.notice(f"{printed} messages {_OUTCOMES[options.settlement]}")

@@ -53,6 +53,7 @@ from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
+from pulsarctl.verbs.two_clusters import warn_of_two_clusters
 
 app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 
@@ -147,6 +148,7 @@ def produce(
     if outgoing.lines == STDIN and render.stdin_is_terminal():
         call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
     name = chosen(topic, partition)
+    warn_of_two_clusters(call, name)
     shape = Shape(key, key_delimiter, tombstone, null_value, schema.encode)
     client = Messaging(settings, seconds)
     try:

@@ -43,6 +43,11 @@ class Settings(ClientSecurity):
         """The source of a field's value, such as `--admin-url`, `context 'prod'`, or `the default`."""
         return self.origins.get(name, "the default")
 
+    @property
+    def has_one_source(self) -> bool:
+        """Whether both addresses come from the command line, the environment, or the same file."""
+        return len({_kind(self.origin(name)) for name in _CONNECTION}) == 1
+
 
 def resolve(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Settings:
     """The settings from the given flags (by field name), the environment, and the files they name.
@@ -146,7 +151,7 @@ def _other_methods(layers: list[Layer]) -> set[str]:
     chosen: dict[str, list[str]] = {}
     first = ""
     for label, layer in layers:
-        kind = next((prefix for prefix in ("--", "PULSARCTL_") if label.startswith(prefix)), label)
+        kind = _kind(label)
         for name in layer:
             if name in METHOD_OF and first in ("", kind):
                 first = kind
@@ -158,6 +163,11 @@ def _other_methods(layers: list[Layer]) -> set[str]:
         raise UsageProblem(f"cannot combine {flags}: they are different credentials", hint="use one of them")
     used = next(method for method in METHODS if method in chosen)
     return {name for name, method in METHOD_OF.items() if method != used}
+
+
+def _kind(label: str) -> str:
+    """The source of a value: one for all options, one for all variables, or a context or a file."""
+    return next((prefix for prefix in ("--", "PULSARCTL_") if label.startswith(prefix)), label)
 
 
 def _check_embedded(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:

@@ -68,12 +68,12 @@ def cluster(by_admin: str, by_broker: str) -> Finding:
     """The owner of one topic by each address, "" for an unknown namespace. One that moves in between has two, too."""
     if by_admin == by_broker:
         return Finding("one-cluster", Severity.OK, "The admin API and the broker belong to one cluster.")
-    answer = f"names {by_broker}" if by_broker else "does not know its namespace"
+    by_admin, by_broker = (f"names {one}" if one else "does not know its namespace" for one in (by_admin, by_broker))
     return Finding(
         "other-cluster",
         Severity.PROBLEM,
-        f"The admin API and the broker belong to two clusters: for the owner of a topic, the admin API names "
-        f"{by_admin}, and the broker {answer}.",
+        f"The admin API and the broker belong to two clusters: for the owner of a topic, the admin API "
+        f"{by_admin}, and the broker {by_broker}.",
         command("context", "show", "--resolved"),
         Certainty.LIKELY,
     )

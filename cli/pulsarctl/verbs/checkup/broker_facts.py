@@ -4,14 +4,18 @@ import platform
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from pulsarctl import __version__
+from pulsarctl.admin.client import AdminClient
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.diagnosis.checkup.broker_rules import Disk, Port, Versions
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.settings.addresses import Address, service_addresses
+from pulsarctl.settings.settings import Settings
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.verbs.checkup.client_facts import version_of
@@ -30,30 +34,40 @@ def ports(call: Call, timeout_seconds: float) -> list[Port]:
     ]
 
 
-def owners(call: Call, namespace: str, timeout_seconds: float) -> tuple[str, str] | None:
+def owners(settings: Settings, namespace: str, timeout_seconds: float) -> tuple[str, str] | None:
     """HOST:PORT of the broker of one topic, by the admin API and by the service URL; None if they cannot be asked.
 
-    The second is "" if the service URL does not know the namespace.
+    It is "" where the namespace is unknown.
     """
-    from pulsarctl.raw.topic_lookup import TopicLookup
-
-    topic, settings = f"persistent://{namespace}/{PROBE}", call.settings
-    is_tls = settings.service_url.startswith(("pulsar+ssl", "https"))
-    lookup = TopicLookup(settings.service_url, timeout_seconds=timeout_seconds, security=settings)
+    topic, settings = f"persistent://{namespace}/{PROBE}", replace(settings, request_timeout_seconds=timeout_seconds)
     try:
-        by_admin = service_addresses(call.admin.topics.lookup(topic)["brokerUrlTls" if is_tls else "brokerUrl"])[0]
-        try:
-            return _shown(by_admin), _shown(lookup.owner(topic))
-        except NotFound:
-            return _shown(by_admin), ""
+        by_admin = _known(lambda: _owner_by_admin(settings, topic))
+        by_broker = _known(lambda: _owner_by_broker(settings, topic, timeout_seconds))
     except (CliError, KeyError):
         return None
-    finally:
-        lookup.close()
+    return (by_admin, by_broker) if by_admin or by_broker else None
 
 
-def _shown(address: Address) -> str:
+def _known(owner: Callable[[], Address]) -> str:
+    try:
+        address = owner()
+    except NotFound:
+        return ""
     return f"{address.host}:{address.port}"
+
+
+def _owner_by_admin(settings: Settings, topic: str) -> Address:
+    is_tls = settings.service_url.startswith(("pulsar+ssl", "https"))
+    with closing(AdminClient(settings)) as admin:
+        return service_addresses(admin.topics.lookup(topic)["brokerUrlTls" if is_tls else "brokerUrl"])[0]
+
+
+def _owner_by_broker(settings: Settings, topic: str, timeout_seconds: float) -> Address:
+    from pulsarctl.raw.topic_lookup import TopicLookup
+
+    lookup = TopicLookup(settings.service_url, timeout_seconds=timeout_seconds, security=settings)
+    with closing(lookup):
+        return lookup.owner(topic)
 
 
 def health(call: Call) -> str:

@@ -61,7 +61,7 @@ def _broker(call: Call) -> Iterator[Finding]:
 
 def _cluster(call: Call, scope: Scope) -> list[Finding]:
     namespace = scope.namespaces[0] if scope.namespaces else NAMESPACE
-    found = broker_facts.owners(call, namespace, scope.timeout_seconds)
+    found = broker_facts.owners(call.settings, namespace, scope.timeout_seconds)
     return [] if found is None else [broker_rules.cluster(*found)]
 
 
