@@ -41,7 +41,8 @@ def test_connections_leave_descriptors_for_topics_and_the_admin_api(tmp_path: Pa
 def test_a_server_process_may_open_as_many_files_as_the_machine_allows() -> None:
     program = (
         "import resource as r; hard = r.getrlimit(r.RLIMIT_NOFILE)[1]; r.setrlimit(r.RLIMIT_NOFILE, (64, hard));"
-        "from broker_core.config import descriptors as d; d.raise_limit(); assert d.limit() == min(hard, d.MOST), d.limit()"
+        "from broker_core.config import descriptors as d;"
+        "d.raise_limit(); assert d.limit() == min(hard, d.MOST), d.limit()"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
