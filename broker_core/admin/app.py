@@ -23,7 +23,6 @@ from broker_core.admin.results import refused, result_of
 from broker_core.admin.statuses import status_of
 from broker_core.client_log import ClientLog
 from broker_core.errors import AuthenticationFailed, BrokerError
-from broker_core.rates.turns import entered
 from broker_core.security.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -117,10 +116,7 @@ class Dispatcher:
         """Runs a request with a deadline; one that takes longer is answered with 503."""
         try:
             async with asyncio.timeout(self._http.request_seconds):
-                turns = await entered()
-                answer = await self._handle(request, share)
-                await turns.pause()  # a small answer is written at once
-                return answer
+                return await self._handle(request, share)
         except TimeoutError:
             reason = f"no result within {self._http.request_seconds:g} seconds"
             reads = request.method in ("GET", "HEAD")

@@ -11,7 +11,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import RESET_DATA
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidValue
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import TENANT_ADMIN, on_topic
 
 
@@ -46,7 +46,7 @@ async def offline_backlog(call: Call) -> dict[str, Any]:
     """PersistentOfflineTopicStats: what is stored of the topic, of all partitions together."""
     topics = await every_topic(call)
     cursors: dict[str, dict[str, int]] = {}
-    async for subscription, cursor in in_turns([item for topic in topics for item in topic.ledger.cursors.items()]):
+    async for subscription, cursor in sliced([item for topic in topics for item in topic.ledger.cursors.items()]):
         known = cursors.setdefault(subscription, {"cursorBacklog": 0, "cursorLedgerId": -1})
         known["cursorBacklog"] += cursor.backlog_entries
     infos = [info for topic in topics for info in topic.ledger.ledger_infos()]

@@ -13,7 +13,7 @@ from broker_core.admin.stats_body import subscription_body, topic_body
 from broker_core.errors import MissingAllocator, NotBalanced
 from broker_core.names import NON_PERSISTENT, PERSISTENT
 from broker_core.rates.long_text import Json
-from broker_core.rates.turns import Turns, in_turns
+from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.security.operations import SUPER_USER
 from broker_core.stats.broker_load import BrokerLoad, measured
 from broker_core.stats.metrics import blocks_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 async def topics(call: Call) -> dict[str, Any]:
     """The loaded topics by namespace, bundle, and domain: four levels, which Pulsar Manager depends on."""
     found: dict[str, Any] = {}
-    async for topic in in_turns(list(call.broker.topics.loaded.values())):
+    async for topic in sliced(list(call.broker.topics.loaded.values())):
         namespace = topic.name.namespace
         bundle = call.broker.tenancy.bundles_of(namespace).bundle_of(str(topic.name))
         domains = found.setdefault(str(namespace), {}).setdefault(bundle, {})
@@ -40,7 +40,7 @@ async def topics(call: Call) -> dict[str, Any]:
 async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
     stats = await topic_stats(topic)
     body = topic_body(stats, owner=broker_id(call.broker), now_ms=call.broker.clock.wall_ms())
-    async for name, one in in_turns(stats.subscriptions.items()):
+    async for name, one in sliced(stats.subscriptions.items()):
         body["subscriptions"][name] = subscription_body(one)
     short = {"producerCount": len(stats.publishers), "pendingAddEntriesCount": 0, "filteredEntriesCount": 0}
     return add_drop_rates({**body, **short}, topic)
@@ -49,13 +49,13 @@ async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
     found: dict[str, dict[str, float]] = {}
-    turns = Turns()
-    async for blocks in blocks_of(call.broker, turns):
+    slices = TimeSlices()
+    async for blocks in blocks_of(call.broker, slices):
         for labels, names, values in blocks:
             found.setdefault(labels, {}).update(zip(names, values, strict=True))
     return [
         {"metrics": values, "dimensions": dict(labels_in(labels))}
-        async for labels, values in in_turns(found.items(), turns)
+        async for labels, values in sliced(found.items(), slices)
     ]
 
 
@@ -151,7 +151,7 @@ async def allocator_stats(call: Call) -> dict[str, Any]:
 async def bookie_operations(call: Call) -> dict[str, Any]:
     """No ledger is on a bookie, so no operation is pending."""
     found: dict[str, Any] = {}
-    async for topic in in_turns(list(call.broker.topics.loaded.values())):
+    async for topic in sliced(list(call.broker.topics.loaded.values())):
         found.setdefault(str(topic.name.namespace), {})[str(topic.name)] = _NO_OPERATIONS
     return found
 

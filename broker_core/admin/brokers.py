@@ -11,7 +11,7 @@ from broker_core.admin.routes import Route
 from broker_core.clock import iso
 from broker_core.errors import ClusterNotFound, RecordNotFound
 from broker_core.policies.json_values import shown
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import ANYONE, SUPER_USER, on_broker
 from broker_core.stats.health import check_health, degraded, unwell
 from broker_core.stats.metrics import prometheus_text
@@ -45,7 +45,7 @@ async def owned_namespaces(call: Call) -> dict[str, Any]:
     if call.part("broker") != broker_id(broker) or call.part("cluster") != broker.tenancy.cluster:
         raise RecordNotFound(f"Broker id '{call.part('broker')}' not found in available brokers.")
     namespaces = [broker.tenancy.namespace(name) for name in broker.tenancy.all_namespaces()]
-    return {f"{one.name}/{bundle}": _OWNED async for one in in_turns(namespaces) for bundle in one.bundles.ranges()}
+    return {f"{one.name}/{bundle}": _OWNED async for one in sliced(namespaces) for bundle in one.bundles.ranges()}
 
 
 _OWNED = {"broker_assignment": "shared", "is_controlled": False, "is_active": True}

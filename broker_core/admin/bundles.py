@@ -11,7 +11,7 @@ from broker_core.admin.shapes import INT64, array
 from broker_core.errors import BundleNotFound, InvalidValue, NotEmpty, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, parse_topic
 from broker_core.policies.json_values import whole_number
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import SUPER_USER, namespace_policy, on_namespace
 from broker_core.tenancy.bundles import hash_of, limits_of
 from broker_core.tenancy.namespace import Namespace
@@ -51,7 +51,7 @@ async def _bundle(call: Call) -> str:
     if wanted not in (LARGEST, HOT):
         return namespace.bundles.find(str(namespace.name), wanted)
     sizes = dict.fromkeys(namespace.bundles.ranges(), 0.0)
-    async for topic in in_turns(await _topics(call, namespace)):
+    async for topic in sliced(await _topics(call, namespace)):
         sizes[namespace.bundles.bundle_of(topic)] += 1 if wanted == LARGEST else _rate(call, topic)
     return max(sizes, key=lambda bundle: sizes[bundle])
 
@@ -76,7 +76,7 @@ async def owned_topics(call: Call) -> list[str]:
 
 async def _topics_in(call: Call, bundle: str) -> list[str]:
     namespace = call.broker.tenancy.namespace(call.namespace())
-    found = in_turns(await _topics(call, namespace))
+    found = sliced(await _topics(call, namespace))
     return [topic async for topic in found if namespace.bundles.bundle_of(topic) == bundle]
 
 

@@ -15,7 +15,7 @@ from broker_core.admin.routes import Route, Routes
 from broker_core.console.admin_api import NOTHING, Backlogs, Refused, Reply, Waiting
 from broker_core.names import TopicName
 from broker_core.rates.long_text import plain
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.authorization import Target
 from broker_core.security.operations import on_topic
 from broker_core.stats.subscription_stats import SubscriptionStats
@@ -55,7 +55,7 @@ class OwnAdminApi:
 
     async def ask_all(self, paths: Sequence[str], query: Mapping[str, str] = NOTHING) -> Sequence[Reply | Refused]:
         found: list[Reply | Refused] = []
-        async for path in in_turns(paths):
+        async for path in sliced(paths):
             try:
                 found.append(await self.ask("GET", path, query))
             except Refused as error:
@@ -69,10 +69,10 @@ class OwnAdminApi:
         """
         largest: list[_Found] = []
         subscriptions, topics = 0, set[str]()
-        async for topic in in_turns(list(self._call.broker.topics.loaded.values())):
+        async for topic in sliced(list(self._call.broker.topics.loaded.values())):
             if namespace not in ("", str(topic.name.namespace)) or not self._may_read(topic.name):
                 continue
-            async for one in in_turns(list(topic.subscriptions.by_name.values())):
+            async for one in sliced(list(topic.subscriptions.by_name.values())):
                 if backlog := one.cursor.backlog_entries:
                     subscriptions += 1
                     topics.add(str(topic.name))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker_core.errors import BrokerError
 from broker_core.rates.long_text import LongText
-from broker_core.rates.turns import Turns
+from broker_core.rates.time_slices import TimeSlices
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -106,10 +106,10 @@ async def send(library: Any, request: web.BaseRequest, answer: Answer, config: H
 async def _write(request: web.BaseRequest, response: web.StreamResponse, body: bytes | LongText) -> None:
     await response.prepare(request)
     if request.method != "HEAD":
-        turns = Turns()
+        slices = TimeSlices()
         for piece in body.taken() if isinstance(body, LongText) else _slices(body):
             await response.write(piece)
-            await turns.pause()
+            await slices.pause()
     await response.write_eof()
 
 

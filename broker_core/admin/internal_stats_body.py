@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
 from broker_core.rates.long_text import Json
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.open_batches import words_of
 from broker_core.topic.replicated_property import without_replicated
 
@@ -26,7 +26,7 @@ async def internal_body(topic: Topic) -> dict[str, Any]:
     ledger = topic.ledger
     infos = ledger.ledger_infos()
     waiting, cursors = 0, {}
-    async for name, cursor in in_turns(list(ledger.cursors.items())):
+    async for name, cursor in sliced(list(ledger.cursors.items())):
         waiting += name in topic.subscriptions and _is_waiting(cursor, ledger)
         cursors[name] = Json.of(_cursor(topic, cursor))
     current = infos[-1] if infos and not infos[-1].sealed_ms else None
@@ -59,7 +59,7 @@ async def info_body(topic: Topic) -> dict[str, Any]:
         "modificationDate": iso(max((info.written_ms for info in ledger.ledger_infos()), default=topic.created_ms)),
         "ledgers": [_ledger_info(info) for info in ledger.ledger_infos()],
         **({"terminatedPosition": _position(terminated)} if terminated is not None else {}),
-        "cursors": {name: Json.of(_cursor_info(cursor)) async for name, cursor in in_turns(cursors)},
+        "cursors": {name: Json.of(_cursor_info(cursor)) async for name, cursor in sliced(cursors)},
         "properties": dict(ledger.properties),
     }
 

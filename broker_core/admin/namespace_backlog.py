@@ -9,7 +9,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.errors import InUse, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, TopicName, parse_topic
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import SUPER_USER, on_namespace
 
 
@@ -28,17 +28,17 @@ async def _topics(call: Call, *domains: str) -> list[TopicName]:
         topics += await call.broker.topics.listed(namespace.name, domain)
     if "bundle" in call.parts:
         bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
-        topics = [topic async for topic in in_turns(topics) if namespace.bundles.bundle_of(topic) == bundle]
-    return [parse_topic(topic) async for topic in in_turns(topics)]
+        topics = [topic async for topic in sliced(topics) if namespace.bundles.bundle_of(topic) == bundle]
+    return [parse_topic(topic) async for topic in sliced(topics)]
 
 
 async def clear_backlog(call: Call) -> None:
     """Clears the backlog of every subscription, or of the one in the path where it exists."""
     only = call.subscription() if "subscription" in call.parts else None
-    async for name in in_turns(await _with_backlogs(call)):
+    async for name in sliced(await _with_backlogs(call)):
         topic = await call.broker.topics.get(name)
         topic.migration.check_acknowledgeable()
-        async for one in in_turns(list(topic.backlogs.values())):
+        async for one in sliced(list(topic.backlogs.values())):
             if only is None or one.name == only:
                 await one.clear_backlog()
 
@@ -46,7 +46,7 @@ async def clear_backlog(call: Call) -> None:
 async def unsubscribe(call: Call) -> None:
     """Unsubscribes from every topic; does nothing if one of the subscriptions has consumers."""
     subscription = call.subscription()
-    topics = [await call.broker.topics.get(name) async for name in in_turns(await _with_backlogs(call))]
+    topics = [await call.broker.topics.get(name) async for name in sliced(await _with_backlogs(call))]
     having = [topic for topic in topics if subscription in topic.subscriptions]
     if any(topic.subscriptions[subscription].consumers for topic in having):
         raise InUse("Subscription has active connected consumers")

@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.admin.call import Answer, json_answer
 from broker_core.admin.statuses import STATUSES, status_of
 from broker_core.errors import BrokerError, PersistenceFailed, TopicFenced
-from broker_core.rates.long_text import json_in_turns
+from broker_core.rates.long_text import sliced_json
 from broker_core.storage.errors import Closed, StorageError
 from broker_core.wire.errors import EntryError
 
@@ -23,7 +23,7 @@ async def result_of(work: Any, what: str) -> Answer:
         result = await work
         if result is None:
             return Answer(204)
-        return result if isinstance(result, Answer) else Answer(200, await json_in_turns(result))
+        return result if isinstance(result, Answer) else Answer(200, await sliced_json(result))
     except BrokerError as error:
         return refused(error.reason, status_of(error))
     except EntryError as error:  # a message is as its producer made it

@@ -16,7 +16,7 @@ from broker_core.admin.targets import one_topic, partitions_body
 from broker_core.errors import TopicNotFound
 from broker_core.names import TopicName, check_partitioned_name
 from broker_core.rates.long_text import Json
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import on_topic
 from broker_core.stats.merged_stats import merge
 from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_of, topic_stats
@@ -39,7 +39,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
         str(part): await _snapshot(call, await call.broker.topics.get(part))
-        async for part in in_turns(await call.broker.partitioned.existing(name))
+        async for part in sliced(await call.broker.partitioned.existing(name))
     }
     total = merge(parts.values())
     body = await _body(call, total, not_of_consumers=_OWN_CONSUMER_FIELDS)
@@ -49,7 +49,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     body["oldestBacklogMessageAgeSeconds"] = 0  # as in Pulsar: the sum does not have it
     body["metadata"] = partitions_body(call, name)
     shown = parts if call.flag("perPartition", True) else {}
-    body["partitions"] = {part: await _body(call, one) async for part, one in in_turns(shown.items())}
+    body["partitions"] = {part: await _body(call, one) async for part, one in sliced(shown.items())}
     return body
 
 
@@ -66,7 +66,7 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
         str(part): await internal_body(await call.broker.topics.get(part))
-        async for part in in_turns(await call.broker.partitioned.existing(name))
+        async for part in sliced(await call.broker.partitioned.existing(name))
     }
     return {
         "metadata": partitions_body(call, name),
@@ -80,7 +80,7 @@ async def internal_info(call: Call) -> dict[str, Any]:
     broker.tenancy.check_namespace_of(name)
     if broker.partitioned.count(name):
         parts = await broker.partitioned.existing(name)
-        bodies = {str(part): await info_body(await broker.topics.get(part)) async for part in in_turns(parts)}
+        bodies = {str(part): await info_body(await broker.topics.get(part)) async for part in sliced(parts)}
         return {"version": 0, "partitions": bodies}
     if not broker.topics.exists(name):
         raise TopicNotFound(f"Topic {name} not found")
@@ -98,7 +98,7 @@ def _partitioned(call: Call) -> TopicName:
 
 async def _snapshot(call: Call, topic: Topic) -> TopicStats:
     """Exact: reads first what is needed from disk to compute each backlog."""
-    async for subscription in in_turns(list(topic.subscriptions.values())):
+    async for subscription in sliced(list(topic.subscriptions.values())):
         await subscription.cursor.measure()
     earliest = await earliest_backlog(topic)
     shown = earliest if call.flag("getEarliestTimeInBacklog") else None
@@ -119,7 +119,7 @@ async def _body(
         now_ms=call.broker.clock.wall_ms(),
     )
     with_size = call.flag("subscriptionBacklogSize", True)
-    async for name, one in in_turns(snapshot.subscriptions.items()):
+    async for name, one in sliced(snapshot.subscriptions.items()):
         subscription = subscription_body(one, with_size=with_size)
         if name in dropped:
             subscription["msgDropRate"] = dropped[name]

@@ -16,7 +16,7 @@ from broker_core.backlog.backlogs import no_backlog
 from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpired, ReservedName, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.policies.json_values import truth
-from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.rates.time_slices import gathered, sliced
 from broker_core.security.operations import on_topic
 from broker_core.storage.position import LATEST
 
@@ -53,7 +53,7 @@ async def create_subscription(call: Call) -> None:
             name, durable=True, start=start, earliest=False, properties=properties, replicated=call.flag("replicated")
         )
 
-    await side_by_side(missing, create)
+    await gathered(missing, create)
 
 
 async def _create_topic_if_missing(call: Call) -> None:
@@ -78,7 +78,7 @@ async def delete_subscription(call: Call) -> None:
     async def delete(topic: Topic) -> None:
         await topic.subscriptions.delete(name, force=force)
 
-    await side_by_side(having, delete)
+    await gathered(having, delete)
 
 
 def _missing(call: Call, name: str) -> SubscriptionNotFound:
@@ -93,7 +93,7 @@ async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[A
     topics = [topic for topic in await every_topic(call) if name in topic.subscriptions]
     if not topics:
         raise SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
-    return await side_by_side(topics, lambda topic: act(topic, topic.subscriptions.find(name)))
+    return await gathered(topics, lambda topic: act(topic, topic.subscriptions.find(name)))
 
 
 async def _for_each_backlog(call: Call, act: Callable[[Backlogged], Awaitable[Any]]) -> list[Any]:
@@ -107,7 +107,7 @@ async def _for_each_backlog(call: Call, act: Callable[[Backlogged], Awaitable[An
     async def act_on(topic: Topic) -> Any:
         return await act(_movable(topic, name))
 
-    return await side_by_side(having, act_on)
+    return await gathered(having, act_on)
 
 
 def _movable(topic: Topic, name: str) -> Backlogged:
@@ -220,7 +220,7 @@ async def expire_all(call: Call) -> None:
     check_exists(call.broker, call.topic())
     before = _moment_before(call)
     for topic in await every_topic(call):
-        async for subscription in in_turns(list(topic.backlogs.values())):
+        async for subscription in sliced(list(topic.backlogs.values())):
             if not await _expired(subscription, before):
                 raise _nothing_expired(call, subscription.name)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import Call
 from broker_core.errors import NotAllowed, TopicNotFound, WholeTopicOnly
 from broker_core.names import TopicName
-from broker_core.rates.turns import side_by_side
+from broker_core.rates.time_slices import gathered
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -45,7 +45,7 @@ async def every_topic(call: Call) -> list[Topic]:
     check_exists(call.broker, name)
     if not call.broker.partitioned.count(name):
         return [await call.broker.topics.get(name)]
-    return await side_by_side(await call.broker.partitioned.existing(name), call.broker.topics.get)
+    return await gathered(await call.broker.partitioned.existing(name), call.broker.topics.get)
 
 
 def partitions_body(call: Call, name: TopicName) -> dict[str, Any]:

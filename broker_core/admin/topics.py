@@ -24,7 +24,7 @@ from broker_core.errors import (
 )
 from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, check_partitioned_name
 from broker_core.policies.json_values import int32
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import on_namespace, on_topic, topic_policy
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
@@ -43,7 +43,7 @@ async def list_topics(call: Call) -> list[str]:
     if not call.query.get("bundle"):
         return found
     bundle = namespace.bundles.find(str(name), call.query["bundle"])
-    return [topic async for topic in in_turns(found) if namespace.bundles.bundle_of(topic) == bundle]
+    return [topic async for topic in sliced(found) if namespace.bundles.bundle_of(topic) == bundle]
 
 
 async def list_of_bundle(call: Call) -> list[str]:
@@ -53,7 +53,7 @@ async def list_of_bundle(call: Call) -> list[str]:
     namespace = call.broker.tenancy.namespace(call.namespace())
     bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
     found = await call.broker.topics.listed(namespace.name, NON_PERSISTENT)
-    return [topic async for topic in in_turns(found) if namespace.bundles.bundle_of(topic) == bundle]
+    return [topic async for topic in sliced(found) if namespace.bundles.bundle_of(topic) == bundle]
 
 
 async def list_partitioned(call: Call) -> list[str]:

@@ -15,7 +15,7 @@ from broker_core.console.page import Frame, Page, Request, name_of, namespace_cr
 from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS
 from broker_core.console.quantities import count, counted, rate, size
 from broker_core.names import without_partition
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 
 ROWS = 50  # of a page; each row costs one request
 LARGEST = 200
@@ -28,7 +28,7 @@ async def home(frame: Frame, _request: Request, api: AdminApi) -> Page:
         tenants = sorted((await api.ask("GET", f"{ROOT}/tenants")).value or [])
     except Refused as error:  # only superusers may list tenants; others know the names of theirs
         return page(frame, "Tenants", (), tag("p", str(error), class_="problem"), _named_tenant(), backlogs)
-    rows = [[link(address(NAMESPACES, tenant=each), name_of(each))] async for each in in_turns(tenants)]
+    rows = [[link(address(NAMESPACES, tenant=each), name_of(each))] async for each in sliced(tenants)]
     table = await _long_table(counted(len(rows), "tenant"), ["Tenant"], rows)
     return page(frame, "Tenants", (), backlogs, table)
 
@@ -49,7 +49,7 @@ async def namespaces(frame: Frame, request: Request, api: AdminApi) -> Page:
     found = sorted((await api.ask("GET", f"{ROOT}/namespaces/{part(tenant)}")).value or [])
     rows = [
         [link(address(TOPICS, namespace=each), name_of(each)), link(address(BACKLOGS, namespace=each), "backlogs")]
-        async for each in in_turns(found)
+        async for each in sliced(found)
     ]
     table = await _long_table(counted(len(rows), "namespace"), ["Namespace", "Largest backlogs"], rows)
     return page(frame, tenant, [("Tenants", HOME)], table)
@@ -65,7 +65,7 @@ async def topics(frame: Frame, request: Request, api: AdminApi) -> Page:
     number = _page_number(request, len(matching))
     listed = [TopicName.parse(name) for name in matching[number * ROWS : (number + 1) * ROWS]]
     found = await _stats(api, listed, partitioned)
-    pairs = in_turns(zip(listed, found, strict=True))
+    pairs = sliced(zip(listed, found, strict=True))
     rows = [_row(topic, str(topic) in partitioned, reply) async for topic, reply in pairs]
     headings = ["Topic", f"#{heading(_documents(found))}", "#In/s", "#Out/s", "#Stored", "#Subscriptions", "State"]
     caption = f"Topics {number * ROWS + 1 if listed else 0:,} to {number * ROWS + len(listed):,} of {len(matching):,}"
@@ -96,11 +96,11 @@ async def _names(api: AdminApi, namespace: str, wanted: str) -> tuple[list[str],
 
 
 async def _matching(names: Sequence[str], partitioned: frozenset[str], wanted: str) -> list[str]:
-    """Sorted, in turns of the loop: with many names, it would hold up the messages of a broker in this process."""
+    """Sorted, in time slices: with many names, it would hold up the messages of a broker in this process."""
     plain = [
-        name async for name in in_turns(names) if wanted in name.lower() and without_partition(name) not in partitioned
+        name async for name in sliced(names) if wanted in name.lower() and without_partition(name) not in partitioned
     ]
-    parted = [name async for name in in_turns(partitioned) if wanted in name.lower()]
+    parted = [name async for name in sliced(partitioned) if wanted in name.lower()]
     return sorted(dict.fromkeys(plain + parted))
 
 
@@ -220,5 +220,5 @@ async def _backlog_table(found: Backlogs) -> Html:
 
 
 async def _long_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[Child]]) -> Html:
-    """Written in turns of the loop: a row takes tens of microseconds."""
-    return table_of(caption, headings, [row(headings, cells) async for cells in in_turns(rows)])
+    """Written in time slices: a row takes tens of microseconds."""
+    return table_of(caption, headings, [row(headings, cells) async for cells in sliced(rows)])

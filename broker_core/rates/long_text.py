@@ -1,4 +1,4 @@
-"""Long answers, written in turns of the event loop, and kept in pieces."""
+"""Long answers, written in time slices of the event loop, and kept in pieces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 
 JSON_LEVELS = 4  # of objects that are written piece by piece: partitions, their fields, their subscriptions
 LIST_SLICE = 200
@@ -70,7 +70,7 @@ class Json(str):
 
 
 def plain(value: Any, levels: int = JSON_LEVELS) -> Any:
-    """The value that a client reads from `json_in_turns(value)`."""
+    """The value that a client reads from `sliced_json(value)`."""
     if isinstance(value, Json):
         return json.loads(value)
     if levels and isinstance(value, dict):
@@ -78,13 +78,13 @@ def plain(value: Any, levels: int = JSON_LEVELS) -> Any:
     return value
 
 
-async def json_in_turns(value: Any) -> LongText:
+async def sliced_json(value: Any) -> LongText:
     """The JSON text of a value in UTF-8, as `json.dumps` writes it; `Json` within `JSON_LEVELS` stands as it is.
 
     Half of a surrogate pair, which a client may have sent as `\\ud800`, is written like that again.
     """
     text = LongText()
-    async for piece in in_turns(_pieces(value, JSON_LEVELS)):
+    async for piece in sliced(_pieces(value, JSON_LEVELS)):
         text.add(piece.encode(errors="backslashreplace"))
     return text
 

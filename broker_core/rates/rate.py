@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -71,5 +71,5 @@ async def sample_forever(rates: Callable[[], Iterable[Sampled]]) -> None:
     """Samples all of `rates()` twice a minute; the iterable must tolerate awaits between its items."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
-        async for rate in in_turns(rates()):
+        async for rate in sliced(rates()):
             rate.sample()

@@ -23,7 +23,7 @@ from broker_core.errors import (
     TopicFenced,
     Unauthorized,
 )
-from broker_core.rates.turns import in_short_turns, side_by_side
+from broker_core.rates.time_slices import gathered, sliced
 from broker_core.security.authorization import Target
 from broker_core.security.operations import Operation, on_namespace, on_topic
 from broker_core.storage.errors import StorageError
@@ -239,8 +239,8 @@ class Session:
         self.producers.clear()
         consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
         # All of them leave before the first one waits for the disk, or fails.
-        left = [consumer async for consumer in in_short_turns(consumers) if consumer.leave()]
-        await side_by_side(left, self._settle)
+        left = [consumer async for consumer in sliced(consumers) if consumer.leave()]
+        await gathered(left, self._settle)
 
     async def _settle(self, consumer: Consumer) -> None:
         try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -57,7 +57,7 @@ class BrokerLoad(Load):
 
 async def measured(broker: Broker) -> BrokerLoad:
     load = BrokerLoad()
-    async for topic in in_turns(list(broker.topics.loaded.values())):
+    async for topic in sliced(list(broker.topics.loaded.values())):
         load.add(topic)
         namespace = topic.name.namespace
         bundle = f"{namespace}/{broker.tenancy.bundles_of(namespace).bundle_of(str(topic.name))}"

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from broker_core.rates.long_text import LongText
-from broker_core.rates.turns import Turns, in_turns
+from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.stats.topic_metrics import Block, Metrics, Values
 
 BLOCKS_TOGETHER = 200
 
 
 class MetricLines:
-    """`head` returns what precedes the first line of a metric. `turns`: those of the report."""
+    """`head` returns what precedes the first line of a metric. `slices`: those of the report."""
 
-    def __init__(self, head: Callable[[str], str], turns: Turns) -> None:
+    def __init__(self, head: Callable[[str], str], slices: TimeSlices) -> None:
         self._head = head
-        self._turns = turns
+        self._slices = slices
         self._tables: dict[Metrics, _Table] = {}
         self._written: dict[str, list[bytes]] = {}
 
@@ -37,7 +37,7 @@ class MetricLines:
     async def write(self, metrics: Metrics) -> None:
         table = self._tables.pop(metrics)
         columns = zip(metrics, zip(*table.rows, strict=True), strict=True)
-        async for metric, values in in_turns(columns, self._turns):
+        async for metric, values in sliced(columns, self._slices):
             self._written.setdefault(metric, []).append(_lines(metric, table.tails, values).encode())
 
     async def text(self) -> LongText:
@@ -45,9 +45,9 @@ class MetricLines:
         for metrics in list(self._tables):
             await self.write(metrics)
         text = LongText()
-        async for metric in in_turns(sorted(self._written), self._turns):
+        async for metric in sliced(sorted(self._written), self._slices):
             text.add(self._head(metric).encode())
-            async for piece in in_turns(self._written.pop(metric), self._turns):
+            async for piece in sliced(self._written.pop(metric), self._slices):
                 text.add(piece)
         return text
 

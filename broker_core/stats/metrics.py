@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.rates.long_text import LongText
-from broker_core.rates.turns import Turns
+from broker_core.rates.time_slices import TimeSlices
 from broker_core.stats.broker_metrics import COUNTERS, SUMMARIES, Totals, of_broker, summary_of
 from broker_core.stats.metric_lines import MetricLines
 from broker_core.stats.replicator_stats import replication_stats
@@ -43,20 +43,19 @@ if TYPE_CHECKING:
 
 
 async def prometheus_text(broker: Broker) -> LongText:
-    turns = Turns()
-    lines = MetricLines(_head, turns)
-    async for blocks in blocks_of(broker, turns):
+    slices = TimeSlices()
+    lines = MetricLines(_head, slices)
+    async for blocks in blocks_of(broker, slices):
         for block in blocks:
             if lines.add(block):
                 await lines.write(block[1])
     return await lines.text()
 
 
-async def blocks_of(broker: Broker, turns: Turns) -> AsyncIterator[list[Block]]:
-    """Every sample; those of one of the turns together.
+async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Block]]:
+    """Every sample; those of one time slice together.
 
-    What it makes for a topic is gone before the next turn: objects that stay while thousands of others are made cost
-    full collections of garbage, which nothing can interrupt.
+    No object for each topic outlives a time slice: many objects that stay make a full collection of garbage due.
     """
     cluster = f'cluster="{escaped(broker.config.server.cluster_name)}"'
     shows, totals = broker.config.metrics, Totals()
@@ -78,10 +77,10 @@ async def blocks_of(broker: Broker, turns: Turns) -> AsyncIterator[list[Block]]:
                 found.append(block)
             else:
                 namespace.add(block)
-            if turns.over:
+            if slices.over:
                 yield found
                 found = []
-                await turns.pause()
+                await slices.pause()
     yield found
     yield [namespace.block() for namespace in namespaces.values()]
     yield list(of_broker(broker, cluster, totals))

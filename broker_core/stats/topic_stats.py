@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.publishing.access import AccessMode
+from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.rates.traffic import Traffic
-from broker_core.rates.turns import Turns, in_turns
 from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
 from broker_core.stats.replicator_stats import ReplicatorStats, replication_stats
 from broker_core.stats.subscription_stats import EMPTY, SubscriptionStats, compaction_subscription
@@ -132,9 +132,9 @@ async def topic_stats(
     earliest = earliest_backlog_ms or {}
     subscriptions: dict[str, SubscriptionStats] = {}
     outgoing, backlog_bytes = Traffic.of([topic.subscriptions.delivered]), 0
-    turns = Turns()
+    slices = TimeSlices()
     for name, one in list(topic.subscriptions.items()):
-        await turns.pause()
+        await slices.pause()
         found = subscriptions[name] = SubscriptionStats.of(one, earliest.get(name, 0))
         outgoing += found.traffic
         if found.durable:
@@ -181,7 +181,7 @@ async def earliest_backlog(topic: Topic) -> dict[str, int]:
     """Publish time of each subscription's oldest unacknowledged message, or `NO_BACKLOG`; may read from disk."""
     found: dict[str, int] = {}
     times: dict[Position, int] = {}  # many subscriptions wait for the same message, which may have to be read
-    async for name, subscription in in_turns(list(topic.subscriptions.items())):
+    async for name, subscription in sliced(list(topic.subscriptions.items())):
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:
             found[name] = NO_BACKLOG

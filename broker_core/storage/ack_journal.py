@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage import changes
 from broker_core.storage.catalog import Catalog
 from broker_core.storage.cursor import ManagedCursor
@@ -53,7 +53,7 @@ class AckJournal:
         self._spawn(self._write_all(list(self._dirty.items())))
 
     async def _write_all(self, dirty: list[tuple[ManagedCursor, int]]) -> None:
-        async for cursor, owner in in_short_turns(dirty):
+        async for cursor, owner in sliced(dirty):
             if cursor in self._dirty:  # else it was written or deleted meanwhile
                 self.write(owner, cursor)
 
@@ -84,7 +84,7 @@ class AckJournal:
 
     async def _measure_all(self) -> None:
         while self._unmeasured and not self._closed:
-            async for cursor in in_short_turns(list(self._unmeasured)):
+            async for cursor in sliced(list(self._unmeasured)):
                 if not self._closed:
                     await self._measure_one(cursor)
                 self._unmeasured.pop(cursor, None)

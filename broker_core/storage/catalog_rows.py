@@ -3,7 +3,7 @@
 import json
 from functools import partial
 
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_batches import encode_batches
@@ -36,10 +36,10 @@ async def add_cursor_rows(catalog: Catalog, rows: list[RowChange]) -> None:
     journal, and repeating them in order ends in the same state. What changes meanwhile is for the next checkpoint. A
     failure in between loses nothing, because a cursor counts as clean only once its rows are in the list.
     """
-    async for cursor_id in in_short_turns(list(catalog.removed_cursors)):
+    async for cursor_id in sliced(list(catalog.removed_cursors)):
         rows += [delete(table, cursor_id) for table in ("cursor", "ack_window", "ack_batches")]
         catalog.removed_cursors.discard(cursor_id)
-    async for cursor_id in in_short_turns(list(catalog.changed_cursors)):
+    async for cursor_id in sliced(list(catalog.changed_cursors)):
         cursor = catalog.changed_cursors.pop(cursor_id, None)
         if cursor is not None:  # else it was deleted meanwhile
             rows += _cursor_rows(catalog.owners.pop(cursor_id), cursor)

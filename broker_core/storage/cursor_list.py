@@ -7,7 +7,7 @@ its record is durable: a deletion that fails leaves the cursor, which holds back
 import asyncio
 from collections.abc import Callable
 
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage import changes
 from broker_core.storage.catalog import CursorInfo, ManagedLedgerInfo
 from broker_core.storage.cursor import ManagedCursor
@@ -41,7 +41,7 @@ class CursorList:
 
     async def load(self) -> None:
         """Opens the durable cursors that the catalog has. Call it once, before anything else."""
-        async for info in in_short_turns(list(self._info.cursors.values())):
+        async for info in sliced(list(self._info.cursors.values())):
             cursor = self.by_name[info.name] = ManagedCursor(self, info, durable=True)
             self.ledgers.trimmed_to = max(self.ledgers.trimmed_to, info.mark_delete)  # matters only without ledgers
             cursor.prepare_backlog()  # what cannot be known at once is measured in the background
@@ -155,7 +155,7 @@ class CursorList:
 
     async def forget_acks(self) -> None:
         """Of a managed ledger that goes: what was not written yet is of no use."""
-        async for cursor in in_short_turns(list(self.by_name.values())):
+        async for cursor in sliced(list(self.by_name.values())):
             self._acks.forget(cursor)
 
     def slowest(self) -> Position:

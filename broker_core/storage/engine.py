@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.storage import StorageConfig
-from broker_core.rates.turns import turnstile
 from broker_core.storage import directory, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
@@ -147,7 +146,6 @@ class StorageEngine:
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
         self._groups = SyncedGroups(services, answers, self._spawn, self._metadata_thread.submit)
         self.journal.start(recovery.journals, self._groups.synced)
-        self._end_urgency = turnstile().gives_way_to(lambda: self.journal.carries_messages)
         self._watch_directory()
         full = self.space.full is not None
         if full:
@@ -361,7 +359,6 @@ class StorageEngine:
         await self.space.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        self._end_urgency()
         await self.metadata.settle()
         await self._run(self._close_files)
         self._readers.shutdown()

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from broker_core.rates.turns import turnstile
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
 from broker_core.storage.doorbell import doorbell
@@ -26,10 +25,8 @@ from broker_core.storage.pace import Pace
 from broker_core.storage.watch import DirectoryWatch
 
 PREALLOCATION = 16 << 20
-PATIENCE_SECONDS = 0.01
 
 Work = tuple[list["asyncio.Future[int]"], Group | None]  # files to begin, or a group to write; neither: the end
-_NOTHING = Group()
 OnSynced = Callable[[Group, Exception | None], None]
 
 
@@ -49,7 +46,6 @@ class Journal:
         watch: DirectoryWatch,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._turnstile = turnstile()
         self._watch = watch
         self._disk = disk
         self.directory = directory
@@ -65,7 +61,6 @@ class Journal:
         self._rotations: list[asyncio.Future[int]] = []
         self._live: dict[int, int] = {}  # journal number -> bytes, of the files that exist
         self._blocks: dict[int, int] = {}  # journal number -> bytes that were written before it got that number
-        self._written = _NOTHING  # the group that the sync thread took last, until it is answered
         # --- sync thread only
         self._number = first_number - 1
         self._fd: int | None = None
@@ -97,13 +92,8 @@ class Journal:
         appender: Appender | None,
         what: Any,
         entries: int = 1,
-        *,
-        patient: bool = False,
     ) -> None:
-        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`.
-
-        A patient record waits up to `PATIENCE_SECONDS` for another one, to share its sync.
-        """
+        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
         with self._lock:
             group = self._group
             group.parts.append(head)
@@ -112,26 +102,16 @@ class Journal:
             group.size += length
             group.entries += entries
             group.waiting.append((appender, what))
-            if not self._idle:
-                return
-            if patient:
-                self._loop.call_later(PATIENCE_SECONDS, self._ring)
-            else:
+            if self._idle:
                 self._idle = False
-                # Not at once: what else this turn of the loop adds belongs into the same group.
+                # Not at once: what else is added before the loop goes on belongs into the same group.
                 self._loop.call_soon(self._bell.ring)
 
-    def _ring(self) -> None:
-        """Late: the bell may be closed by now."""
-        with self._lock:
-            if not self._stopping:
-                self._bell.ring()
-
-    def write(self, record: bytes, done: Done, *, patient: bool = False) -> None:
+    def write(self, record: bytes, done: Done) -> None:
         """A record other than a run; `done(error or None)` is called on the loop after the sync."""
-        self.add(record, None, len(record), None, done, patient=patient)
+        self.add(record, None, len(record), None, done)
 
-    async def synced(self, record: bytes, then: Done | None = None, *, patient: bool = False) -> None:
+    async def synced(self, record: bytes, then: Done | None = None) -> None:
         """Writes a record and waits until it is durable.
 
         `then(error or None)` is called at that very moment, even if the caller was canceled meanwhile: the record is
@@ -145,7 +125,7 @@ class Journal:
             if not future.done():
                 future.set_exception(error) if error else future.set_result(None)
 
-        self.write(record, done, patient=patient)
+        self.write(record, done)
         await future
 
     async def rotate(self) -> int:
@@ -163,11 +143,6 @@ class Journal:
             self._failed = False
         self._bell.ring()
         return group
-
-    @property
-    def carries_messages(self) -> bool:
-        """Whether messages are under way to the disk. Without the lock: it may just have changed."""
-        return self._group.carries_messages or self._written.carries_messages
 
     @property
     def synced_end(self) -> tuple[int, int]:
@@ -249,8 +224,7 @@ class Journal:
             group = self._group
             if group.parts and not self._failed:
                 if sum(self._live.values()) < self._max_bytes or self._stopping:
-                    # Before the group ahead of it is reported: until it is answered, this one is under way, too.
-                    self._group, self._written = Group(), group
+                    self._group = Group()
                     return [], group
             elif self._stopping:
                 return [], None
@@ -310,12 +284,7 @@ class Journal:
 
     def _answer(self, group: Group, error: Exception | None) -> None:
         """On the loop."""
-        with self._lock:
-            if self._written is group:  # else the thread has begun with the next one
-                self._written = _NOTHING
         self._on_synced(group, error)
-        if self._turnstile.rest is not None:  # without a call for each group: it is usually none
-            self._turnstile.messages_went()
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()

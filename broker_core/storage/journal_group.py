@@ -88,12 +88,6 @@ class Group:
         self.size = 0
         self.waiting: list[tuple[Appender | None, Any]] = []
 
-    @property
-    def carries_messages(self) -> bool:
-        """From a look at both ends only."""
-        waiting = self.waiting
-        return bool(waiting) and (waiting[0][0] is not None or waiting[-1][0] is not None)
-
 
 def write_group(disk: Disk, fd: int, number: int, offset: int, group: Group, *, sync: bool) -> None:
     """Writes it to journal `number`, durable on return if `sync`; one piece, the usual case, by a single call."""

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from broker_core.rates.rate import Rate
-from broker_core.rates.turns import in_short_turns, turnstile
+from broker_core.rates.time_slices import sliced
 from broker_core.storage import changes, retention
 from broker_core.storage.arrival_times import ArrivalTimes
 from broker_core.storage.block import EMPTY, Block, EntryRun
@@ -371,7 +371,7 @@ class ManagedLedger:
     async def _write_out(self) -> None:
         await self.copies.ended()
         self._writer.seal_for_good()
-        async for cursor in in_short_turns(list(self.cursors.values())):
+        async for cursor in sliced(list(self.cursors.values())):
             cursor.write_acks()
         ledgers = list(self._ledgers.values())
         try:
@@ -399,7 +399,7 @@ class ManagedLedger:
             await self.copies.ended()
             await self._cursors.forget_acks()
             record = changes.change("delete", self.info.id)
-            await self._journal.synced(record, self._deleted, patient=turnstile().beside_messages)
+            await self._journal.synced(record, self._deleted)
         except Exception:
             await self._write_out()
             raise

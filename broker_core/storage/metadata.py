@@ -8,14 +8,12 @@ import asyncio
 import json
 import logging
 import struct
-import time
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any, TypeVar
 
-from broker_core.rates.turns import turnstile
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.catalog import UNWANTED, Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.database import Database
@@ -29,7 +27,6 @@ log = logging.getLogger("broker_core.storage")
 
 Document = dict[str, Any]
 _T = TypeVar("_T")
-APART_SECONDS = 0.05  # between two commits of documents, while messages come
 
 
 class Metadata:
@@ -41,7 +38,6 @@ class Metadata:
         self._documents: dict[str, dict[str, Document]] = {}
         self._waiting: list[tuple[RowChange, Callable[[], object], asyncio.Future[None]]] = []
         self._committing: asyncio.Task[None] | None = None
-        self._next_commit = 0.0  # not before, while messages come
 
     # ---- documents
 
@@ -82,26 +78,18 @@ class Metadata:
         """Everything that waits goes into one commit, again and again until nothing waits."""
         loop = asyncio.get_running_loop()
         while self._waiting:
-            await self._gather()
             batch, self._waiting = self._waiting, []
             error: StorageError | None = None
             try:
                 await loop.run_in_executor(self._executor, self.commit, [row for row, _, _ in batch])
             except Exception as failure:  # any error is reported: otherwise the callers would wait forever
                 error = StorageError(f"cannot write {self._database.path}: {failure}")
-            self._next_commit = time.perf_counter() + APART_SECONDS
             for _, make_visible, future in batch:
                 if error is None:
                     make_visible()
                 if not future.done():
                     future.set_result(None) if error is None else future.set_exception(error)
         self._committing = None
-
-    async def _gather(self) -> None:
-        """Beside messages, leaves time between two commits: the syncs of each hold up those of the journal."""
-        left = self._next_commit - time.perf_counter()
-        if left > 0 and turnstile().beside_messages:
-            await asyncio.sleep(left)
 
     async def settle(self) -> None:
         """Waits for the commits of all documents so far."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import ProducerBlocked, ProducerHeld
 from broker_core.policies.values import EVICT, HOLD
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 
@@ -191,6 +191,6 @@ async def check_forever(quotas: Callable[[], Iterable[BacklogQuotas]], seconds: 
 
 async def check_all(quotas: Iterable[BacklogQuotas]) -> None:
     """Drops messages and disconnects producers where a quota is exceeded."""
-    async for one in in_short_turns(list(quotas)):
+    async for one in sliced(list(quotas)):
         if one.is_set:
             await one.check()

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compaction import CompactionState
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
 from broker_core.storage.retention import Retention
 
@@ -113,7 +113,7 @@ class Housekeeping:
         if ttl_ms <= 0:
             return
         oldest_kept = self._context.expiry.now_ms() - ttl_ms
-        async for subscription in in_short_turns(list(self._subscriptions.values())):
+        async for subscription in sliced(list(self._subscriptions.values())):
             if subscription.durable:
                 await subscription.expire_before(oldest_kept)
 
@@ -159,7 +159,7 @@ class Housekeeping:
         due.append(self._offloading.next_due(now))
         ttl_ms = policies.ttl_seconds * 1000
         if ttl_ms > 0:
-            async for subscription in in_short_turns(list(self._subscriptions.values())):
+            async for subscription in sliced(list(self._subscriptions.values())):
                 published = await self._oldest_unacknowledged_ms(subscription)
                 due.append(None if published is None else published + ttl_ms + 1)
         outgrown = 0 < policies.compaction_threshold <= self._compaction.backlog_bytes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.rates.rate import Rate
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.tasks import to_the_end
 from broker_core.topic.replicated_property import with_replicated
@@ -166,7 +166,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
             await self._log.delete_cursor(subscription.name)
 
     async def policies_changed(self) -> None:
-        async for one in in_short_turns(list(self.by_name.values())):
+        async for one in sliced(list(self.by_name.values())):
             if self.by_name.get(one.name) is one:
                 one.delivery.limit()
                 one.wake()

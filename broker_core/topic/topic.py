@@ -26,7 +26,7 @@ from broker_core.publishing.deduplication_switch import DeduplicationSwitch
 from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
-from broker_core.rates.turns import in_short_turns, side_by_side
+from broker_core.rates.time_slices import gathered, sliced
 from broker_core.rates.writes import Writes
 from broker_core.replication.replicated_subscriptions import MarkerCalls, ReplicatedSubscriptions
 from broker_core.replication.replicators import Replicators
@@ -183,7 +183,7 @@ class Topic:
 
     async def load(self) -> None:
         """Restores the durable subscriptions and the compacted view."""
-        async for name, cursor in in_short_turns(list(self.ledger.cursors.items())):
+        async for name, cursor in sliced(list(self.ledger.cursors.items())):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
             elif self.is_subscription(name):
@@ -394,7 +394,7 @@ class Topic:
         await self.deduplication_switch.close()
         await self._housekeeping.close()
         await self.offloading.close()
-        await side_by_side(list(self.subscriptions.values()), lambda subscription: subscription.close())
+        await gathered(list(self.subscriptions.values()), lambda subscription: subscription.close())
         await self.compaction.close()
         self.ledger.on_confirmed = None
 

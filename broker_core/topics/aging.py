@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 
 if TYPE_CHECKING:
     from broker_core.tenancy.tenancy import Tenancy
@@ -39,7 +39,7 @@ class AgingTopics:
         await self._load_each(self._persistent(namespace, topic))
 
     async def _load_each(self, keys: list[str]) -> None:
-        async for key in in_short_turns(keys):
+        async for key in sliced(keys):
             if key not in self._loaded:
                 await self.load_if_aging(parse_topic(key))
 

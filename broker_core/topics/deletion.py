@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import InUse, ReplicatedTopic, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, ledger_name, parse_topic
-from broker_core.rates.turns import Turns, turnstile
+from broker_core.rates.time_slices import TimeSlices
 from broker_core.tenancy.system_topics import is_change_events
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ class TopicDeletion:
         """
         key = str(name)
         async with self._under_way.alone(key):
-            await turnstile().enter()  # what leads here, such as a request, was a turn already
             if self._documents.get(name) is None:
                 raise TopicNotFound(f"Topic {name} not found")
             if key in self._loaded and not force:
@@ -71,15 +70,15 @@ class TopicDeletion:
             return wanted
 
     async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
-        turns, is_remembered = Turns(), forever and self._has_copies(name)
+        slices, is_remembered = TimeSlices(), forever and self._has_copies(name)
         # A topic that cannot be remembered stays, so its log is closed as for an unload.
         await self._loaded.close(str(name), for_deletion=name.is_persistent and not is_remembered)
-        await turns.pause()
+        await slices.pause()
         if is_remembered:
             await self._deleted.remember(name)
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))
-            await turns.pause()
+            await slices.pause()
         if not name.is_partition:  # partitions share the schema of their topic
             await self.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)  # before the name is free: a crash leaves them to no new topic

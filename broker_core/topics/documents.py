@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from broker_core.names import within
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.tenancy.documents import TOPIC, read_topic
 from broker_core.tenancy.system_topics import users_topics
 
@@ -64,10 +64,10 @@ class TopicDocuments:
         return sorted(within(namespace, domain, (*self._metadata.keys(TOPIC), *self._volatile)))
 
     async def listed(self, namespace: NamespaceName, domain: str, *, system: bool) -> list[str]:
-        """As `of_namespace` is at this moment, in turns of the loop; system topics only with `system`."""
+        """As `of_namespace` is at this moment, in time slices; system topics only with `system`."""
         rest = iter((*self._metadata.keys(TOPIC), *self._volatile))
         found = []
-        async for some in in_turns(iter(lambda: list(islice(rest, TOGETHER)), [])):
+        async for some in sliced(iter(lambda: list(islice(rest, TOGETHER)), [])):
             names = within(namespace, domain, some)
             found.append(sorted(names if system else users_topics(namespace, names)))
-        return [name async for name in in_turns(merge(*found))]
+        return [name async for name in sliced(merge(*found))]

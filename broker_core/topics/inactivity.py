@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from broker_core.errors import BrokerError
 from broker_core.policies.values import CAUGHT_UP
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import is_system_topic
 
@@ -55,7 +55,7 @@ class Inactivity:
     # -- topics
 
     async def look_at_topics(self) -> None:
-        async for topic in in_turns(list(self._topics.loaded.values())):
+        async for topic in sliced(list(self._topics.loaded.values())):
             if is_in_use(topic):
                 self._unused_topics.pop(topic, None)
             elif self._is_due(topic):
@@ -85,7 +85,7 @@ class Inactivity:
     # -- subscriptions
 
     async def look_at_subscriptions(self) -> None:
-        async for topic in in_turns(list(self._topics.loaded.values())):
+        async for topic in sliced(list(self._topics.loaded.values())):
             seconds = topic.policies.subscription_expiration_minutes * 60
             if seconds > 0 and not is_system_topic(topic.name):
                 for subscription in list(topic.subscriptions.values()):

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyExists, BrokerError, LimitReached, NamespaceFull, TopicNotFound
-from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.rates.time_slices import gathered, sliced
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
 from broker_core.topics.deletion import check_unused
@@ -135,7 +135,7 @@ class PartitionedTopics:
             return  # their partitions exist only while clients use them
         parts = (name.partition_name(index) for index in range(first, end))
         create = partial(self._topics.creation.create, awaited=True)
-        await side_by_side((part for part in parts if not self._topics.exists(part)), create)
+        await gathered((part for part in parts if not self._topics.exists(part)), create)
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
         """An automatically created topic may have no first partition yet, and so no subscriptions to copy."""
@@ -179,19 +179,19 @@ class PartitionedTopics:
 
     async def _delete(self, name: TopicName, *, force: bool) -> None:
         parts = map(name.partition_name, range(self._tenancy.partitioned.reach(name)))
-        existing = [part async for part in in_turns(parts) if self._topics.creation.is_taken(part)]
+        existing = [part async for part in sliced(parts) if self._topics.creation.is_taken(part)]
         if not force:
-            async for part in in_turns(existing):
+            async for part in sliced(existing):
                 if str(part) in self._topics.loaded:
                     check_unused(self._topics.loaded[str(part)])
-        await side_by_side(existing, partial(self._topics.delete, force=force))
+        await gathered(existing, partial(self._topics.delete, force=force))
         await self._topics.deletion.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)
         await self._tenancy.partitioned.delete(name)
 
     async def existing(self, name: TopicName) -> list[TopicName]:
         """The partitions that exist."""
-        return [part async for part in in_turns(self._parts(name)) if self._topics.exists(part)]
+        return [part async for part in sliced(self._parts(name)) if self._topics.exists(part)]
 
     def _parts(self, name: TopicName) -> Iterator[TopicName]:
         return map(name.partition_name, range(self._tenancy.partitioned.count(name)))

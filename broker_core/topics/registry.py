@@ -154,7 +154,7 @@ class TopicRegistry:
         return self._documents.of_namespace(namespace, domain)
 
     async def listed(self, namespace: NamespaceName, domain: str = PERSISTENT, *, system: bool = False) -> list[str]:
-        """As `of_namespace`, in turns of the loop; without system topics unless `system`."""
+        """As `of_namespace`, in time slices; without system topics unless `system`."""
         return await self._documents.listed(namespace, domain, system=system)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:

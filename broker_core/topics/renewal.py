@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from broker_core.rates.turns import in_short_turns
+from broker_core.rates.time_slices import sliced
 
 if TYPE_CHECKING:
     from broker_core.names import NamespaceName, TopicName
@@ -37,6 +37,6 @@ class TopicRenewal:
         self._spawn(self._aging.load_affected(namespace, topic))
 
     async def _renew(self, topics: list[Topic]) -> None:
-        async for topic in in_short_turns(topics):
+        async for topic in sliced(topics):
             if self._loaded.get(str(topic.name)) is topic:  # topics loaded in the meantime read the new policies
                 await topic.policies_changed()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.tenancy.system_topics import is_system_topic
 from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
@@ -56,7 +56,7 @@ class TopicListWatcher:
         The list includes changes that happen while it is made, so it must be sent before the next await.
         """
         self._started = True
-        found = {topic async for topic in in_turns(self._topics()) if self._pattern.matches(topic)}
+        found = {topic async for topic in sliced(self._topics()) if self._pattern.matches(topic)}
         self._known = (found - self._deleted) | self._new
         self._new.clear()
         self._deleted.clear()

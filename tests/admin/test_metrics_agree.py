@@ -8,7 +8,7 @@ import pulsar
 import pytest
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.rates.turns import Turns
+from broker_core.rates.time_slices import TimeSlices
 from broker_core.stats.metrics import blocks_of
 from broker_core.stats.subscription_stats import SubscriptionStats
 from broker_core.stats.topic_stats import TopicStats, topic_stats
@@ -29,7 +29,7 @@ class Found:
 async def read(broker: EmbeddedBroker) -> Found:
     found: dict[str, Samples] = {}
     of_broker: Samples = {}
-    async for blocks in blocks_of(broker.broker, Turns()):
+    async for blocks in blocks_of(broker.broker, TimeSlices()):
         for labels, metrics, values in blocks:
             if TOPIC in labels:
                 subscription = labels.partition('subscription="')[2].rstrip('"')

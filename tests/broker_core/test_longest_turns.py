@@ -15,7 +15,7 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.names import TopicName, parse_topic
 from broker_core.policies.values import DispatchRate
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.server.server import Server
 from broker_core.testing import FREE_PORTS
 from broker_core.topic.topic import Topic
@@ -115,7 +115,7 @@ async def publish(broker: MeasuredBroker) -> None:
 async def acknowledge(broker: MeasuredBroker, entry_id: int) -> None:
     topic = await broker.topic()
     ledger_id = topic.ledger.last_confirmed.ledger_id
-    async for one in in_turns(list(topic.subscriptions.values())):
+    async for one in sliced(list(topic.subscriptions.values())):
         one.cursor.acknowledge(ledger_id, [entry_id])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, TopicFenced
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName
-from broker_core.rates.turns import in_turns
+from broker_core.rates.time_slices import sliced
 from broker_core.server.session import Session
 from broker_core.tenancy.system_topics import users_topics
 from broker_core.topics.pattern import InvalidPattern, TopicPattern
@@ -45,7 +45,7 @@ async def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandG
         topics += await broker.topics.listed(namespace, domain)
     pattern = _pattern(broker, command.topics_pattern) if command.topics_pattern else None
     if pattern is not None:
-        topics = [topic async for topic in in_turns(topics) if pattern.matches(topic)]
+        topics = [topic async for topic in sliced(topics) if pattern.matches(topic)]
     await asyncio.sleep(0)
     found = topics_hash(topics)
     changed = not command.topics_hash or command.topics_hash != found

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.rates.long_text import LIST_SLICE, PIECE_BYTES, Json, LongText, json_in_turns, plain
+from broker_core.rates.long_text import LIST_SLICE, PIECE_BYTES, Json, LongText, plain, sliced_json
 
 VALUES: tuple[Any, ...] = (
     {"a": {"b": {"c": [1, None, "ü\n"]}, 'q"': {}}, "d": 1.5, "e": {}, "f": [], "g": "\ud800"},
@@ -23,29 +23,29 @@ VALUES: tuple[Any, ...] = (
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
 def test_json_in_turns_is_what_json_writes_at_once(value: Any) -> None:
     whole = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
-    assert asyncio.run(json_in_turns(value)).__bytes__() == whole
+    assert asyncio.run(sliced_json(value)).__bytes__() == whole
 
 
 def test_encoded_json_is_inserted_unchanged() -> None:
     value = {"subscriptions": {"s": Json.of({"x": 1})}}
-    assert bytes(asyncio.run(json_in_turns(value))) == b'{"subscriptions":{"s":{"x":1}}}'
+    assert bytes(asyncio.run(sliced_json(value))) == b'{"subscriptions":{"s":{"x":1}}}'
 
 
-def test_others_have_their_turn_while_much_json_is_written() -> None:
-    async def turns() -> int:
-        writing = asyncio.ensure_future(json_in_turns({"partitions": {str(n): {"x": [n] * 20} for n in range(10_000)}}))
-        turns = 0
+def test_others_run_while_much_json_is_written() -> None:
+    async def passes() -> int:
+        writing = asyncio.ensure_future(sliced_json({"partitions": {str(n): {"x": [n] * 20} for n in range(10_000)}}))
+        passes = 0
         while not writing.done():
             await asyncio.sleep(0)
-            turns += 1
-        return turns
+            passes += 1
+        return passes
 
-    assert asyncio.run(turns()) >= 3
+    assert asyncio.run(passes()) >= 3
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
 def test_a_plain_value_is_what_a_client_reads(value: Any) -> None:
-    assert plain(value) == json.loads(bytes(asyncio.run(json_in_turns(value))))
+    assert plain(value) == json.loads(bytes(asyncio.run(sliced_json(value))))
 
 
 def test_encoded_json_is_plain_again() -> None:

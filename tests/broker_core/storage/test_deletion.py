@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.rates.turns import turnstile
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, StorageError
 from broker_core.storage.filenames import ledger_file
@@ -155,22 +154,3 @@ async def test_a_closed_storage_refuses_deletions(tmp_path: Path) -> None:
     async with asyncio.timeout(10):
         with pytest.raises(Closed):
             await engine.delete_ledger("t")
-
-
-async def test_beside_messages_a_deletion_shares_the_sync_of_the_next_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("broker_core.storage.journal.PATIENCE_SECONDS", 3600)
-    engine = await opened(tmp_path)
-    other = await engine.open_ledger("other")
-    await append(await engine.open_ledger("t"), run_of(b"one"))
-    end = turnstile().gives_way_to(lambda: True)
-    await turnstile().wait()  # it looks whether messages come
-    deleting = asyncio.ensure_future(engine.delete_ledger("t"))
-    await engine.metadata.put("topic", "t", {})  # longer than an idle journal takes to begin
-    assert engine.exists("t")
-    await append(other, run_of(b"x"))
-    await deleting
-    assert not engine.exists("t")
-    end()
-    await engine.close()

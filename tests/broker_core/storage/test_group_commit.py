@@ -1,17 +1,10 @@
 """One sync confirms everything that arrived in the meantime, in order, and nothing is confirmed before its sync."""
 
 import asyncio
-import threading
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.rates.turns import turnstile
-from broker_core.storage import changes
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -153,82 +146,4 @@ async def test_waiting_documents_share_a_commit(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     assert len(engine.metadata.list("topic")) == 99
     assert engine.metadata.get("topic", "8") == {"i": 8}
-    await engine.close()
-
-
-async def test_the_journal_carries_messages_from_the_append_to_the_answer_and_no_other_records(tmp_path: Path) -> None:
-    engine = await opened(tmp_path)
-    ledger = await engine.open_ledger("t")
-    told: list[object] = []
-    engine.journal.write(changes.nothing(), told.append)
-    assert not engine.journal.carries_messages
-    ledger.append(run_of(b"x"), lambda position, error: told.append(error))
-    assert engine.journal.carries_messages
-    await until(lambda: told == [None, None])
-    assert not engine.journal.carries_messages
-    await engine.close()
-
-
-async def test_a_group_that_the_journal_has_taken_is_under_way_when_the_one_before_it_is_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The loop may answer a group at once, before the journal's thread goes on with the next one."""
-    disk, engine, ledger = await begun(tmp_path)
-    loop = asyncio.get_running_loop()
-    call = loop.call_soon_threadsafe
-
-    def call_and_wait(callback: Callable[..., object], *args: Any) -> None:
-        answered = threading.Event()
-        call(callback, *args)
-        call(answered.set)
-        answered.wait(10)
-
-    monkeypatch.setattr(loop, "call_soon_threadsafe", call_and_wait)
-    found: list[bool] = []
-    disk.sync_seconds = 0.1  # so that the second message comes during the sync of the first
-    syncs = len(disk.calls)
-    ledger.append(run_of(b"x"), lambda *_: found.append(engine.journal.carries_messages))
-    await until(lambda: len(disk.calls) > syncs)
-    ledger.append(run_of(b"y"), lambda *_: found.append(engine.journal.carries_messages))
-    await until(lambda: len(found) == 2)
-    monkeypatch.undo()
-    assert found == [True, False]
-    await engine.close()
-
-
-async def test_a_patient_record_shares_the_sync_of_the_next_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("broker_core.storage.journal.PATIENCE_SECONDS", 3600)
-    disk, engine, ledger = await begun(tmp_path)
-    disk.calls.clear()
-    told: list[object] = []
-    engine.journal.write(changes.nothing(), told.append, patient=True)
-    await engine.metadata.put("topic", "t", {})  # longer than an idle journal takes to begin
-    ledger.append(run_of(b"x"), lambda position, error: told.append(error))
-    await until(lambda: told == [None, None])
-    assert [name for operation, name in disk.calls if operation == "sync"].count("0000000001.journal") == 1
-    await engine.close()
-
-
-async def test_a_patient_record_is_written_without_a_message_too(tmp_path: Path) -> None:
-    engine = await opened(tmp_path)
-    told: list[object] = []
-    engine.journal.write(changes.nothing(), told.append, patient=True)
-    await until(lambda: told == [None])
-    await engine.close()
-
-
-async def test_work_that_rests_goes_on_when_messages_have_been_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("broker_core.rates.turns.REST_SECONDS", 3600)
-    disk = FaultyDisk()
-    engine = await opened(tmp_path, disk=disk)
-    ledger = await engine.open_ledger("t")
-    disk.sync_seconds = 0.1
-    ledger.append(run_of(b"x"), lambda *_: None)
-    async with asyncio.timeout(10):
-        await turnstile().wait()
-    assert not engine.journal.carries_messages
     await engine.close()

@@ -32,7 +32,7 @@ class WatchingDisk(FaultyDisk):
         self.stopped: list[str] = []
         self.waited = 0
         self._turned = threading.Condition()
-        self._turns = 0
+        self._slices = 0
         self._watched = False
 
     def sync(self, fd: int) -> None:
@@ -48,8 +48,8 @@ class WatchingDisk(FaultyDisk):
             if not self._watched:
                 return
             self.waited += 1
-            until = self._turns + TURNS
-            if not self._turned.wait_for(lambda: self._turns >= until or not self._watched, PATIENCE_SECONDS):
+            until = self._slices + TURNS
+            if not self._turned.wait_for(lambda: self._slices >= until or not self._watched, PATIENCE_SECONDS):
                 self.stopped.append(what)
 
     @asynccontextmanager
@@ -57,7 +57,7 @@ class WatchingDisk(FaultyDisk):
         async def turn() -> None:
             while True:
                 with self._turned:
-                    self._turns += 1
+                    self._slices += 1
                     self._turned.notify_all()
                 await asyncio.sleep(0.001)  # the turns of the loop are what the test counts
 

@@ -1,7 +1,7 @@
-"""A report about many topics never holds up messages for longer than a turn: no step of it looks at many topics.
+"""A report about many topics pauses after each time slice: no step of it reads many topics.
 
-On the clock of these tests, two looks take more than a turn. So the number of turns that a report takes tells how many
-topics it handled between two looks at the clock, on any machine.
+On the clock of these tests, two readings of the clock are more than a time slice apart. So the number of iterations of
+the loop tells how many topics a report handled between two readings, on any machine.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.names import parse_topic
 from broker_core.rates.long_text import PIECE_BYTES
-from broker_core.rates.turns import TURN_SECONDS, side_by_side
+from broker_core.rates.time_slices import SLICE_SECONDS, gathered
 from broker_core.server.server import Server
 from broker_core.stats.metrics import prometheus_text
 from broker_core.testing import FREE_PORTS
@@ -38,7 +38,7 @@ REPORTS = {
 }
 
 
-class TurnedBroker:
+class MeasuredBroker:
     """A broker with many topics on a measured loop, which runs only during the calls."""
 
     def __init__(self, directory: Path) -> None:
@@ -48,7 +48,7 @@ class TurnedBroker:
 
     async def _start(self) -> None:
         await self._server.start()
-        await side_by_side(range(TOPICS), self._topic)
+        await gathered(range(TOPICS), self._topic)
 
     async def _topic(self, number: int) -> Topic:
         name = parse_topic(f"persistent://public/default/many-{number}")
@@ -57,7 +57,7 @@ class TurnedBroker:
         return topic
 
     def ask(self, path: str, method: str = "GET") -> tuple[bytes, int]:
-        """The answer, and how many turns the loop took for it."""
+        """The answer, and how many iterations of the loop it took."""
         return self._runner.run(self._ask(path, method))
 
     async def _ask(self, path: str, method: str) -> tuple[bytes, int]:
@@ -82,18 +82,18 @@ class TurnedBroker:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TurnedBroker]:
-    broker = TurnedBroker(tmp_path_factory.mktemp("reports"))
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredBroker]:
+    broker = MeasuredBroker(tmp_path_factory.mktemp("reports"))
     yield broker
     broker.stop()
 
 
 @pytest.fixture
-def slow_clock(broker: TurnedBroker) -> Iterator[None]:
-    """Two looks take more than a turn."""
+def slow_clock(broker: MeasuredBroker) -> Iterator[None]:
+    """Two readings are more than a time slice apart."""
     looks = iter(range(10**9))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(time, "perf_counter", lambda: next(looks) * TURN_SECONDS * 0.6)
+        patched.setattr(time, "perf_counter", lambda: next(looks) * SLICE_SECONDS * 0.6)
         yield
 
 
@@ -116,13 +116,13 @@ def collections_after(objects: int) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("path", REPORTS.values(), ids=REPORTS)
-def test_a_report_lets_messages_pass_after_every_few_topics(path: str, broker: TurnedBroker, slow_clock: None) -> None:
+def test_a_report_pauses_after_every_few_topics(path: str, broker: MeasuredBroker, slow_clock: None) -> None:
     answer, taken = broker.ask(path)
     assert answer.startswith(b"HTTP/1.1 200")
     assert taken >= TOPICS / 2
 
 
-def test_a_scrape_does_not_keep_an_object_for_each_topic(broker: TurnedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scrape_keeps_no_object_for_each_topic(broker: MeasuredBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many objects at a time make a collection of all garbage due, which holds up messages for tens of ms."""
     topics = 10 * TOPICS  # more than the 2,000 tuples that CPython keeps for their next use
     monkeypatch.setattr(broker.topics, "loaded", repeated(broker.topics.loaded, 10))
@@ -137,13 +137,13 @@ def repeated(loaded: Mapping[str, Topic], times: int) -> dict[str, Topic]:
     return {f"{key}/{number}": topic for key, topic in loaded.items() for number in range(times)}
 
 
-def test_a_long_answer_lets_messages_pass_after_every_few_pieces(broker: TurnedBroker, slow_clock: None) -> None:
+def test_a_long_answer_pauses_after_every_few_pieces(broker: MeasuredBroker, slow_clock: None) -> None:
     _, without = broker.ask("/metrics", "HEAD")
     answer, taken = broker.ask("/metrics")
     assert taken - without >= len(answer) / PIECE_BYTES / 2
 
 
-def test_the_head_of_a_long_answer_comes_without_it(broker: TurnedBroker) -> None:
+def test_the_head_of_a_long_answer_comes_without_it(broker: MeasuredBroker) -> None:
     answer, _ = broker.ask("/metrics", "HEAD")
     head, body = answer.split(b"\r\n\r\n")
     length = next(line for line in head.splitlines() if line.lower().startswith(b"content-length:"))
