@@ -70,10 +70,28 @@ def test_a_pattern_without_a_match_exits_with_3(pulsar_broker: EmbeddedBroker) -
 
 @pytest.mark.usefixtures("client")
 def test_the_report_has_each_partition(pulsar_broker: EmbeddedBroker) -> None:
-    (found,) = json.loads(backlog(pulsar_broker, "orders", "-o", "json").stdout)["subscriptions"]
+    (found,) = json.loads(backlog(pulsar_broker, "orders", "--details", "-o", "json").stdout)["subscriptions"]
     assert (found["messages"], sorted(each["messages"] for each in found["partitions"])) == (1, [0, 0, 1])
     assert found["partitionSkew"] == 3.0
     assert found["keys"]["top"] == [{"key": "k", "messages": 1, "share": 1.0}]
+
+
+@pytest.mark.usefixtures("client")
+def test_json_without_details_is_what_a_user_acts_on(pulsar_broker: EmbeddedBroker) -> None:
+    documents = {
+        words: json.loads(backlog(pulsar_broker, "orders", *words, "-o", "json").stdout)["subscriptions"]
+        for words in ((), ("--details",), ("--ttl", "1h", "--quota", "1G"))
+    }
+    ((short,), (full,), (limited,)) = documents.values()
+    assert list(short) == [
+        *("topic", "subscription", "verdict", "reason", "messages", "entries", "bytes", "oldestPublishTime"),
+        *("type", "consumers", "unackedMessages", "rates", "secondsToEmpty", "trend"),
+    ]
+    assert short.keys() < full.keys()
+    assert limited["whatIf"] == {
+        "chosenTtl": {"seconds": 3600.0, "messages": 0, "bytes": 0},
+        "quota": {"limit": 1 << 30, "messages": 0, "bytes": 0},
+    }
 
 
 @pytest.mark.usefixtures("client")
@@ -125,7 +143,7 @@ def test_without_pyarrow_one_line_says_what_to_install(
 @pytest.mark.usefixtures("client")
 def test_a_page_is_written_beside_the_output(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    result = backlog(pulsar_broker, "orders", "-o", "json", "--html", str(file))
+    result = backlog(pulsar_broker, "orders", "--details", "-o", "json", "--html", str(file))
     found = re.search(r'id="report">(.*?)</script>', file.read_text(), re.DOTALL)
     assert found is not None
     assert json.loads(found[1])["subscriptions"] == json.loads(result.stdout)["subscriptions"]

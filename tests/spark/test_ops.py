@@ -47,7 +47,7 @@ def pulsarctl(broker: EmbeddedBroker, *arguments: str) -> subprocess.CompletedPr
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_report_of_a_namespace_is_pure_json(backlog: EmbeddedBroker) -> None:
-    answer = pulsarctl(backlog, "public/default", "-o", "json", "--engine", "spark")
+    answer = pulsarctl(backlog, "public/default", "--details", "-o", "json", "--engine", "spark")
     assert answer.returncode == 0, answer.stderr
     report = json.loads(answer.stdout)
     assert answer.stderr == ""

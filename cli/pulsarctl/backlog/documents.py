@@ -24,8 +24,10 @@ def header(report: Report) -> Document:
     }
 
 
-def subscription(report: Report, of: SubscriptionBacklog) -> Document:
+def summary(report: Report, of: SubscriptionBacklog) -> Document:
+    """What tells whether and how to act on it."""
     tally, live = of.tally, of.live
+    chosen = _chosen_limits(report, of)
     return {
         "topic": of.topic,
         "subscription": of.subscription,
@@ -35,17 +37,25 @@ def subscription(report: Report, of: SubscriptionBacklog) -> Document:
         "entries": tally.entries,
         "bytes": tally.bytes,
         "oldestPublishTime": tally.oldest_ms,
+        "type": live.type or None,
+        "consumers": live.consumers,
+        "unackedMessages": live.unacked,
+        "rates": {"in": live.rate_in, "out": live.rate_out},
+        "secondsToEmpty": of.seconds_to_empty,
+        "trend": _trend(report, of),
+        **({"whatIf": chosen} if chosen else {}),
+    }
+
+
+def subscription(report: Report, of: SubscriptionBacklog) -> Document:
+    """Everything that is known of it."""
+    tally = of.tally
+    return summary(report, of) | {
         "newestPublishTime": tally.newest_ms,
         "messagesByAge": dict(zip(AGE_NAMES, tally.ages, strict=True)),
         "bytesByAge": dict(zip(AGE_NAMES, tally.age_bytes, strict=True)),
         "delayed": {"messages": tally.delayed_messages, "bytes": tally.delayed_bytes},
-        "type": live.type or None,
-        "consumers": live.consumers,
-        "unackedMessages": live.unacked,
-        "blockedOnUnacked": live.is_blocked,
-        "rates": {"in": live.rate_in, "out": live.rate_out},
-        "secondsToEmpty": of.seconds_to_empty,
-        "trend": _trend(report, of),
+        "blockedOnUnacked": of.live.is_blocked,
         "ackHoles": _holes(of.cursor),
         "keys": _keys(tally),
         "producers": _names(tally.producers, tally.messages, "producer"),
@@ -64,7 +74,7 @@ def what_if(report: Report, of: SubscriptionBacklog) -> Document:
     """What a TTL, a quota, and compaction would remove from this backlog."""
     tally = of.tally
     removed = max(tally.keyed_messages - tally.distinct_keys.estimate(), 0)
-    found: Document = {
+    return {
         "ttl": [
             {"seconds": limit, "messages": sum(tally.ages[index + 1 :]), "bytes": sum(tally.age_bytes[index + 1 :])}
             for index, limit in enumerate(AGE_LIMITS_SECONDS)
@@ -74,7 +84,13 @@ def what_if(report: Report, of: SubscriptionBacklog) -> Document:
             "keys": tally.distinct_keys.estimate(),
             "withoutKey": tally.messages - tally.keyed_messages - tally.opaque_messages,
         },
+        **_chosen_limits(report, of),
     }
+
+
+def _chosen_limits(report: Report, of: SubscriptionBacklog) -> Document:
+    """What the TTL and the quota of the command line would remove."""
+    tally, found = of.tally, Document()
     if report.moment.ttl_seconds is not None:
         chosen = {"seconds": report.moment.ttl_seconds, "messages": tally.expired_messages}
         found["chosenTtl"] = chosen | {"bytes": tally.expired_bytes}

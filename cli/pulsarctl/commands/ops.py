@@ -63,7 +63,7 @@ Ttl = Annotated[
 Quota = Annotated[
     str | None, typer.Option("--quota", metavar="SIZE", help="Also show what this backlog quota would evict.")
 ]
-Details = Annotated[bool, typer.Option("--details", help="Show ages, keys, producers, and more on the terminal.")]
+Details = Annotated[bool, typer.Option("--details", help="Also show ages, keys, producers, partitions, and more.")]
 Save = Annotated[bool, typer.Option("--save", help="Keep a snapshot, so that the next report shows the trend.")]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page with plots.")
@@ -90,8 +90,8 @@ def backlog(
     """Count the unacknowledged messages of each subscription, with their size and age.
 
     The command reads the messages, so the numbers are exact: per message on pulsarctl's broker, and per entry on Apache
-    Pulsar. It changes nothing on the topics. JSON output also has ages, keys, producers, schema versions, sizes, ack
-    holes, and what a TTL, a quota, or compaction would remove. Large backlogs are counted on Spark, which requires
+    Pulsar. It changes nothing on the topics. With --details, JSON output also has schema versions, sizes, ack holes,
+    and what compaction would remove. Large backlogs are counted on Spark, which requires
     pip install 'pulsarctl[spark]' and Java 17 or newer (or 'pulsarctl[java]').
 
     Example: pulsarctl ops backlog shop/orders --master 'local[4]' -o json
@@ -135,7 +135,8 @@ def _show(call: Call, report: "Report", *, details: bool) -> None:
         for line in terminal.lines(report, details=details):
             render.line(line)
     else:
-        found = [documents.subscription(report, each) for each in report.subscriptions]
+        document = documents.subscription if details else documents.summary
+        found = [document(report, each) for each in report.subscriptions]
         if output is Output.JSONL:
             call.show([header | each for each in found])
         else:

@@ -1,4 +1,4 @@
-"""Warns of an admin URL and a service URL that belong to two clusters: messages go where nobody looks for them."""
+"""Warns of an admin URL and a service URL that belong to two clusters: messages go to the wrong one."""
 
 from pulsarctl.shell.call import Call
 from pulsarctl.values.names import namespace_of
