@@ -33,6 +33,7 @@ from broker_core.offload.tier_reader import TierReader
 from broker_core.policies.offload_places import AllowedStores, Place
 from broker_core.storage import filenames
 from broker_core.storage.offloaded import OffloadedCopy
+from broker_core.tasks import OneAtATime
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+StoreName = tuple[str, str]  # driver, and directory or bucket
 INSTANCE = "instance"  # kind of the document with the name of this instance in stores
 _DOCUMENT = "offload"
 STORE_THREADS = 2  # of removals and audits: a store that does not answer must not hold the readers of local files
@@ -82,8 +84,9 @@ class TieredStorage:
         self.reader = TierReader(config, self.store_of)
         self._threads = ThreadPoolExecutor(STORE_THREADS, "offload-store")
         self._storage: StorageEngine
-        self._uploading: set[str] = set()  # uuids
-        self._tidying = asyncio.Lock()  # no upload begins while empty folders are removed
+        self._uploading: dict[str, StoreName] = {}  # by uuid
+        # No upload to a store begins while its empty folders are removed.
+        self._tidying: OneAtATime[StoreName] = OneAtATime()
         self._unwanted = asyncio.Event()
         self._unremoved: dict[str, str] = {}  # by uuid: why the objects could not be removed
 
@@ -185,12 +188,13 @@ class TieredStorage:
             schemas=self._schemas_of(log.name) if table else [],
             earlier=await self._earlier(log, ledger_id, copy.place) if table else [],
         )
-        async with self._tidying:
-            self._uploading.add(uuid)
+        store = _name_of(check_driver(copy.driver, copy.place))
+        async with self._tidying.of(store):
+            self._uploading[uuid] = store
         try:
             return await self._copy(log, copy, job, worker)
         finally:
-            self._uploading.discard(uuid)
+            del self._uploading[uuid]
             if self._storage.catalog.unwanted_copies:
                 self._unwanted.set()
 
@@ -268,9 +272,10 @@ class TieredStorage:
     async def _remove_folders(self, copies: Iterable[OffloadedCopy]) -> None:
         """What stays behind, because something is on its way to a store or a store fails, is an orphan of an audit."""
         for copy in copies:
-            async with self._tidying:
-                if self._uploading:
-                    return
+            store = _name_of(check_driver(copy.driver, copy.place))
+            async with self._tidying.of(store):
+                if store in self._uploading.values():
+                    continue
                 try:
                     await self._in_thread(lambda copy=copy: self._remove_folders_of(copy))  # type: ignore[misc]  # binds now
                 except (OSError, OffloadFailed) as error:
@@ -322,8 +327,9 @@ class TieredStorage:
             raise OffloadFailed(f"{store.uri} does not exist; check its name")
         found = compare(store, listed, known.values(), here)
         if sweep:
-            async with self._tidying:
-                work = partial(remove_orphans, store, found, folders=not self._uploading)
+            name = _name_of(check_driver(driver, settings))
+            async with self._tidying.of(name):
+                work = partial(remove_orphans, store, found, folders=name not in self._uploading.values())
                 await self._in_thread(work)
         return found
 
@@ -334,10 +340,14 @@ class TieredStorage:
         self._unremoved[copy.uuid] = reason
 
 
+def _name_of(place: Place) -> StoreName:
+    """Whatever its endpoint: the store of a copy may get no credentials any more."""
+    return place.driver, place.root
+
+
 def _is_in(place: Place, copy: OffloadedCopy) -> bool:
-    """By the names of the stores, whatever their endpoints: the store of a copy may get no credentials any more."""
     try:
         other = check_driver(copy.driver, copy.place)
     except NotConfigured:
         return False
-    return (other.driver, other.root) == (place.driver, place.root)
+    return _name_of(other) == _name_of(place)

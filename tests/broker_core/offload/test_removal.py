@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.error
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -164,3 +165,21 @@ def test_orphans_are_listed_and_swept(one: OffloadedTopic, s3: S3) -> None:
     left = one.rest("POST", "/brokers/offload/audit")["orphans"]
     assert [path for path in left if not path.endswith("/")] == []
     s3.filesystem.delete_file(foreign)
+
+
+def test_a_store_that_does_not_answer_about_its_folders_holds_up_no_other_store(
+    one: OffloadedTopic, s3: S3, tmp_path: Path
+) -> None:
+    other = OffloadedTopic(one.broker, one.client, f"{one.name}-elsewhere")
+    one.client.subscribe(other.name, "keeps").close()
+    other.rest(
+        "POST", "offloadPolicies", {"managedLedgerOffloadDriver": "filesystem", "fileSystemURI": f"file://{tmp_path}"}
+    )
+    one.publish_and_offload()
+    other.publish([b"x"])
+    with s3.proxy.doing("hold", lambda each: each.method == "GET" and each.path.strip("/") == BUCKET):
+        one.rest("DELETE", "?force=true")
+        assert s3.proxy.held.wait(20)
+        other.offload()
+        assert list(tmp_path.rglob("*.parquet"))
+    wait_until(lambda: not s3.of(one) and not s3.folders(one), 20)
