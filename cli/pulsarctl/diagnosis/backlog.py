@@ -12,7 +12,7 @@ from pulsarctl.diagnosis.words import entries, plural
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Backlog:
     """`is_messages`: whether `count` is one of messages, else of entries."""
 

@@ -104,9 +104,7 @@ def ordered(found: Iterable[Row], column: Column, *, reverse: bool = False) -> l
 
 def documents(view: View, found: Iterable[Row]) -> list[dict[str, Any]]:
     """The columns of each row, and `backlog_unit`, `messages` or `entries`, beside a backlog."""
-    fields = [column.field for column in view.columns]
-    named = [*fields, "backlog_unit"] if "backlog" in fields else fields
-    return [{name: _rounded(row[name]) for name in named} for row in found]
+    return [_document([column.field for column in view.columns], row) for row in found]
 
 
 def texts(view: View, found: Iterable[Row]) -> list[tuple[str, ...]]:
@@ -134,15 +132,13 @@ def _rows(view: View, snapshot: Snapshot) -> Iterable[Row]:
 
 def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
     subscriptions = [one for name, one in _subscriptions(stats)]
-    backlog = Backlog.total(subscriptions)
     yield {
         "key": (topic,),
         "topic": short(topic),
         "in": _number(stats, "msgRateIn"),
         "out": _number(stats, "msgRateOut"),
         "bytes_in": _number(stats, "msgThroughputIn"),
-        "backlog": backlog.count,
-        "backlog_unit": backlog.unit,
+        "backlog": Backlog.total(subscriptions),
         "subscriptions": len(subscriptions),
         "producers": len(stats.get("publishers") or []),
         "storage": int(stats.get("storageSize") or 0),
@@ -154,15 +150,13 @@ def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
 
 def _of_subscriptions(topic: str, stats: Document) -> Iterable[Row]:
     for name, one in _subscriptions(stats):
-        backlog = Backlog.of(one)
         yield {
             "key": (topic, name),
             "topic": short(topic),
             "subscription": name,
             "type": str(one.get("type") or "None"),
             "consumers": len(one.get("consumers") or []),
-            "backlog": backlog.count,
-            "backlog_unit": backlog.unit,
+            "backlog": Backlog.of(one),
             "out": _number(one, "msgRateOut"),
             "unacked": int(one.get("unackedMessages") or 0),
             "delayed": int(one.get("msgDelayed") or 0),
@@ -191,6 +185,12 @@ def _subscriptions(stats: Document) -> list[tuple[str, Document]]:
     return [(name, one) for name, one in (stats.get("subscriptions") or {}).items() if name != COMPACTOR]
 
 
+def _document(fields: Iterable[str], row: Row) -> dict[str, Any]:
+    document = {name: _rounded(row[name]) for name in fields}
+    backlog = document.get("backlog")
+    return document | {"backlog": backlog.count, "backlog_unit": backlog.unit} if backlog else document
+
+
 def _number(stats: Document, name: str) -> float:
     return float(stats.get(name) or 0)
 
@@ -207,6 +207,10 @@ def _count(value: int) -> str:
     return f"{value:,}"
 
 
+def _backlog(value: Backlog) -> str:
+    return value.cell
+
+
 def _bytes(value: float) -> str:
     return human_size(int(value))
 
@@ -214,7 +218,7 @@ def _bytes(value: float) -> str:
 _TOPIC = Column("TOPIC", "topic", is_number=False)
 _SUBSCRIPTION = Column("SUBSCRIPTION", "subscription", is_number=False)
 _OUT = Column("OUT/S", "out", _rate)
-_BACKLOG = Column("BACKLOG", "backlog", _count)
+_BACKLOG = Column("BACKLOG", "backlog", _backlog)
 _UNACKED = Column("UNACKED", "unacked", _count)
 
 TOPICS = View(

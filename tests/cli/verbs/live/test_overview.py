@@ -44,7 +44,7 @@ def test_a_counter_that_starts_over_is_no_negative_rate() -> None:
 
 def test_the_compactor_is_not_a_subscription() -> None:
     row = only(overview.TOPICS, None, snapshot(0, 0, 0))
-    assert (row["backlog"], row["subscriptions"]) == (5, 1)
+    assert (row["backlog"].count, row["subscriptions"]) == (5, 1)
 
 
 @pytest.mark.parametrize("view", [overview.TOPICS, overview.SUBSCRIPTIONS], ids=lambda view: view.title)
@@ -53,6 +53,15 @@ def test_a_document_names_the_unit_of_its_backlog(view: overview.View) -> None:
     of_ours.topics[TOPIC]["subscriptions"]["billing"]["backlogMessages"] = 12
     units = [overview.documents(view, overview.rows(view, None, now))[0] for now in (of_pulsar, of_ours)]
     assert [(one["backlog"], one["backlog_unit"]) for one in units] == [(5, "entries"), (12, "messages")]
+
+
+@pytest.mark.parametrize("view", [overview.TOPICS, overview.SUBSCRIPTIONS], ids=lambda view: view.title)
+def test_a_table_names_the_unit_of_a_backlog_in_entries(view: overview.View) -> None:
+    of_pulsar, of_ours = snapshot(0, 0, 0), snapshot(0, 0, 0)
+    of_ours.topics[TOPIC]["subscriptions"]["billing"]["backlogMessages"] = 12
+    place = view.columns.index(view.column("backlog"))
+    shown = [overview.texts(view, overview.rows(view, None, now))[0][place] for now in (of_pulsar, of_ours)]
+    assert shown == ["5 entries", "12"]
 
 
 def test_consumers_have_no_backlog_and_no_unit_of_it() -> None:
