@@ -126,6 +126,8 @@ def test_wait_waits_for_a_real_compaction(cli: Cli) -> None:
     assert cli("topics", "create-partitioned", "compacted", "-p", "2") == SILENT
     assert cli("topics", "compact", "compacted", "--wait") == SILENT
     assert cli("topics", "compaction-status", "compacted-partition-1") == Outcome(0, "Compaction was a success\n", "")
+    shown = cli("topics", "compaction-status", "compacted").stdout.splitlines()
+    assert [line.rpartition("-")[2].split("    ") for line in shown] == [[n, "Compaction was a success"] for n in "01"]
     assert cli("topics", "delete", "compacted") == SILENT
 
 

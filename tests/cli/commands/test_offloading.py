@@ -167,6 +167,50 @@ def test_topics_offload_speaks_as_pulsar_admin(cli: Cli, client: pulsar.Client, 
     assert cli("topics", "offload-status", topic, "-w").stdout == "Offload was a success\n"
 
 
+def test_each_partition_of_a_topic_is_offloaded_and_has_a_status(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    parts = [f"persistent://public/default/{topic}-partition-{index}" for index in range(2)]
+    assert cli("topics", "create-partitioned-topic", topic, "-p", "2").exit_code == 0
+    published(cli, client, parts[0])
+    assert json.loads(cli("topics", "offload-status", topic, "-o", "json").stdout) == [
+        {"topic": part, "status": "NOT_RUN", "lastError": ""} for part in parts
+    ]
+    store = f"file://{tmp_path / 'store'}"
+    assert cli("topics", "set-offload-policies", topic, "-d", "filesystem", "--filesystem-uri", store).exit_code == 0
+    done = json.loads(cli("topics", "offload", topic, "-s", "0", "-o", "json").stdout)
+    assert done[parts[0]].startswith(f"Offload triggered for {parts[0]} for messages before ")
+    assert done[parts[1]] == "Nothing to offload"
+    shown = cli("topics", "offload-status", topic, "-w").stdout.splitlines()
+    assert [line.split("    ") for line in shown] == [
+        [parts[0], "Offload was a success"],
+        [parts[1], f"Offload has not been run for {parts[1]} since broker startup"],
+    ]
+
+
+def test_a_partition_whose_offload_failed_is_named_after_the_others(cli_alone: Cli) -> None:
+    failed = {"status": "ERROR", "lastError": "disk full"}
+
+    def answer(request: Request) -> Reply:
+        if request.path.endswith("/partitions"):
+            return Reply(body={"partitions": 2})
+        if "-partition-" not in request.path:
+            return Reply(404, {"reason": "Topic not found"})
+        return Reply(body=failed if "-partition-0" in request.path else {"status": "SUCCESS", "lastError": ""})
+
+    with HttpStub(answer) as broker:
+        done = cli_alone("--admin-url", broker.url, "topics", "offload-status", "t", "-o", "json")
+    assert [each["status"] for each in json.loads(done.stdout)] == ["ERROR", "SUCCESS"]
+    assert done.exit_code == 1
+    assert (
+        json.loads(done.stderr)["error"] == "the offload of persistent://public/default/t-partition-0 failed: disk full"
+    )
+
+
+def test_the_status_of_a_missing_topic_is_not_found(cli: Cli) -> None:
+    assert cli("topics", "offload-status", "missing").exit_code == 3
+
+
 def test_namespaces_have_the_policies_of_tiered_storage(cli: Cli) -> None:
     name = "public/offloading"
     assert cli("namespaces", "create", name).exit_code == 0

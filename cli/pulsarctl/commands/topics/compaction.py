@@ -17,9 +17,8 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.clock import monotonic
-from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
+from pulsarctl.verbs.broker_tasks import raise_if_failed, show_status, wait_for
 from pulsarctl.verbs.many import Chosen, act_on, settle
 from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.verbs.progress import progress
@@ -90,19 +89,11 @@ def compaction_status(
 ) -> None:
     """Show the status of the last compaction of a topic.
 
-    Fails if that compaction failed.
+    Shows that of each partition of a partitioned topic. Fails if that compaction failed.
 
     Example: pulsarctl topics compaction-status prices
     """
-    name = full_topic(topic)
-    status = call.admin.topics.compaction_status(name)
-    if wait and status.running:
-        deadline = monotonic() + parse_duration(timeout)
-        status = wait_for("compaction", name, call.admin.topics.compaction_status, deadline, timeout)
-    raise_if_failed("compaction", name, status)
-    as_text = call.output.value not in ("json", "jsonl", "yaml")
-    words = WORDS.get(status.status, status.status).format(topic=name)
-    call.show(words if as_text else {"status": status.status, "lastError": status.error})
+    show_status(call, "compaction", topic, call.admin.topics.compaction_status, WORDS, wait=wait, timeout=timeout)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,7 @@ from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.clock import monotonic
-from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import parse_duration
-from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
+from pulsarctl.verbs.broker_tasks import show_status
 
 app = Noun("topics", "")
 
@@ -32,16 +29,8 @@ def offload_status(
 ) -> None:
     """Show the status of the last offload of a topic.
 
-    Fails if that offload failed.
+    Shows that of each partition of a partitioned topic. Fails if that offload failed.
 
     Example: pulsarctl topics offload-status orders -w
     """
-    name = full_topic(topic)
-    status = call.admin.topics.offload_status(name)
-    if wait and status.running:
-        deadline = monotonic() + parse_duration(timeout)
-        status = wait_for("offload", name, call.admin.topics.offload_status, deadline, timeout)
-    raise_if_failed("offload", name, status)
-    as_text = call.output.value not in ("json", "jsonl", "yaml")
-    words = WORDS.get(status.status, status.status).format(topic=name)
-    call.show(words if as_text else {"status": status.status, "lastError": status.error})
+    show_status(call, "offload", topic, call.admin.topics.offload_status, WORDS, wait=wait, timeout=timeout)

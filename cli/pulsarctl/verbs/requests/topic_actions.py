@@ -8,7 +8,7 @@ from pulsarctl.shell.arguments import TIME, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.message_ids import parse_message_id
-from pulsarctl.values.names import full_topic, partition_name
+from pulsarctl.values.names import partition_name
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs import cursors
 from pulsarctl.verbs.offload_start import first_within
@@ -70,19 +70,24 @@ def _show_time(call: Call, given: Given, found: Mapping[str, Any]) -> None:
 def _offload(given: Given) -> Act:
     threshold = parse_size(given["threshold"])
 
-    def act(admin: "AdminClient", topic: str) -> str:
-        name = full_topic(topic)
-        stats = admin.topics.internal_stats(name)
-        ledgers = stats.get("ledgers") or []
-        if not ledgers:
-            return "Topic doesn't have any data"
-        before = first_within(ledgers, int(stats.get("currentLedgerSize", 0)), threshold)
-        if before is None:
-            return "Nothing to offload"
-        admin.topics.offload(name, before)
-        return f"Offload triggered for {name} for messages before {before.ledger_id}:{before.entry_id}:-1"
+    def act(admin: "AdminClient", topic: str) -> Any:
+        told = {part: _offloaded(admin, part, threshold) for part in admin.topics.parts(topic)}
+        return told if len(told) > 1 else "".join(told.values())
 
     return act
+
+
+def _offloaded(admin: "AdminClient", topic: str, threshold: int) -> str:
+    """Of a topic without partitions, or of one partition."""
+    stats = admin.topics.internal_stats(topic)
+    ledgers = stats.get("ledgers") or []
+    if not ledgers:
+        return "Topic doesn't have any data"
+    before = first_within(ledgers, int(stats.get("currentLedgerSize", 0)), threshold)
+    if before is None:
+        return "Nothing to offload"
+    admin.topics.offload(topic, before)
+    return f"Offload triggered for {topic} for messages before {before.ledger_id}:{before.entry_id}:-1"
 
 
 ROWS = (
@@ -233,7 +238,7 @@ ROWS = (
         "",
         "Copy the older ledgers of topics to tiered storage.\n\nLedgers are copied as a whole, in the background, up to"
         " the first one within the threshold. 'topics offload-status' shows the progress. The store comes from the"
-        " broker's configuration or from offload policies.",
+        " broker's configuration or from offload policies. Each partition is offloaded by its own size.",
         "orders --size-threshold 1G",
         (
             TOPIC,
