@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
+from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.spans import Spans
 
 INDEX_KEY = b"pulsarctl.tier"
@@ -55,6 +56,12 @@ class TierIndex:
         if values["version"] > INDEX_VERSION:
             raise ValueError(f"index version {values['version']} is newer than this release")
         return cls(values["ledger"], values["uuid"], [Group(*group) for group in values["groups"]])
+
+    def check_is_of(self, uuid: str, ledger: LedgerInfo) -> None:
+        """Raises ValueError for the index of another copy, or of a ledger that was altered."""
+        known = uuid, ledger.id, ledger.entries, ledger.messages, ledger.size
+        if known != (self.uuid, self.ledger_id, self.entries, self.messages, self.size):
+            raise ValueError("its index is not that of the ledger")
 
     @property
     def entries(self) -> int:

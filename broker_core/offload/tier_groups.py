@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from broker_core.offload.tier_file import Group, checksum
 from broker_core.offload.tier_footer import TierFooter
+from broker_core.offload.tier_pages import check_pages
 from broker_core.storage.block import Block
 
 _COLUMNS = ("messages", "publish_time", "deliver_at", "entry")
@@ -31,6 +32,7 @@ class GroupReader:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        self._footer = footer
         self._index = footer.index
         self._window = _Window(footer.end)
         self._unreadable = (pa.ArrowException, OSError)
@@ -50,6 +52,11 @@ class GroupReader:
         The checksum of a row group covers all that is read here, so those of the pages are left to other readers.
         """
         self._window.show(offset, data)
+        for group in groups:
+            for chunk in self._footer.chunks(group, _COLUMNS):
+                start = chunk.data_page_offset - offset
+                pages = memoryview(data)[max(start, 0) : start + chunk.total_compressed_size]
+                check_pages(pages, chunk.num_values, chunk.total_uncompressed_size)
         try:
             table = self._file.read_row_groups(groups, columns=_COLUMNS, use_threads=False)
         except self._unreadable as error:

@@ -137,7 +137,9 @@ class TierReader:
         if len(tail) != copy.tail or crc32c(tail) != copy.tail_crc:
             raise _damaged(ledger, store, copy, 0, "has another footer than the one that was uploaded")
         try:
-            return _OpenCopy(store, file, TierFooter(tail))
+            footer = TierFooter(tail)
+            footer.index.check_is_of(copy.uuid, ledger.info)
+            return _OpenCopy(store, file, footer)
         except ValueError as error:
             raise _damaged(ledger, store, copy, 0, str(error)) from error
 

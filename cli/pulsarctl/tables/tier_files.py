@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from broker_core.offload.manifest import BYTES_MAX, Manifest, manifest_path
 from broker_core.offload.stores import Store
-from broker_core.offload.tier_footer import TierFooter
+from broker_core.offload.tier_footer import FOOTER_BYTES_MAX, TierFooter
 from broker_core.offload.tier_groups import GroupEntries, GroupReader
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import DamagedEntry
@@ -123,6 +123,8 @@ def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter, G
     file = store.filesystem.open_input_file(store.key(path))
     if (manifest.ledger_id, tier.path, file.size()) != (ledger_id, path, tier.size):
         raise ValueError("its size or its name is not that of the manifest")
+    if not 0 < tier.tail <= min(tier.size, FOOTER_BYTES_MAX):
+        raise ValueError(f"its footer has {tier.tail} bytes")
     tail = file.read_at(tier.tail, tier.size - tier.tail)
     if crc32c(tail) != tier.tail_crc32c:
         raise ValueError("its footer is not that of the manifest")

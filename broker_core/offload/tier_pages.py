@@ -1,0 +1,82 @@
+"""The headers of the pages of a tier file, checked before Arrow decodes the pages.
+
+A page says how large it becomes, and Arrow believes it: a page of a kilobyte may say gigabytes. A dictionary, or a
+value that repeats a part of the one before, becomes larger still. `tier_file_writer` writes neither.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_DATA_PAGE, _PLAIN = 0, 0  # `PageType` and `Encoding` of parquet.thrift
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 12
+_NUMBERS = (_I16, _I32, _I64)
+_DEEPEST = 8
+_LONGEST_NUMBER = 70  # bits of a varint
+
+Struct = dict[int, Any]  # by the ID of the field; other kinds than numbers and structs are left out
+
+
+def check_pages(chunk: memoryview, values: int, size: int) -> None:
+    """Raises ValueError unless `chunk` is plain data pages of `values` values, at most `size` bytes decompressed."""
+    at = found = decompressed = 0
+    while found < values:
+        header, at = _Compact(chunk, at).header()
+        data = header.get(5, {})
+        kind, whole, stored, count, encoding = (*map(header.get, (1, 2, 3)), data.get(1), data.get(2))
+        if (kind, encoding) != (_DATA_PAGE, _PLAIN) or min(whole or 0, stored or 0, count or 0) <= 0:
+            raise ValueError("a page is not one that an offload writes")
+        at, found, decompressed = at + stored, found + count, decompressed + whole
+        if at > len(chunk) or found > values or decompressed > size:
+            raise ValueError("a page is larger than its row group")
+
+
+class _Compact:
+    """Thrift's compact protocol, as far as headers use it."""
+
+    def __init__(self, data: memoryview, at: int) -> None:
+        self._data = data
+        self._at = at
+
+    def header(self) -> tuple[Struct, int]:
+        """The header, and where it ends. Raises ValueError."""
+        try:
+            return self._struct(0), self._at
+        except IndexError:
+            raise ValueError("the header of a page is cut off") from None
+
+    def _struct(self, depth: int) -> Struct:
+        found: Struct = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._number()
+            found[number] = self._value(head & 15, depth)
+        return found
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in _NUMBERS:
+            return self._number()
+        if kind == _STRUCT and depth < _DEEPEST:
+            return self._struct(depth + 1)
+        if kind in (_BYTE, _DOUBLE, _BINARY):
+            self._at += {_BYTE: 1, _DOUBLE: 8}.get(kind) or self._varint()
+        elif kind not in (_TRUE, _FALSE):
+            raise ValueError("the header of a page is not one that an offload writes")
+        return None
+
+    def _number(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _varint(self) -> int:
+        value = 0
+        for shift in range(0, _LONGEST_NUMBER, 7):
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+        raise ValueError("a number in the header of a page is too long")
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
