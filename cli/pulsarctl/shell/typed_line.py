@@ -49,12 +49,19 @@ def for_bash(line: TypedLine, found: Sequence[Candidate], breaks: str) -> list[C
     """
     plain = _ESCAPED.sub("", line.raw)
     if line.quote and line.raw[0] == line.quote and plain.count(line.quote) == 1:
-        return [each for each in found if _NEEDS_NO_QUOTES.fullmatch(each.word)]
+        return _kept_open([each for each in found if _NEEDS_NO_QUOTES.fullmatch(each.word)])
     if "'" in plain or '"' in plain:
         return []
     ends = [piece.end() for piece in _PIECE.finditer(line.raw) if piece[0] in breaks]
     kept = _meaning(line.raw[: ends[-1]])[1] if ends else ""
     return [each._replace(word=each.word.removeprefix(kept)) for each in found]
+
+
+def _kept_open(found: list[Candidate]) -> list[Candidate]:
+    """bash closes the quote after a word that is the only one. After a slash the name goes on, so it gets a second."""
+    if len(found) != 1 or not found[0].word.endswith("/"):
+        return found
+    return [*found, found[0]._replace(word=f"{found[0].word}...")]
 
 
 def _meaning(raw: str) -> tuple[str, str]:

@@ -139,6 +139,9 @@ def test_the_name_of_the_program_and_variables_before_it_are_left_out() -> None:
         ("a b\\:c\\ d", ["b:c de"], ["b:c de"]),
         ("a 'b", ["b$(id)", "b c", "bc:d"], ["bc:d"]),
         ("a 'b'c", ["bcd"], []),
+        ('a "b', ["b/"], ["b/", "b/..."]),
+        ('a "b', ["b/", "bc/"], ["b/", "bc/"]),
+        ("a b", ["b/"], ["b/"]),
     ],
 )
 def test_bash_replaces_a_word_from_its_last_break(text: str, words: list[str], inserted: list[str]) -> None:

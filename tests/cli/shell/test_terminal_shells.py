@@ -87,6 +87,13 @@ def test_a_shell_completes_names_as_data(shell: str, stub: HttpStub, home: Path)
     assert "\x1b]0;pwned" not in terminal.shown
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_bash_leaves_a_quote_open_after_a_slash(quote: str, stub: HttpStub, home: Path) -> None:
+    with TerminalShell("bash", home, {"PULSARCTL_ADMIN_URL": stub.url}) as terminal:
+        assert terminal.complete(f"pulsarctl topics stats {quote}t/\t-r") == ["topics", "stats", "t/n/-rf"]
+
+
 def test_the_prompt_completes_names_as_data(stub: HttpStub, home: Path) -> None:
     environ = {"HOME": str(home), "PULSARCTL_ADMIN_URL": stub.url, "PROMPT_TOOLKIT_NO_CPR": "1"}
     with Drawn(home, "shell", environ=environ) as prompt:
