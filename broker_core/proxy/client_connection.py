@@ -315,11 +315,11 @@ class ClientConnection(asyncio.Protocol):
         gateway, introduction = self._gateway, self._handshake.introduction
         most = gateway.config.limits.max_message_size
         link = await gateway.dialer.open(
-            target, self.host, lambda: BrokerLink(target, introduction, most, self._challenged)
+            target, self.host, lambda: BrokerLink(target, introduction, most, self._challenged, splices=splices)
         )
         try:
             async with asyncio.timeout(gateway.dialer.seconds):
-                await link.shake_hands(splices=splices)
+                await link.introduce()
         except TimeoutError:
             raise BrokerUnreachable(f"the broker at {target} did not answer CONNECT") from None
         return link
@@ -339,7 +339,7 @@ class ClientConnection(asyncio.Protocol):
         """Hands the connection over; the client has sent `early`, and `greets` passes the broker's CONNECTED on."""
         assert self._handshake is not None
         link = await self._open_link(target, splices=True)
-        if self.is_closed:
+        if self.is_closed or link.transport is None:
             link.close()
             return
         gateway, limits = self._gateway, self._gateway.config.limits
@@ -354,7 +354,7 @@ class ClientConnection(asyncio.Protocol):
         self._state = State.SPLICED
         self.left()
         self._handshake.watch_splice(splice)
-        splice.start(early + self._frames.rest(), (link.greeting if greets else b"") + link.rest())
+        splice.start(early + self._frames.rest(), (link.greeting if greets else b"") + link.early)
 
     def _splice_ended(self, splice: Splice) -> None:
         if self._handshake is not None:

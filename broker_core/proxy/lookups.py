@@ -66,7 +66,7 @@ class Lookups:
         link = await self._any_broker()
         if command.type == BaseCommand.LOOKUP:
             return await self._look_up(link, command)
-        return frame_of(await link.ask(command))
+        return frame_of(await link.pass_on(command))
 
     async def reach_a_broker(self) -> None:
         """Raises `BrokerUnreachable` if there is none. A broker that refuses the client says so to its requests."""
@@ -104,7 +104,7 @@ class Lookups:
 
     async def _look_up(self, link: BrokerLink, command: Command) -> bytes:
         for _ in range(REDIRECTS_MAX):
-            found = await link.ask(command)
+            found = await link.pass_on(command)
             answer = found.message
             if found.type != BaseCommand.LOOKUP_RESPONSE or answer.response == CommandLookupTopicResponse.Failed:
                 return frame_of(found)
@@ -141,7 +141,7 @@ class Lookups:
 def _is_open(opening: asyncio.Task[BrokerLink]) -> bool:
     if not opening.done() or opening.cancelled() or opening.exception() is not None:
         return False
-    return not opening.result().is_lost
+    return opening.result().lost is None
 
 
 def _connect_to(command: Command, owner: Endpoint) -> bytes:

@@ -1,43 +1,36 @@
 """A connection to a broker of another cluster, shared by the replicators whose topics it serves.
 
-Every wait has a deadline. A task reads: it hands receipts to their producers, answers PING, and sends PING itself when
-the other side is silent. Whatever ends the connection fails its requests and its producers once, with the reason.
-`turn` lets one replicator write at a time, so that a slow broker holds one block of entries in memory and not one of
-each topic. docs/protocol.md "Connections" states the rules.
+Every wait has a deadline. It hands receipts to their producers, and sends PING when the other side is silent. Whatever
+ends the connection fails its requests and its producers once, with the reason. `turn` lets one replicator write at a
+time, so that a slow broker holds one block of entries in memory and not one of each topic.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from broker_core import __version__
+from broker_core.broker_client.connection import BrokerConnection
 from broker_core.replication.errors import CannotReplicate, ClosedThere, ConnectionLost, Refused
 from broker_core.wire import client_commands, commands
+from broker_core.wire.client_protocol import MAX_MESSAGE_BYTES, reason_of
 from broker_core.wire.errors import ProtocolError
-from broker_core.wire.frame import Command, FrameDecoder
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSendError, CommandSendReceipt, ServerError
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandError, CommandSendError, CommandSendReceipt
 from broker_core.wire.wrong_port import WEB_SERVER_ANSWERED, is_web_server
 
 if TYPE_CHECKING:
     from broker_core.replication.cluster_settings import Address, ClusterSettings
-    from broker_core.tasks import Spawn
+    from broker_core.wire.frame import Command
 
-log = logging.getLogger(__name__)
-
-CHUNK_BYTES = 256 * 1024
-FRAME_PADDING_BYTES = 10 * 1024  # of a frame beyond the largest message, as brokers allow
-MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED says otherwise
 REQUEST_SECONDS = 30.0  # for connecting, and for the answer to a request
-STALL_SECONDS = 60.0  # without taking any bytes, or without saying anything
+STALL_SECONDS = 60.0  # without taking any bytes
 PING_SECONDS = 30.0
 CLIENT_VERSION = f"pulsarctl-{__version__}"
 
 Reply = TypeVar("Reply")
-_ERROR_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
 _OF_PRODUCERS = (BaseCommand.SEND_RECEIPT, BaseCommand.SEND_ERROR, BaseCommand.CLOSE_PRODUCER)
 
 
@@ -57,13 +50,13 @@ class Attached(Protocol):
         """It can send no more."""
 
 
-class RemoteConnection:
+class RemoteConnection(BrokerConnection):
     """Made by `open`, with the handshake complete."""
 
     def __init__(self, settings: ClusterSettings, via: Address, proxied: Address | None) -> None:
+        super().__init__(CLIENT_VERSION, settings.credentials)
         self.url = f"{settings.cluster} at {proxied or via}"
         self.turn = asyncio.Lock()
-        self.lost: ConnectionLost | None = None
         self.max_message_size = MAX_MESSAGE_BYTES
         self.names_source_positions = False
         """Whether the broker tells copies apart by their source positions (docs/geo-replication.md)."""
@@ -72,46 +65,39 @@ class RemoteConnection:
         self.via = via
         self._settings = settings
         self._proxied = proxied
-        self._ids = itertools.count(1)
         self._producer_ids = itertools.count(1)
-        self._replies: dict[int, asyncio.Future[Any]] = {}
         self._producers: dict[int, Attached] = {}
-        self._decoder = FrameDecoder(MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES)
-        self._connected: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._pinged = False
-        self._last_receipt = asyncio.get_running_loop().time()
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._confirmed: dict[int, Attached] = {}  # with receipts in the chunk that is read now
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._heard = self._last_receipt = self._loop.time()
+        self._watcher: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def open(
-        cls, settings: ClusterSettings, via: Address, proxied: Address | None, spawn: Spawn
-    ) -> RemoteConnection:
+    async def open(cls, settings: ClusterSettings, via: Address, proxied: Address | None) -> RemoteConnection:
         """Connects to `via`, which may be a proxy for the broker `proxied`. Raises `CannotReplicate`."""
         connection = cls(settings, via, proxied)
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                await connection._open(spawn)
+                await connection._open()
         except TimeoutError:
-            raise connection._end(f"cannot connect to {connection.url}: no answer") from None
+            raise connection.close(f"cannot connect to {connection.url}: no answer") from None
         except OSError as error:
             reason = error.strerror or str(error) or type(error).__name__
-            raise connection._end(f"cannot connect to {connection.url}: {reason}") from error
+            raise connection.close(f"cannot connect to {connection.url}: {reason}") from error
         except BaseException:
-            connection._end("the attempt to connect was given up")
+            connection.close("the attempt to connect was given up")
             raise
         return connection
 
-    async def _open(self, spawn: Spawn) -> None:
+    async def _open(self) -> None:
         credentials = self._settings.credentials
         data = await asyncio.to_thread(credentials.data)
         context = await asyncio.to_thread(self._settings.tls_context)
         name = (self._proxied or self.via).host if context is not None else None
-        self._streams = await asyncio.open_connection(
-            *self.via, limit=CHUNK_BYTES, ssl=context, server_hostname=name if context else None
-        )
-        self._task = spawn(self._read())
-        self._write(
+        await self._loop.create_connection(lambda: self, *self.via, ssl=context, server_hostname=name)
+        self._watch()
+        connected = await self.shake_hands(
             client_commands.connect(
                 CLIENT_VERSION,
                 auth_method_name=credentials.method or None,
@@ -122,12 +108,8 @@ class RemoteConnection:
                 supports_source_positions=True,
             )
         )
-        self._begin(await self._connected)
-
-    def _begin(self, connected: Any) -> None:
-        if connected.HasField("max_message_size") and connected.max_message_size > 0:
+        if connected.max_message_size > 0:
             self.max_message_size = connected.max_message_size
-            self._decoder.frame_size_max = max(MAX_MESSAGE_BYTES, self.max_message_size) + FRAME_PADDING_BYTES
         flags = connected.feature_flags
         self.names_source_positions = flags.supports_repl_dedup_by_lid_and_eid
         self.asks_without_creating = flags.supports_get_partitioned_metadata_without_auto_creation
@@ -140,36 +122,31 @@ class RemoteConnection:
         `tried` is for the reason: `cannot TRIED: ...`.
         """
         self.check()
-        request_id = next(self._ids)
-        future = self._replies[request_id] = asyncio.get_running_loop().create_future()
         try:
-            self._write(frame_of(request_id))
             async with asyncio.timeout(REQUEST_SECONDS):
-                found = await future
+                answer = (await self.ask(frame_of)).message
         except TimeoutError:
-            raise self._end(f"cannot {tried}: {self.url} did not answer within {REQUEST_SECONDS:.0f} s") from None
-        finally:
-            del self._replies[request_id]
-        if not isinstance(found, reply):
-            raise refusal(tried, found.error, found.message)
-        return found
+            raise self.close(f"cannot {tried}: {self.url} did not answer within {REQUEST_SECONDS:.0f} s") from None
+        if not isinstance(answer, reply):
+            raise refusal(tried, answer.error, answer.message)
+        return answer
 
     async def write(self, frames: bytes) -> None:
         """Queues frames, and waits until the broker takes bytes. Call it with `turn`. Raises `ConnectionLost`."""
         self.check()
-        assert self._streams is not None, "`open` connected it"
-        self._write(frames)
+        self.send(frames)
         try:
             async with asyncio.timeout(STALL_SECONDS):
-                await self._streams[1].drain()
+                await self._writable.wait()
         except TimeoutError:
-            raise self._end(f"{self.url} took no bytes for {STALL_SECONDS:.0f} s") from None
-        except OSError as error:
-            raise self._end(f"lost the connection to {self.url}: {error}") from error
+            raise self.close(f"{self.url} took no bytes for {STALL_SECONDS:.0f} s") from None
+        self.check()
 
-    def _write(self, frames: bytes) -> None:
-        if self._streams is not None and self.lost is None:
-            self._streams[1].write(frames)
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
 
     def check(self) -> None:
         """Raises `ConnectionLost` once the connection has ended."""
@@ -187,124 +164,89 @@ class RemoteConnection:
     def detach(self, producer_id: int) -> None:
         """Closes the producer, without waiting for the answer."""
         if self._producers.pop(producer_id, None) is not None:
-            self._write(commands.close_producer(producer_id, next(self._ids)))
+            self.send(commands.close_producer(producer_id, next(self._ids)))
 
     # -- in ----------------------------------------------------------------------------------------------
 
-    async def _read(self) -> None:
-        assert self._streams is not None, "`_open` connected it"
-        reader = self._streams[0]
-        try:
-            while self.lost is None:
-                try:
-                    async with asyncio.timeout(PING_SECONDS):
-                        chunk = await reader.read(CHUNK_BYTES)
-                except TimeoutError:
-                    self._silent()
-                    continue
-                if not chunk:
-                    self._end(f"{self.url} closed the connection")
-                    return
-                self._pinged = False
-                self._take(chunk)
-        except (OSError, ProtocolError) as error:
-            self._end(f"lost the connection to {self.url}: {error}")
-        finally:
-            self._end(f"the connection to {self.url} was closed")
-
-    def _silent(self) -> None:
-        if self._pinged:
-            self._end(f"{self.url} has been silent for {2 * PING_SECONDS:.0f} s")
-        self._pinged = True
-        self._write(commands.ping())
-
-    def _take(self, chunk: bytes) -> None:
-        if is_web_server(chunk) and not self._connected.done():
-            self._end(f"cannot connect to {self.url}: {WEB_SERVER_ANSWERED}")
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        if self.connected is None and is_web_server(data):
+            self.close(f"cannot connect to {self.url}: {WEB_SERVER_ANSWERED}")
             return
-        touched: dict[int, Attached] = {}
-        for item in self._decoder.feed(chunk):
-            if not isinstance(item, Command):
-                continue
-            if item.type in _OF_PRODUCERS:
-                self._to_producer(item, touched)
-            else:
-                self._answer(item)
-        if touched:
-            self._last_receipt = asyncio.get_running_loop().time()
-        for producer in touched.values():
-            producer.settle()
+        try:
+            super().data_received(data)
+        except ProtocolError as error:
+            self.close(f"lost the connection to {self.url}: {error}")
+        except CannotReplicate as error:
+            self.close(str(error))
+        self._settle()
 
-    def _to_producer(self, item: Command, touched: dict[int, Attached]) -> None:
-        producer = self._producers.get(item.message.producer_id)
+    def on_command(self, command: Command) -> None:
+        if command.type in _OF_PRODUCERS:
+            self._to_producer(command)
+        else:
+            super().on_command(command)
+
+    def _to_producer(self, command: Command) -> None:
+        producer_id = command.message.producer_id
+        producer = self._producers.get(producer_id)
         if producer is None:
             return
-        if item.type == BaseCommand.SEND_RECEIPT:
-            producer.received(item.message)
-            touched[item.message.producer_id] = producer
-        elif item.type == BaseCommand.SEND_ERROR:
-            producer.refused(item.message)
+        if command.type == BaseCommand.SEND_RECEIPT:
+            producer.received(command.message)
+            self._confirmed[producer_id] = producer
+        elif command.type == BaseCommand.SEND_ERROR:
+            producer.refused(command.message)
         else:
-            del self._producers[item.message.producer_id]
+            del self._producers[producer_id]
             producer.failed(ClosedThere(f"{self.url} closed the producer"))
 
-    def _answer(self, item: Command) -> None:
-        if item.type == BaseCommand.PING:
-            self._write(commands.pong())
-        elif item.type == BaseCommand.CONNECTED:
-            self._resolve(self._connected, item.message)
-        elif item.type == BaseCommand.AUTH_CHALLENGE:
-            self._prove()
-        elif item.type == BaseCommand.ERROR and not self._connected.done():
-            self._connected.set_exception(refusal(f"connect to {self.url}", item.message.error, item.message.message))
-        elif (waiting := self._replies.get(getattr(item.message, "request_id", -1))) is not None:
-            self._resolve(waiting, item.message)
+    def _settle(self) -> None:
+        """At the end of a chunk, so that its receipts move a cursor together."""
+        if self._confirmed:
+            self._last_receipt = self._heard
+            confirmed, self._confirmed = self._confirmed, {}
+            for producer in confirmed.values():
+                producer.settle()
 
-    def _prove(self) -> None:
-        """Credentials expired over there, or are asked for again: reads them once more."""
-        credentials = self._settings.credentials
-        try:
-            data = credentials.data()
-        except CannotReplicate as error:
-            self._end(str(error))
-            return
-        self._write(client_commands.auth_response(CLIENT_VERSION, credentials.method, data))
-
-    @staticmethod
-    def _resolve(future: asyncio.Future[Any], value: Any) -> None:
-        if not future.done():
-            future.set_result(value)
+    def refusal(self, error: CommandError) -> Refused:
+        return refusal(f"connect to {self.url}", error.error, error.message)
 
     # -- end ---------------------------------------------------------------------------------------------
 
-    def close(self, reason: str) -> None:
-        self._end(reason)
+    def _watch(self) -> None:
+        """Sends PING to a silent broker, and closes the connection if that brings no answer."""
+        silent = self._loop.time() - self._heard
+        if silent >= 2 * PING_SECONDS:
+            self.close(f"{self.url} has been silent for {2 * PING_SECONDS:.0f} s")
+            return
+        if silent >= PING_SECONDS:
+            self.send(commands.ping())
+        self._watcher = self._loop.call_later(PING_SECONDS - silent % PING_SECONDS, self._watch)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        reason = f"{self.url} closed the connection" if exc is None else f"lost the connection to {self.url}: {exc}"
+        self.close(reason)
 
     def close_without_receipts(self, seconds: float, reason: str) -> None:
         """Closes it unless a producer on it got a receipt within these seconds, so that only a slow topic waits."""
-        if asyncio.get_running_loop().time() - self._last_receipt >= seconds:
-            self._end(reason)
+        if self._loop.time() - self._last_receipt >= seconds:
+            self.close(reason)
 
-    def _end(self, reason: str) -> ConnectionLost:
+    def close(self, reason: str) -> ConnectionLost:
         """Fails everything that waits, once; returns the error."""
+        error = ConnectionLost(reason)
         if self.lost is None:
-            self.lost = ConnectionLost(reason)
-            for future in (*self._replies.values(), self._connected):
-                if not future.done():
-                    future.set_exception(ConnectionLost(reason))
-                    future.exception()  # marks it as seen: its owner may have given up
-            for producer in list(self._producers.values()):
-                producer.failed(self.lost)
-            self._producers.clear()
-            if self._streams is not None:
-                self._streams[1].transport.abort()
-            if self._task is not None:
-                self._task.cancel()
-        return self.lost
+            self.end(error)
+            self._writable.set()
+            if self._watcher is not None:
+                self._watcher.cancel()
+            producers, self._producers = list(self._producers.values()), {}
+            for producer in producers:
+                producer.failed(error)
+        return error
 
 
 def refusal(tried: str, code: int, message: str) -> Refused:
     """The error for a broker's ServerError."""
-    name = _ERROR_NAMES.get(code, f"error {code}")
-    reason = name if message in ("", name) else f"{message} ({name})"
-    return Refused(f"cannot {tried}: {reason}", code)
+    return Refused(f"cannot {tried}: {reason_of(code, message)}", code)

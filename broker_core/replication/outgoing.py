@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_core.publishing.replication import MARKER_MESSAGES
-from broker_core.replication.connection import FRAME_PADDING_BYTES
 from broker_core.replication.copies import Copy, copy_of, stays_here
 from broker_core.replication.errors import CannotReplicate
 from broker_core.storage.position import Position
+from broker_core.wire.client_protocol import FRAME_PADDING_BYTES
 from broker_core.wire.errors import MalformedEntry
 from broker_core.wire.message import parse_metadata
 

@@ -97,7 +97,7 @@ class RemoteCluster:
     ) -> RemoteConnection | CannotReplicate:
         """The error as a result: each of those who wait reports it, and not the owner of the task."""
         try:
-            found = await RemoteConnection.open(settings, via, proxied, self._spawn)
+            found = await RemoteConnection.open(settings, via, proxied)
         except CannotReplicate as error:
             return error
         self._wake_all()  # the cluster is back: the other topics do not wait for the end of their pauses

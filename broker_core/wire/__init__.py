@@ -5,7 +5,8 @@
     message_run.py      runs of MESSAGEs;  received.py  the type of received bytes
     plain_send.py       the decoder's hot path: SENDs into runs;  send.py  runs;  send_metadata.py  publish times
     encode.py           ReceiptEncoder, MessageEncoder: the two most frequent commands
-    commands.py         every other command of a broker;  client_commands.py  those of our entry reader
+    commands.py         every other command of a broker;  client_commands.py  those of a client
+    client_protocol.py  what every client does: handshake, PING, AUTH_CHALLENGE
     message.py          an entry: broker metadata, checksum, metadata, payload
     markers.py          entries that clusters write for one another (PIP-33)
     batch.py            messages in a batch;  compression.py  the codecs of its payload

@@ -1,10 +1,9 @@
 """A blocking connection to a broker's binary port, for the raw entry reader.
 
 Replies match requests by request ID. What the broker sends without a request, such as MESSAGE and SEND_RECEIPT, stays
-in `arrived` until it is taken. PING is answered whenever it arrives. The socket is read only during a wait, so a slow
-reader pushes back through TCP, and at most one chunk of frames is in memory, or `GATHERED_BYTES` of entries. Every wait
-has a deadline. When credentials expire, the broker sends AUTH_CHALLENGE, and the answer has those of that moment.
-docs/protocol.md "Connections" states the rules.
+in `arrived` until it is taken. The socket is read only during a wait, so a slow reader pushes back through TCP, and at
+most one chunk of frames is in memory, or `GATHERED_BYTES` of entries. Every wait has a deadline. The rules of the
+protocol are those of every client (`wire.client_protocol`).
 """
 
 import itertools
@@ -13,14 +12,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from broker_core.wire import client_commands, commands
+from broker_core.wire import client_commands
+from broker_core.wire.client_protocol import CHUNK_BYTES, ClientProtocol, reason_of
 from broker_core.wire.errors import ProtocolError
-from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
+from broker_core.wire.frame import Command, MessageFrame
 from broker_core.wire.message_run import MessageGatherer, MessageRun
 from broker_core.wire.pulsar_api_pb2 import (
     BaseCommand,
     CommandCloseConsumer,
     CommandCloseProducer,
+    CommandError,
     CommandSendError,
     CommandSendReceipt,
     ProtocolVersion,
@@ -32,13 +33,9 @@ from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings.addresses import Address
 
-CHUNK_BYTES = 256 * 1024
 GATHERED_BYTES = 2 * 1024 * 1024  # of entries that are taken apart together
 SILENCE_SECONDS = 0.002  # after which they are taken apart although they are fewer
 GATHER_SECONDS = 0.02  # after which they are, too, although more of them arrive
-FRAME_PADDING_BYTES = 10 * 1024
-MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
-NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
 Arrived = (
@@ -69,9 +66,6 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
 }
 
 
-_REFUSAL_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
-
-
 # The scheme of the binary protocol for each scheme of a service URL.
 _SCHEMES = {"pulsar": "pulsar", "pulsar+ssl": "pulsar+ssl", "http": "pulsar", "https": "pulsar+ssl"}
 
@@ -87,7 +81,7 @@ def broker_scheme(service_url: str) -> str:
     return scheme
 
 
-class BrokerConnection:
+class BrokerConnection(ClientProtocol):
     """A connection whose handshake is complete.
 
     `via` is the address that the socket connects to, and `broker` is the broker that a proxy at `via` connects to.
@@ -103,6 +97,7 @@ class BrokerConnection:
         timeout_seconds: float,
         broker: Address | None = None,
     ) -> None:
+        super().__init__("pulsarctl", channel.authentication)
         self.address = via
         self.url = f"{scheme}://{via}"
         self.timeout_seconds = timeout_seconds
@@ -110,8 +105,6 @@ class BrokerConnection:
         self.is_lost = False
         self._ids = itertools.count(1)
         self._replies: dict[int, Any] = {}
-        self._connected: Any = None
-        self._decoder = FrameDecoder(MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES)
         deadline = time.monotonic() + timeout_seconds
         self._channel = channel
         self._authentication = channel.authentication
@@ -125,7 +118,8 @@ class BrokerConnection:
     @property
     def server_version(self) -> str:
         """The version that the broker reports. The bundled broker's starts with `pulsarctl`."""
-        return str(self._connected.server_version)
+        assert self.connected is not None, "the handshake is complete"
+        return self.connected.server_version
 
     def request(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
         """Sends the frame that `frame_of` builds for a new request ID, and returns the reply with this ID.
@@ -143,11 +137,11 @@ class BrokerConnection:
             return found
         raise refusal(found.error, found.message, f"{topic} at {self.url}")
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frames: bytes) -> None:
         """Raises `ConnectionLost`."""
         try:
             self._socket.settimeout(self.timeout_seconds)
-            self._socket.sendall(frame)
+            self._socket.sendall(frames)
         except OSError as error:
             raise self._lost(f"lost the connection to {self.url}: {error}") from error
 
@@ -171,16 +165,16 @@ class BrokerConnection:
             return False
         try:
             self._socket.settimeout(remaining)
-            gathers = gather and self._decoder.buffered < CHUNK_BYTES  # a large frame is joined once, at its end
+            gathers = gather and self.decoder.buffered < CHUNK_BYTES  # a large frame is joined once, at its end
             chunk = self._gathered(gather) if gathers else self._socket.recv(CHUNK_BYTES)
-            items = self._decoder.feed(chunk) if isinstance(chunk, bytes) else self._decoder.feed_gathered(chunk)
+            items = self.decoder.feed(chunk) if isinstance(chunk, bytes) else self.decoder.feed_gathered(chunk)
         except TimeoutError:
             return False
         except OSError as error:
             raise self._ended(error, f"lost the connection to {self.url}: {error}") from error
         except ProtocolError as error:
             self.close()
-            if self._connected is None and is_web_server(bytes(chunk)):
+            if self.connected is None and is_web_server(bytes(chunk)):
                 raise CannotConnect(f"cannot connect to {self.url}: {WEB_SERVER_ANSWERED}") from error
             raise CannotConnect(f"{self.url} does not speak Pulsar's binary protocol: {error}") from error
         if not chunk:
@@ -189,19 +183,19 @@ class BrokerConnection:
             if isinstance(item, MessageFrame | MessageRun):
                 self.arrived.append(item)
             elif isinstance(item, Command):
-                self._file(item.type, item.message)
+                self._file(item)
         return True
 
     def gather_messages(self, gatherer: MessageGatherer) -> None:
         """From now on, entries may arrive in runs (`MessageRun`)."""
-        self._decoder.gather_messages(gatherer)
+        self.decoder.gather_messages(gatherer)
 
     def _gathered(self, wanted: int) -> bytearray:
         """The incomplete frame, and what follows: `wanted` bytes together, or fewer after a silence; empty at the end.
 
         To take entries apart costs much less for each if they are many, and if nothing is copied first.
         """
-        rest = self._decoder.rest
+        rest = self.decoder.rest
         buffer = bytearray(len(rest) + max(wanted, CHUNK_BYTES))
         buffer[: len(rest)] = rest
         with memoryview(buffer) as room:
@@ -241,48 +235,36 @@ class BrokerConnection:
                 proxy_to_broker_url=str(broker) if broker else None,
             )
         )
-        while self._connected is None:
+        while self.connected is None:
             if not self.receive(deadline):
                 raise TimedOut(f"{self.url} did not answer CONNECT; is this the port of the binary protocol?")
-        size = self._connected.max_message_size
-        if size > MAX_MESSAGE_BYTES:  # only CONNECTED has arrived so far, so no partial frame is lost
-            self._decoder = FrameDecoder(size + FRAME_PADDING_BYTES)
 
-    def _refused(self, message: Any) -> CliError:
-        """The error for a connection that the broker ends, at its start or when credentials have expired."""
-        if message.error == ServerError.AuthenticationError:
+    def refusal(self, error: CommandError) -> CliError:
+        self.close()
+        if error.error == ServerError.AuthenticationError:
             return not_accepted(self.url, self._authentication)
-        return refusal(message.error, message.message, self.url)
+        return refusal(error.error, error.message, self.url)
 
     def _ended(self, error: OSError, reason: str) -> CliError:
         """The error for a connection that the broker ended, instead of CONNECTED or later."""
         lost = self._lost(reason)
-        return (self._channel.refused(self.url, error) if self._connected is None else None) or lost
+        return (self._channel.refused(self.url, error) if self.connected is None else None) or lost
 
     def _lost(self, reason: str) -> ConnectionLost:
         self.is_lost = True
         self.close()
         return ConnectionLost(reason, request=self.url)
 
-    def _file(self, kind: int, message: Any) -> None:
-        if kind == BaseCommand.PING:
-            self.send(commands.pong())
-        elif kind == BaseCommand.CONNECTED:
-            self._connected = message
-        elif kind in UNASKED:
-            self.arrived.append(message)
-        elif kind == BaseCommand.ERROR and (self._connected is None or message.request_id == NO_REQUEST):
-            self.close()
-            raise self._refused(message)
-        elif kind == BaseCommand.AUTH_CHALLENGE:
-            method, data = self._authentication.method, self._authentication.data()
-            self.send(client_commands.auth_response("pulsarctl", method or "none", data))
-        elif hasattr(message, "request_id"):
-            self._replies[message.request_id] = message
+    def _file(self, command: Command) -> None:
+        if self.answers(command):
+            return
+        if command.type in UNASKED:
+            self.arrived.append(command.message)
+        elif hasattr(command.message, "request_id"):
+            self._replies[command.message.request_id] = command.message
 
 
 def refusal(error: int, message: str, tried: str) -> CliError:
     """Our error for the broker's ServerError. `tried` names the request and the broker."""
-    name = _REFUSAL_NAMES.get(error, f"error {error}")
-    reason = name if message in ("", name) else f"{message} ({name})"
-    return ERROR_OF_REFUSAL.get(error, CliError)(f"{tried}: {reason}", reason=message or name, request=tried)
+    reason = reason_of(error, message)
+    return ERROR_OF_REFUSAL.get(error, CliError)(f"{tried}: {reason}", reason=message or reason, request=tried)
