@@ -1,40 +1,44 @@
-"""The fields of the journal that its lock guards are never used without it."""
+"""The journal begins a file while a checkpoint removes the older ones."""
 
-import sys
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.journal import Journal
-from tests.broker_core.storage.storage import append, opened, run_of
+from tests.broker_core.storage.storage import append, contents, opened, run_of
 
-GUARDED = {"_group", "_idle", "_failed", "_stopping", "_rotations", "_live", "_blocks", "_written"}
-WITHOUT_LOCK = {"carries_messages"}  # may answer as of a moment ago
-unguarded: set[tuple[str, str]] = set()
+BLOCKED_SECONDS = 0.2  # how long the journal gets to begin a file, which it must not
 
 
-class WatchedJournal(Journal):
-    """Records which functions use a guarded field while the lock is free."""
+class Interrupted(int):
+    """A number whose first comparison lets something else run: the removal compares the number of each file with it."""
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in GUARDED and not self._lock.locked():
-            unguarded.add((name, sys._getframe(1).f_code.co_name))
-        return super().__getattribute__(name)
+    meanwhile: Callable[[], None] | None = None
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in GUARDED and not self._lock.locked():
-            unguarded.add((name, sys._getframe(1).f_code.co_name))
-        super().__setattr__(name, value)
+    def __gt__(self, other: int) -> bool:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return int(self) > other
 
 
-async def test_each_guarded_field_is_used_under_the_lock(tmp_path: Path) -> None:
+async def test_a_file_that_begins_while_older_ones_are_removed_stays(tmp_path: Path) -> None:
     engine = await opened(tmp_path, StorageConfig(reserve_mb=0))
-    engine.journal.__class__ = WatchedJournal
+    loop, journal = asyncio.get_running_loop(), engine.journal
     ledger = await engine.open_ledger("t")
-    for _ in range(5):
-        await append(ledger, run_of(b"entry"))
-        await engine.checkpoint()
-        assert engine.journal.live_bytes >= 0
-        assert engine.journal.synced_end >= (0, 0)
+    for entry in b"one", b"two":
+        await append(ledger, run_of(entry))
+        number = Interrupted(await journal.rotate())
+
+    def append_another() -> None:
+        appended = asyncio.run_coroutine_threadsafe(append(ledger, run_of(b"three")), loop)
+        with suppress(TimeoutError):
+            appended.result(BLOCKED_SECONDS)
+
+    number.meanwhile = append_another
+    await asyncio.to_thread(journal.remove_before, number)
+    await append(ledger, run_of(b"four"))
+    assert await contents(ledger) == [b"one", b"two", b"three", b"four"]
+    assert journal.synced_end == (number, journal.live_bytes)  # the only file that is left
     await engine.close()
-    assert {(name, function) for name, function in unguarded if function not in WITHOUT_LOCK} == set()
