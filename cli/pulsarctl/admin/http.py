@@ -123,11 +123,13 @@ class AdminHttp:
         return response.body, response.headers
 
     def _is_planned(self, method: str, target: str, payload: bytes | None) -> bool:
-        """Prints a request that `--dry-run` holds back; whether it does."""
+        """Prints a request that `--dry-run` holds back, without secrets; whether it does."""
         if not self._settings.dry_run or (method == "GET" and target not in WITH_EFFECT):
             return False
-        body = "" if payload is None else f" {payload.decode()}"
-        render.line(f"{method} {self._base}{target}{body}")
+        from pulsarctl.output.redaction import Redactor, forms_masked  # their patterns take a while to compile
+
+        body = "" if payload is None else f" {Redactor().document(payload.decode())}"
+        render.line(f"{method} {self._base}{forms_masked(target)}{body}")
         return True
 
     def _respond(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 MASK = "***"
 LEAST_LENGTH = 6  # a shorter value appears by chance in other words
@@ -42,6 +42,8 @@ _FORMS = (
     (re.compile(r"\bdata:[^,\s\"']*,[^\s\"']+"), f"data:{MASK}"),
     (re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), MASK),
 )
+# the paths of a dynamic setting and of a property end with a key and its value
+_IN_PATH = re.compile(r"(/(?:brokers/configuration|property)/)([^/\s\"'?]+)/[^/\s\"'?]+")
 
 
 def is_secret(key: str) -> bool:
@@ -53,7 +55,7 @@ def forms_masked(text: str) -> str:
     """A sentence without what has the form of a secret. Names in a sentence say nothing about the next word."""
     for pattern, mask in _FORMS:
         text = pattern.sub(mask, text)
-    return text
+    return _IN_PATH.sub(_masked_in_path, text)
 
 
 def command_line(words: Sequence[str], declared: Mapping[str, bool]) -> list[str]:
@@ -136,6 +138,11 @@ def _masked_pair(found: re.Match[str]) -> str:
     if not is_secret(name) or value in ("true", "false", "null", "None", MASK):
         return found.group()
     return f"{name}{between}{quotation or ''}{MASK}"
+
+
+def _masked_in_path(found: re.Match[str]) -> str:
+    start, key = found.groups()
+    return f"{start}{key}/{MASK}" if is_secret(unquote(key)) else found.group()
 
 
 def _secrets(value: Any) -> Iterator[str]:

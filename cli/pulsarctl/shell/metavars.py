@@ -8,6 +8,8 @@ from typing import Any
 from typer.core import TyperArgument, TyperOption
 
 DEFAULT = "Default:"  # an option whose help says its default
+NAMING = ("SETTING", "KEY")  # what names the value of an option or argument with NAMED
+NAMED = "VALUE"
 SECRETS = ("TOKEN", "PASSWORD", "PARAMS", "SECRET", "SECRETS", "SECRET-KEY", "PRIVATE-KEY")
 
 

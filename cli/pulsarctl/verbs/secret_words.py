@@ -1,21 +1,42 @@
 """A command line without its secrets, for errors, for reports, and for what is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import typer
 from typer.core import TyperOption
 
-from pulsarctl.output.redaction import command_line
+from pulsarctl.output.redaction import MASK, command_line, is_secret
+from pulsarctl.shell import metavars
 from pulsarctl.shell.completion import position
-from pulsarctl.shell.metavars import is_secret
 from pulsarctl.shell.root import application
 
 
 def redacted(words: Sequence[str]) -> list[str]:
-    options = [each for each in position(_root(), words).command.params if isinstance(each, TyperOption)]
-    return command_line(words, {name: is_secret(option) for option in options for name in option.opts})
+    at = position(_root(), words)
+    options = [each for each in at.command.params if isinstance(each, TyperOption)]
+    naming = [name for each in options if each.metavar in metavars.NAMING for name in each.opts]
+    arguments = [at.values.get(metavar, "") for metavar in metavars.NAMING]
+    names_a_secret = any(map(is_secret, (*_values(words, naming), *arguments)))
+    shown = command_line(
+        words,
+        {
+            name: metavars.is_secret(each) or (names_a_secret and each.metavar == metavars.NAMED)
+            for each in options
+            for name in each.opts
+        },
+    )
+    value = at.values.get(metavars.NAMED) if names_a_secret else None
+    return [MASK if word == value else word for word in shown]
+
+
+def _values(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
+    """The values of the options: the next words, and those after an equals sign or right after the option."""
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        for option in options:
+            if word.startswith(option):
+                yield following if word == option else word.removeprefix(option).removeprefix("=")
 
 
 @cache

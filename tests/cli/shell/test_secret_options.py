@@ -3,16 +3,19 @@
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.core import TyperGroup, TyperOption
 
+from pulsarctl.output.redaction import forms_masked
 from pulsarctl.settings.client_security import SECRETS
 from pulsarctl.shell.metavars import is_secret, takes_value
 from pulsarctl.shell.options import shared
 from pulsarctl.verbs.secret_words import redacted
 from tests.cli.parsed import root
+from tests.cli.runner import Cli
 
 SECRET = "hunter2hunter2"
 SPEAKS = re.compile("token|secret|passw|pwd|credential|private.?key|api.?key|plugin.?param|auth.?param", re.IGNORECASE)
@@ -87,6 +90,45 @@ def test_a_secret_with_a_name_or_a_form_is_masked_in_the_value_of_each_option(te
 @pytest.mark.parametrize(
     "line",
     [
+        "brokers update-dynamic-config -c brokerClientAuthenticationParameters -v {}",
+        "brokers update-dynamic-config -v {} --config=password",
+        "brokers update-dynamic-config -cpassword -v{}",
+        "brokers update-dynamic-config password {}",
+        "namespaces set-property public/default -k password -v {}",
+        "namespaces set-property public/default --value={} --key api-key",
+    ],
+)
+def test_a_value_is_masked_if_another_option_names_a_secret(line: str) -> None:
+    words = line.format(SECRET).split()
+    assert redacted(words) == line.format("***").split()
+
+
+@pytest.mark.parametrize(
+    "path", ["brokers/configuration/password/{}", "namespaces/public/default/property/api%2Dkey/{}?a=b"]
+)
+def test_a_value_in_a_path_is_masked_if_its_key_names_a_secret(path: str) -> None:
+    text = f"PUT http://localhost:8080/admin/v2/{path} answered 204"
+    assert forms_masked(text.format(SECRET)) == text.format("***")
+
+
+def test_a_dry_run_masks_secrets_in_the_path_and_in_the_body(tmp_path: Path) -> None:
+    run = Cli(tmp_path, "http://127.0.0.1:1")
+    parameters = ("--auth-plugin", "x", "--auth-parameters", SECRET)
+    for words in (
+        ("brokers", "update-dynamic-config", "-c", "password", "-v", SECRET),
+        ("clusters", "create", "west", "--url", "http://west:8080", *parameters),
+    ):
+        shown = run("--dry-run", *words)
+        assert shown.exit_code == 0, shown.stderr
+        assert SECRET not in shown.stdout
+        assert "***" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "brokers update-dynamic-config -c brokerDeduplicationEnabled -v true",
+        "namespaces set-property public/default -k owner -v secrets-team",
         "ops backlog shop/* --key-file key.json --token-file /run/token --conf spark.executor.memory=4g",
         "ops lake t --to abfss://container@account.dfs.core.windows.net/lake",
         "ops export t --to s3://bucket/prefix?region=eu-west-1",
