@@ -47,7 +47,7 @@ def export(
         found = session.export(crew, scope, step)
     for name, keys in found.uncovered.items():
         for key in keys:
-            call.notice(f"notice: the file leaves out {key} of namespace {name}")
+            call.notice(f"notice: the file leaves out {key} of {name}")
     document = exporting.document(found, scope, lambda what: call.notice(f"warning: the file leaves out {what}"))
     if call.output in (Output.JSON, Output.JSONL):
         call.show(document)

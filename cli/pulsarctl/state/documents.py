@@ -15,6 +15,7 @@ import yaml
 from pulsarctl.errors import UsageProblem
 
 DEPTH_MAX = 60
+MERGE = "<<"
 ALIASED_MAX = 1_000_000  # values that aliases may add
 # Files come from pull requests: only what was meant for them may be read, as with `TF_VAR_` in Terraform.
 VARIABLES = "PULSARCTL_VAR_"
@@ -92,7 +93,7 @@ class _Reader:
         if not isinstance(node, yaml.ScalarNode):
             raise self._wrong(node, "a key must be text")
         name = self._replaced(node)
-        if name == "<<":
+        if name == MERGE and not node.style:
             raise self._wrong(node, "merge keys (<<) are not supported: repeat the keys, or use an overlay")
         if name in found:
             raise self._wrong(node, f"'{name}' is defined twice, first in line {found.marks[name][1]}")
@@ -161,5 +162,5 @@ def written(value: Any) -> Iterator[str]:
 
 def _quoted(dumper: Any, text: str) -> yaml.Node:
     """YAML 1.1, which the library writes, has other numbers and words than 1.2."""
-    style = None if isinstance(_plain(text), str) else "'"
+    style = None if isinstance(_plain(text), str) and text != MERGE else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)  # type: ignore[no-any-return]  # no types

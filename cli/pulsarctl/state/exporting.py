@@ -28,11 +28,14 @@ def _refused(sections: dict[str, Any]) -> list[tuple[Path, str]]:
 
 
 def _remove(sections: dict[str, Any], at: Path) -> bool:
-    """Whether it was there: one setting may have several mistakes."""
-    place: Any = sections
+    """Whether it was there: one setting may have several mistakes. An empty part of an object goes with it."""
+    object_, place = {}, sections
     for key in at[:-1]:
-        place = place.get(key, {})
-    return place.pop(at[-1], None) is not None
+        object_, place = place, place.get(key, {})
+    was_there = place.pop(at[-1], None) is not None
+    if not place and len(at) == SETTING_DEPTH:
+        object_.pop(at[-2], None)
+    return was_there
 
 
 def objects(found: Found) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class Found:
-    """`cluster` is the broker's own. `uncovered` has the settings that documents do not have, by namespace."""
+    """`cluster` is the broker's own. `uncovered` has the settings that documents do not have, by object."""
 
     cluster: str
     clusters: Objects = field(default_factory=dict)
@@ -107,7 +107,8 @@ class Reader:
         namespaces = self._objects("namespaces", self._namespaces(needed, found), _policies_document)
         for name, document in namespaces.items():
             found.namespaces[name] = namespace_of_document(document, found.cluster)
-            found.uncovered[name] = [key for key in UNCOVERED if document.get(key) not in (None, "", [], {}, False, -1)]
+            uncovered = [key for key in UNCOVERED if document.get(key) not in (None, "", [], {}, False, -1)]
+            found.uncovered[f"namespace {name}"] = uncovered
         self._read_topics(needed, found, namespaces)
         return found
 
@@ -131,6 +132,7 @@ class Reader:
         for count, (name, topic) in enumerate(self._crew.results(wanted, self._topic), 1):
             self._step("topics", count, len(wanted))
             if topic is not None:
+                found.uncovered[f"topic {name}"] = topic.pop("uncovered")
                 grants = _grants(documents[namespace_of(name)])["destination_auth"].get(name)
                 found.topics[name] = topic | {"permissions": actions_by_role(grants or {})}
 
@@ -150,23 +152,25 @@ class Reader:
             return name, None
 
     def _read_topic(self, admin: AdminClient, name: str, wanted: Wanted, is_partitioned: bool) -> Document:
-        found: Document = {"partitions": 0}
+        found: Document = {"partitions": 0, "uncovered": []}
         if is_partitioned:
             metadata = admin.topics.partitioned_metadata(name) if wanted.partitions or wanted.properties else {}
             found["partitions"] = int(metadata.get("partitions", 1))
             found["properties"] = dict(sorted((metadata.get("properties") or {}).items()))
         elif wanted.properties:
             found["properties"] = dict(sorted((admin.topics.properties(name) or {}).items()))
-        found["policies"] = self._policies(admin, name, wanted.policies)
+        found["policies"] = self._policies(admin, name, wanted.policies, found["uncovered"])
         if wanted.schema:
             found["schema"] = schema_of(admin, name)
         if wanted.subscriptions:
             found["subscriptions"] = subscriptions_of(admin, name, is_partitioned)
         return found
 
-    def _policies(self, admin: AdminClient, name: str, wanted: frozenset[str] | None) -> Document:
+    def _policies(self, admin: AdminClient, name: str, wanted: frozenset[str] | None, uncovered: list[str]) -> Document:
+        """Adds to `uncovered` the policies that documents do not have, if the broker tells all policies at once."""
         chosen = [one for one in settings.TOPIC.values() if wanted is None or one.name in wanted]
         whole = self._all_policies(admin, name) if len(chosen) > 1 else None
+        uncovered += sorted((whole or {}).keys() - {one.read for one in settings.TOPIC.values()})
         found = {
             one.name: one.found(admin.topics.policy(name, one.read) if whole is None else whole.get(one.read), "")
             for one in chosen

@@ -12,6 +12,7 @@ MINUTES = Number(Unit.MINUTES)
 UNLIMITED_SIZE = Number(Unit.SIZE, least=-1)
 UNLIMITED_MILLISECONDS = Number(Unit.MILLISECONDS, least=-1)
 RATE = Number(least=-1)
+PERIOD = Number()  # tools send 0 for a period that they leave out; the broker takes it for 1 s
 SWITCH = Truth()
 NAMES = Names()
 
@@ -45,11 +46,11 @@ DISPATCH_RATE = Fields(
         Member("dispatchThrottlingRateInMsg", RATE, -1),
         Member("dispatchThrottlingRateInByte", RATE, -1),
         Member("relativeToPublishRate", SWITCH, False),
-        Member("ratePeriodInSecond", Number(least=1), 1),
+        Member("ratePeriodInSecond", PERIOD, 1),
     )
 )
 SUBSCRIBE_RATE = Fields(
-    (Member("subscribeThrottlingRatePerConsumer", RATE, -1), Member("ratePeriodInSecond", Number(least=1), 30))
+    (Member("subscribeThrottlingRatePerConsumer", RATE, -1), Member("ratePeriodInSecond", PERIOD, 30))
 )
 DELAYED_DELIVERY = Fields(
     (
