@@ -29,8 +29,8 @@ from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
+from broker_core.limits.connection_count import ConnectionCount
 from broker_core.limits.incomplete_frames import IncompleteFrames
-from broker_core.limits.places import Places
 from broker_core.names import topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
@@ -88,7 +88,7 @@ class Broker:
         self.config = config.copy()  # its dynamic settings change
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
-        self._places = Places(config.connection.max_connections, config.connection.max_connections_per_ip)
+        self._places = ConnectionCount(config.connection.max_connections, config.connection.max_connections_per_ip)
         self.security = Security(config.security, config.openid, self.clock, self.spawn)
         self.command_bounds = CommandBounds(config.by_key())
         limits = config.connection
@@ -173,7 +173,7 @@ class Broker:
             self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.partitioned.finish_updates())
-        self.spawn(self.topics.aging.load_all())
+        self.spawn(self.topics.always_loaded.load_all())
         self.spawn(PolicyAnnouncer(self.topics, self.tenancy, self.schemas, self.clock).run())
         self.spawn(self.tier.remove_unwanted())
         self.spawn(sample_forever(lambda: chain(self.storage.cache.traffic.rates(), self.topics.sampled())))

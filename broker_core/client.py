@@ -43,7 +43,7 @@ class Outbound(Protocol):
         """The client's certificate in DER form, verified by TLS; empty without one."""
 
     def authenticated(self) -> None:
-        """The client has proved who it is: the limits for strangers end."""
+        """The client has proved who it is: the limits for unauthenticated connections end."""
 
     def close(self) -> None:
         """Sends what is queued, then closes the connection."""

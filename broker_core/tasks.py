@@ -74,6 +74,6 @@ class OneAtATime(Generic[Key]):
         return self._locks.setdefault(key, asyncio.Lock())
 
     @property
-    def under_way(self) -> list[Key]:
+    def running(self) -> list[Key]:
         """The keys whose change has begun and has not ended."""
         return [key for key, lock in self._locks.items() if lock.locked()]

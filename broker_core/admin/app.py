@@ -98,19 +98,19 @@ class Dispatcher:
         self._web = library
         self._http = broker.config.http
         self._memory = BodyMemory(self._http.body_memory_mb << 20)
-        self._under_way = 0
+        self._running = 0
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if self._under_way >= self._http.max_requests:
+        if self._running >= self._http.max_requests:
             too_many = refused(f"more than {self._http.max_requests} requests at a time", 503)
             return await send(self._web, request, too_many, self._http)
-        self._under_way += 1
+        self._running += 1
         try:
             with self._memory.share() as share:
                 answer = await self._bounded(request, share)
                 return await send(self._web, request, answer, self._http)
         finally:
-            self._under_way -= 1
+            self._running -= 1
 
     async def _bounded(self, request: web.BaseRequest, share: Share) -> Answer:
         """Runs a request with a deadline; one that takes longer is answered with 503."""
@@ -187,12 +187,12 @@ class Dispatcher:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             late = share.handed_over()
-            self._under_way += 1
+            self._running += 1
             task.add_done_callback(lambda _: self._ended_late(late))
             raise
 
     def _ended_late(self, share: Share) -> None:
-        self._under_way -= 1
+        self._running -= 1
         share.keep(0)
 
 

@@ -19,7 +19,7 @@ from broker_core.topic.backlog_quota import check_all
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
-    from broker_core.storage.damage import Place
+    from broker_core.storage.damage import DamagedPlace
 
 PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -106,7 +106,7 @@ async def accept_loss(call: Call) -> list[str]:
     return [str(report) for report in await call.broker.accept_loss()]
 
 
-def _damaged_place(place: Place) -> dict[str, Any]:
+def _damaged_place(place: DamagedPlace) -> dict[str, Any]:
     report = place.report
     return {
         "file": str(report.path),

@@ -12,7 +12,7 @@ from broker_core.admin.console_api import OwnAdminApi
 from broker_core.admin.routes import Routes
 from broker_core.console import console, paths
 from broker_core.console.admin_api import Refused
-from broker_core.console.page import Frame, Page, Request, problem, see_other
+from broker_core.console.page import Page, PageFrame, Request, problem, see_other
 from broker_core.console.sign_in import authorization, sign_in
 from broker_core.errors import AuthenticationFailed, RecordNotFound
 from broker_core.security.http_credentials import METHOD_HEADER
@@ -28,9 +28,9 @@ def _answer(page: Page, *more: tuple[str, str]) -> Answer:
     return Answer(page.status, page.body, page.content_type, (*page.headers, *more))
 
 
-def _frame(call: Call) -> Frame:
+def _frame(call: Call) -> PageFrame:
     principal, server = call.principal, call.broker.config.server
-    return Frame(
+    return PageFrame(
         f"Cluster {server.cluster_name}, pulsarctl {__version__}.",
         call.broker.config.console.actions,
         principal.name if principal else "",

@@ -69,7 +69,7 @@ async def create_topic(call: Call) -> None:
     _check_not_internal(name)
     if broker.partitioned.count(name) or broker.topics.exists(name):
         raise AlreadyExists("This topic already exists")
-    broker.topics.creation.room.check(name)
+    broker.topics.creation.quota.check(name)
     if not await broker.topics.create(name, _properties(call, call.json())):
         raise AlreadyExists("This topic already exists")
 

@@ -10,8 +10,8 @@ from broker_core.console.actions import ACTIONS, BY_NAME, NAMES, Action, Field, 
 from broker_core.console.admin_api import AdminApi, Refused, TopicName
 from broker_core.console.markup import Html, address, link, tag
 from broker_core.console.page import (
-    Frame,
     Page,
+    PageFrame,
     Request,
     facts,
     name_of,
@@ -24,7 +24,7 @@ from broker_core.console.page import (
 from broker_core.console.paths import ACTION
 
 
-def offered(frame: Frame, kind: str, **target: str) -> Html | None:
+def offered(frame: PageFrame, kind: str, **target: str) -> Html | None:
     """The actions of a page."""
     if not frame.actions:
         return None
@@ -40,7 +40,7 @@ def done(request: Request) -> Html | None:
     return None if found is None else tag("p", f"{found.label}: done.", role="status", class_="done")
 
 
-def _found(frame: Frame, name: str) -> Action:
+def _found(frame: PageFrame, name: str) -> Action:
     if not frame.actions:
         raise Refused(403, "the console is read-only: start it with --console-actions to change something here")
     if name not in BY_NAME:
@@ -48,11 +48,11 @@ def _found(frame: Frame, name: str) -> Action:
     return BY_NAME[name]
 
 
-async def confirm(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def confirm(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     return _asked(frame, _found(frame, request.query.get("do", "")), Target.of(request.query), "", "")
 
 
-async def perform(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def perform(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     """Does it and goes back to the page of its target, or asks again and says what is wrong."""
     action, target = _found(frame, request.form.get("do", "")), Target.of(request.form)
     value = request.form.get("value", "")
@@ -67,7 +67,7 @@ async def perform(frame: Frame, request: Request, api: AdminApi) -> Page:
     return see_other(f"{where}{'&' if '?' in where else '?'}done={action.name}")
 
 
-def _asked(frame: Frame, action: Action, target: Target, value: str, problem: str, status: int = 200) -> Page:
+def _asked(frame: PageFrame, action: Action, target: Target, value: str, problem: str, status: int = 200) -> Page:
     names = [(name.capitalize(), getattr(target, name)) for name in NAMES if getattr(target, name)]
     hidden = [tag("input", type="hidden", name=name, value=getattr(target, name)) for name in NAMES]
     form = tag(

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 
 from broker_core.console import action_pages, lists, messages, paths, topic
 from broker_core.console.admin_api import AdminApi, Refused
-from broker_core.console.page import Frame, Page, Request, problem
+from broker_core.console.page import Page, PageFrame, Request, problem
 
 FIELDS_MAX = 50
-Show = Callable[[Frame, Request, AdminApi], Awaitable[Page]]
+Show = Callable[[PageFrame, Request, AdminApi], Awaitable[Page]]
 
 PAGES: Mapping[str, Show] = {
     paths.HOME: lists.home,
@@ -35,7 +35,7 @@ _FILES = {
 FILES = tuple(_FILES)
 
 
-async def answer(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def answer(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     """Never raises `Refused`: a page says what was refused, and why."""
     shows = FORMS if request.method == "POST" else PAGES
     if request.path not in shows:

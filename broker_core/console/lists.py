@@ -11,7 +11,7 @@ from broker_core.console.backlog import backlog_of_all, heading
 from broker_core.console.health import STUCK, health_of
 from broker_core.console.markup import Child, Html, address, link, row, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import Frame, Page, Request, name_of, namespace_crumbs, page
+from broker_core.console.page import Page, PageFrame, Request, name_of, namespace_crumbs, page
 from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS
 from broker_core.console.quantities import count, counted, rate, size
 from broker_core.names import without_partition
@@ -22,7 +22,7 @@ LARGEST = 200
 PARTITIONED = "partitioned"
 
 
-async def home(frame: Frame, _request: Request, api: AdminApi) -> Page:
+async def home(frame: PageFrame, _request: Request, api: AdminApi) -> Page:
     backlogs = tag("p", link(BACKLOGS, "Largest backlogs"), " of all topics")
     try:
         tenants = sorted((await api.ask("GET", f"{ROOT}/tenants")).value or [])
@@ -44,7 +44,7 @@ def _named_tenant() -> Html:
     )
 
 
-async def namespaces(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def namespaces(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     tenant = request.query.get("tenant", "")
     found = sorted((await api.ask("GET", f"{ROOT}/namespaces/{part(tenant)}")).value or [])
     rows = [
@@ -58,7 +58,7 @@ async def namespaces(frame: Frame, request: Request, api: AdminApi) -> Page:
 # Topics
 
 
-async def topics(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def topics(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     """Names are filtered and cut into pages first; only the topics of the page are asked for their stats."""
     namespace, wanted = request.query.get("namespace", ""), request.query.get("filter", "")
     matching, partitioned = await _names(api, namespace, wanted)
@@ -190,7 +190,7 @@ def _pages(namespace: str, wanted: str, number: int, total: int) -> Html | None:
 # Backlogs
 
 
-async def backlogs(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def backlogs(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     namespace = request.query.get("namespace", "")
     found = await api.backlogs(namespace, LARGEST)
     where = f"in {namespace}" if namespace else "in all namespaces"

@@ -1,6 +1,6 @@
 """HTML that escapes everything by default. Pure.
 
-Names, payloads, and properties come from strangers. A child or an attribute that is not `Html` is escaped, and control
+Clients choose names, payloads, and properties. A child or an attribute that is not `Html` is escaped, and control
 and bidirectional characters become `\\uXXXX`, because they would hide or reorder what a page says.
 """
 

@@ -14,7 +14,7 @@ from broker_core.console.admin_api import AdminApi, Refused, Reply, TopicName
 from broker_core.console.entries import ShownMessage, messages_of
 from broker_core.console.markup import Child, Html, address, link, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import Frame, Page, Request, name_of, page, subscription_crumbs
+from broker_core.console.page import Page, PageFrame, Request, name_of, page, subscription_crumbs
 from broker_core.console.paths import MESSAGES, SUBSCRIPTION
 from broker_core.console.quantities import count
 from broker_core.console.topic import partitions_of, subscription_of
@@ -25,7 +25,7 @@ VERSION_BYTES = 8
 FARTHEST = 1_000_000  # the first entry of a page
 
 
-async def messages_page(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def messages_page(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("subscription", "")
     if name:  # a broker creates a subscription that it is asked to peek at
         partitions, _, _ = await subscription_of(api, topic, name)

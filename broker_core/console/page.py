@@ -37,7 +37,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PageFrame:
     """`cluster`: what stands next to the name. `actions`: whether pages offer actions. `user`: "" without one."""
 
     cluster: str = ""
@@ -60,7 +60,7 @@ def see_other(where: str) -> Page:
     return Page(303, headers=(*HEADERS, ("Location", where)))
 
 
-def page(frame: Frame, title: str, crumbs: Iterable[Crumb], *content: Child, status: int = 200) -> Page:
+def page(frame: PageFrame, title: str, crumbs: Iterable[Crumb], *content: Child, status: int = 200) -> Page:
     """`title` is the heading, too."""
     head = tag(
         "head",
@@ -79,7 +79,7 @@ def page(frame: Frame, title: str, crumbs: Iterable[Crumb], *content: Child, sta
     return Page(status, text.encode("utf-8", "backslashreplace"))
 
 
-def _header(frame: Frame, crumbs: Iterable[Crumb], title: str) -> Html:
+def _header(frame: PageFrame, crumbs: Iterable[Crumb], title: str) -> Html:
     trail = [tag("li", link(where, name_of(what))) for what, where in crumbs]
     here = tag("li", tag("span", name_of(title), aria_current="page"))
     find = tag(
@@ -95,7 +95,7 @@ def _header(frame: Frame, crumbs: Iterable[Crumb], title: str) -> Html:
     return tag("header", tag("p", link(HOME, "Pulsar console"), class_="brand"), navigation, find)
 
 
-def _footer(frame: Frame) -> Html:
+def _footer(frame: PageFrame) -> Html:
     mode = "Actions are switched on." if frame.actions else "Read-only."
     user = tag("span", f"Signed in as {frame.user}.") if frame.user else None
     leave = tag("form", tag("button", "Sign out", type="submit"), action=SIGN_OUT, method="post")
@@ -103,7 +103,7 @@ def _footer(frame: Frame) -> Html:
 
 
 def name_of(text: str) -> Html:
-    """A name from a stranger: its direction of writing must not reorder what is around it."""
+    """A name that a client chose: its direction of writing must not reorder what is around it."""
     return tag("bdi", text)
 
 
@@ -120,7 +120,7 @@ def subscription_crumbs(topic: TopicName) -> list[Crumb]:
     return [*topic_crumbs(topic), (topic.local, address(TOPIC, name=topic))]
 
 
-def problem(frame: Frame, status: int, reason: str) -> Page:
+def problem(frame: PageFrame, status: int, reason: str) -> Page:
     titles = {401: "Not signed in", 403: "Not allowed", 404: "Not found"}
     what = tag("p", reason, role="alert", class_="problem")
     return page(frame, titles.get(status, "That did not work"), [("Tenants", HOME)], what, status=status)

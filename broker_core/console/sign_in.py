@@ -6,11 +6,11 @@ import base64
 from collections.abc import Collection, Mapping
 
 from broker_core.console.markup import Html, tag
-from broker_core.console.page import Frame, Page, page
+from broker_core.console.page import Page, PageFrame, page
 from broker_core.console.paths import SIGN_IN
 
 
-def sign_in(frame: Frame, methods: Collection[str], problem: str = "", status: int = 401) -> Page:
+def sign_in(frame: PageFrame, methods: Collection[str], problem: str = "", status: int = 401) -> Page:
     """`methods`: `token`, `basic`, or both; none if credentials cannot be sent from here, which `problem` explains."""
     alert = tag("p", problem, role="alert", class_="problem") if problem else None
     forms = [_FORMS[method] for method in sorted(methods) if method in _FORMS]

@@ -12,7 +12,7 @@ from broker_core.console.backlog import backlog_of, backlog_of_all, heading
 from broker_core.console.health import health_of
 from broker_core.console.markup import Child, Html, address, link, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import Frame, Page, Request, facts, name_of, page, subscription_crumbs, topic_crumbs
+from broker_core.console.page import Page, PageFrame, Request, facts, name_of, page, subscription_crumbs, topic_crumbs
 from broker_core.console.paths import MESSAGES, SUBSCRIPTION, TOPIC
 from broker_core.console.quantities import count, counted, moment, number, rate, size
 
@@ -43,7 +43,7 @@ async def subscription_of(api: AdminApi, topic: TopicName, name: str) -> tuple[i
     return partitions, stats, found
 
 
-async def sample_page(_frame: Frame, request: Request, api: AdminApi) -> Page:
+async def sample_page(_frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("subscription", "")
     if name:
         _, stats, found = await subscription_of(api, topic, name)
@@ -54,7 +54,7 @@ async def sample_page(_frame: Frame, request: Request, api: AdminApi) -> Page:
 # A topic
 
 
-async def topic_page(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def topic_page(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic = TopicName.parse(request.query.get("name", ""))
     partitions = await partitions_of(api, topic)
     stats = await stats_of(api, topic, partitions)
@@ -156,7 +156,7 @@ async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
 # A subscription
 
 
-async def subscription_page(frame: Frame, request: Request, api: AdminApi) -> Page:
+async def subscription_page(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("name", "")
     partitions, stats, found = await subscription_of(api, topic, name)
     health = health_of(found)

@@ -118,7 +118,7 @@ class DelayedTracker:
                 if len(found) == limit:
                     break
         self._next_ring_ms = self._clock.wall_ms() + STRICT_PAUSE_MS
-        self._settle()
+        self._entries_removed()
         return found
 
     # Acknowledged entries
@@ -127,18 +127,18 @@ class DelayedTracker:
         """Forgets entries that were acknowledged."""
         if self._waiting.count:
             self._waiting.remove_all(ledger_id, entry_ids)
-            self._settle()
+            self._entries_removed()
 
     def discard_up_to(self, position: Position) -> None:
         """Forgets everything up to the position: it expired, was skipped, or was cleared."""
         if self._waiting.count:
             self._waiting.remove_up_to(*position)
-            self._settle()
+            self._entries_removed()
 
     def close(self) -> None:
         """Forgets everything, without waking the dispatcher."""
         self._waiting.clear()
-        self._settle()
+        self._entries_removed()
 
     # Time
 
@@ -159,7 +159,7 @@ class DelayedTracker:
         before = self._waiting.count
         self._waiting.remove_all(block.ledger_id, [block.first_entry_id + index for index in due])
         if self._waiting.count < before:
-            self._settle()
+            self._entries_removed()
 
     def _hold(self, rows: list[Row], tick_ms: float) -> None:
         if self._fixed_delay:
@@ -171,7 +171,7 @@ class DelayedTracker:
         self._index.add(rows)
         self._set_alarm()
 
-    def _settle(self) -> None:
+    def _entries_removed(self) -> None:
         """Updates the state after entries were removed."""
         if not self._waiting.count:
             self._index.clear()

@@ -55,7 +55,7 @@ class ConsumerOwner(Protocol):
     def remove_consumer(self, consumer: Consumer) -> bool:
         """What it has pending becomes available to others; False if it is not one of the consumers."""
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """What a consumer that has left acknowledged is synced on return."""
 
 
@@ -203,17 +203,17 @@ class Consumer:
     async def close(self) -> None:
         """The client or its connection is gone. What it acknowledged is synced on return."""
         if self.leave():
-            await self.settle()
+            await self.flush()
 
     def leave(self) -> bool:
-        """What it had pending becomes available again; False if it has left before. `settle` follows."""
+        """What it had pending becomes available again; False if it has left before. `flush` follows."""
         if self.closed:
             return False
         self.closed = True
         return self._owner.remove_consumer(self)
 
-    async def settle(self) -> None:
-        await self._owner.settle()
+    async def flush(self) -> None:
+        await self._owner.flush()
 
     async def redirect(self, service_url: str, service_url_tls: str) -> None:
         """The broker closes this consumer; its client subscribes in another cluster, or again and learns why not."""

@@ -125,7 +125,7 @@ class Dispatcher(ABC):
         """The only consumer that gets messages; None where several do."""
         return None
 
-    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+    def conflicting_consumers(self, mode: KeySharedMode) -> list[Consumer]:
         """The consumers that must leave before another consumer of this subscription type and that mode can join."""
         return []
 

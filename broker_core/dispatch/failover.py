@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class FailoverDispatcher(SingleActiveDispatcher):
     _taking_over: TimerHandle | None = None  # the active consumer waits; nothing is sent
 
-    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+    def conflicting_consumers(self, mode: KeySharedMode) -> list[Consumer]:
         return []
 
     def add(self, consumer: Consumer) -> None:

@@ -35,7 +35,7 @@ READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permi
 READ_GAP = 16  # entries that are read in vain rather than reading twice
 
 
-class Turn:
+class Deliveries:
     """What the consumers may get in one step, and what they get: rows of a block."""
 
     def __init__(self, allowance: Allowance) -> None:
@@ -74,7 +74,7 @@ class KeySharedDispatcher(IndividualDispatcher):
 
     # -- consumers come and go
 
-    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+    def conflicting_consumers(self, mode: KeySharedMode) -> list[Consumer]:
         if not self.mode.agrees_with(mode):
             return list(self.consumers)
         return self.ranges.conflicts(mode.wanted)
@@ -165,34 +165,34 @@ class KeySharedDispatcher(IndividualDispatcher):
         allowance = self.budget.allowance(self.consumers, self.wake)
         if allowance is None:
             return False
-        turn = Turn(allowance)
-        first = self._waiting.lowest(turn.shares) if self._waiting else None
+        deliveries = Deliveries(allowance)
+        first = self._waiting.lowest(deliveries.shares) if self._waiting else None
         if first is not None:
-            return self._step_waiting(turn, first)
-        return self._step_due(turn) if self._due else self._step_new(turn)
+            return self._step_waiting(deliveries, first)
+        return self._step_due(deliveries) if self._due else self._step_new(deliveries)
 
-    def _step_new(self, turn: Turn) -> bool:
+    def _step_new(self, deliveries: Deliveries) -> bool:
         room = self._look_ahead() - len(self._waiting)
-        block = self.new_block(max(turn.left, READ_AT_LEAST)) if room > 0 else None
+        block = self.new_block(max(deliveries.left, READ_AT_LEAST)) if room > 0 else None
         if block is None:
             return False
-        dealt = self._deal(turn, block, self.deliverable(block), room)
-        self._send(turn, block)
+        dealt = self._deal(deliveries, block, self.deliverable(block), room)
+        self._send(deliveries, block)
         self.reader.passed(block, dealt)
         return dealt > 0
 
-    def _step_due(self, turn: Turn) -> bool:
+    def _step_due(self, deliveries: Deliveries) -> bool:
         run = self._due.first_run(self.config.read_batch_entries)
         room = self._look_ahead() - len(self._waiting)
         block = None if run is None or room <= 0 else self.reader.again(run, self._due.discard)
         if block is None:
             return False
-        dealt = self._deal(turn, block, self.unacknowledged(block), room)
+        dealt = self._deal(deliveries, block, self.unacknowledged(block), room)
         self._due.discard(block.ledger_id, block.first_entry_id, dealt)
-        self._send(turn, block)
+        self._send(deliveries, block)
         return dealt > 0
 
-    def _deal(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]], room: int) -> int:
+    def _deal(self, deliveries: Deliveries, block: Block, ranges: Iterable[tuple[int, int]], room: int) -> int:
         """Gives each entry to the owner of its key, or lets it wait; returns how many rows it is done with.
 
         Never overtakes an earlier entry of the key: if one waits, its owner can take nothing now (waiting entries go
@@ -204,29 +204,29 @@ class KeySharedDispatcher(IndividualDispatcher):
         full = len(waiting) + room
         for first, last in ranges:
             for row in range(first, last):
-                if turn.left <= 0 or len(waiting) >= full:
+                if deliveries.left <= 0 or len(waiting) >= full:
                     return row
                 sticky_hash = hash_of(sticky_key(data, starts[row], ends[row]))
                 owner = self._may_have(sticky_hash)
                 entry_id = first_entry_id + row
-                if owner is None or not turn.give(owner, row, counts[row]):
+                if owner is None or not deliveries.give(owner, row, counts[row]):
                     waiting.add((ledger_id, entry_id), sticky_hash, owner)
                 else:
                     self.in_flight.add(ledger_id, entry_id, sticky_hash, owner)
         return len(block)
 
-    def _step_waiting(self, turn: Turn, first: EntryId) -> bool:
+    def _step_waiting(self, deliveries: Deliveries, first: EntryId) -> bool:
         run = Run(*first, self._waiting.reach(first, self.config.read_batch_entries, READ_GAP))
         block = self.reader.again(run, self._waiting.discard_run)
         if block is None:
             return False
-        self._deal_waiting(turn, block, self.unacknowledged(block))
-        if not turn.rows:
+        self._deal_waiting(deliveries, block, self.unacknowledged(block))
+        if not deliveries.rows:
             self._waiting.discard(first)  # acknowledged, but not one by one
-        self._send(turn, block)
+        self._send(deliveries, block)
         return True
 
-    def _deal_waiting(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]]) -> None:
+    def _deal_waiting(self, deliveries: Deliveries, block: Block, ranges: Iterable[tuple[int, int]]) -> None:
         waiting, ledger_id, first_entry_id = self._waiting, block.ledger_id, block.first_entry_id
         for first, last in ranges:
             for row in range(first, last):
@@ -235,12 +235,12 @@ class KeySharedDispatcher(IndividualDispatcher):
                 if sticky_hash is None:
                     continue
                 owner = self._may_have(sticky_hash)
-                if owner is not None and turn.give(owner, row, block.counts[row]):
+                if owner is not None and deliveries.give(owner, row, block.counts[row]):
                     waiting.discard(entry)
                     self.in_flight.add(*entry, sticky_hash, owner)
 
-    def _send(self, turn: Turn, block: Block) -> None:
-        for consumer, rows in turn.rows.items():
+    def _send(self, deliveries: Deliveries, block: Block) -> None:
+        for consumer, rows in deliveries.rows.items():
             start = previous = rows[0]
             for row in rows[1:]:
                 if row != previous + 1:

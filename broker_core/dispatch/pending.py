@@ -57,7 +57,7 @@ class Pending:
             messages = rows.counts[head]
             rows.head = head + 1
             if rows.gone or head > GONE_ROWS_MIN:
-                rows.settle()
+                rows.compact()
         else:
             messages = rows.take(entry_id)
             if not messages:
@@ -161,7 +161,7 @@ class _Rows:
         self.counts[at] = 0
         self.gone += 1
         if at == self.head or (self.gone > GONE_ROWS_MIN and 2 * self.gone > len(self.ids) - self.head):
-            self.settle()
+            self.compact()
         return messages
 
     def take_front(self, entry_ids: Sequence[int]) -> int:
@@ -171,7 +171,7 @@ class _Rows:
             return 0
         self.head = stop
         messages = sum(self.counts[head:stop])
-        self.settle()
+        self.compact()
         return messages
 
     def take_below(self, entry_id: int | None) -> tuple[int, int]:
@@ -181,10 +181,10 @@ class _Rows:
         gone = counts.count(0)
         self.gone -= gone
         self.head = stop
-        self.settle()
+        self.compact()
         return len(counts) - gone, sum(counts)
 
-    def settle(self) -> None:
+    def compact(self) -> None:
         """Moves the head to a row that is held, and lets rows go when most are not needed."""
         counts, head = self.counts, self.head
         while self.gone and not counts[head]:

@@ -29,7 +29,7 @@ class SingleActiveDispatcher(Dispatcher):
     def active_consumer(self) -> Consumer | None:
         return self._active
 
-    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+    def conflicting_consumers(self, mode: KeySharedMode) -> list[Consumer]:
         return list(self.consumers)
 
     def add(self, consumer: Consumer) -> None:

@@ -20,33 +20,33 @@ BURST_SECONDS = 0.25
 class TokenBucket:
     """`per_second` is above 0. `burst`: the maximum of saved tokens, and the number at the start.
 
-    `besides` counts something whose own rate is added (what is being published): a number that only grows.
+    `extra` counts something whose own rate is added (what is being published): a number that only grows.
     """
 
-    __slots__ = ("_besides", "_clock", "_moment", "_own_rate", "_seen", "_seen_at", "_tokens", "burst", "per_second")
+    __slots__ = ("_clock", "_extra", "_moment", "_own_rate", "_seen", "_seen_at", "_tokens", "burst", "per_second")
 
     def __init__(
         self,
         clock: Clock,
         per_second: float,
         burst: float | None = None,
-        besides: Callable[[], int] | None = None,
+        extra: Callable[[], int] | None = None,
     ) -> None:
         self.per_second = self._own_rate = per_second
         self.burst = max(1.0, per_second * BURST_SECONDS) if burst is None else burst
         self._clock = clock
         self._tokens = self.burst
         self._moment = self._seen_at = clock.monotonic()
-        self._besides = besides
-        self._seen = besides() if besides is not None else 0
+        self._extra = extra
+        self._seen = extra() if extra is not None else 0
 
     def available(self) -> float:
         """The tokens available now; negative while there is a debt."""
         now = self._clock.monotonic()
         self._tokens = min(self._tokens + (now - self._moment) * self.per_second, self.burst)
         self._moment = now
-        if self._besides is not None and now - self._seen_at >= BURST_SECONDS:
-            self._follow(self._besides(), now)
+        if self._extra is not None and now - self._seen_at >= BURST_SECONDS:
+            self._follow(self._extra(), now)
         return self._tokens
 
     def _follow(self, count: int, now: float) -> None:
@@ -73,12 +73,12 @@ class RateLimit:
 
     @classmethod
     def per_second(
-        cls, clock: Clock, messages: float, size: float, besides: Callable[[], tuple[int, int]] | None = None
+        cls, clock: Clock, messages: float, size: float, extra: Callable[[], tuple[int, int]] | None = None
     ) -> RateLimit:
-        """Limits messages and bytes per second; 0 or less is no limit. `besides` counts both."""
-        counted = None if besides is None else (lambda: besides()[0], lambda: besides()[1])
+        """Limits messages and bytes per second; 0 or less is no limit. `extra` counts both."""
+        counted = None if extra is None else (lambda: extra()[0], lambda: extra()[1])
         buckets = [
-            (TokenBucket(clock, rate, besides=counted and counted[index]),) if rate > 0 else ()
+            (TokenBucket(clock, rate, extra=counted and counted[index]),) if rate > 0 else ()
             for index, rate in enumerate((messages, size))
         ]
         return cls(*buckets)

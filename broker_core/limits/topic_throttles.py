@@ -175,5 +175,5 @@ class TopicThrottles:
 
     def _new_dispatch(self, rate: DispatchRate) -> RateLimit:
         period = max(1, rate.period_seconds)
-        besides = self._published if rate.relative else None
-        return RateLimit.per_second(self._clock, rate.messages / period, rate.bytes / period, besides)
+        extra = self._published if rate.relative else None
+        return RateLimit.per_second(self._clock, rate.messages / period, rate.bytes / period, extra)

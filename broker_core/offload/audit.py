@@ -17,7 +17,7 @@ _TABLE_FILE = re.compile(r"/data/\d+-[0-9a-f-]{36}/[^/]+\.parquet\Z")
 
 
 @dataclass(slots=True)
-class Audit:
+class StoreAudit:
     """`orphans`: objects of copies that are not on record. `missing`: objects of complete copies. Full names.
 
     `altered`: objects of complete copies that have another size. Only a reader of all bytes notices other changes.
@@ -60,10 +60,10 @@ def _folders_of(path: str) -> Iterator[str]:
 
 def compare(
     store: Store, objects: dict[str, int], known: Collection[OffloadedCopy], here: Iterable[OffloadedCopy]
-) -> Audit:
+) -> StoreAudit:
     """`here`: the known copies whose ledgers are read from this store."""
     uuids = {copy.uuid for copy in known}
-    audit = Audit(store.uri, sum(not path.endswith("/") for path in objects))
+    audit = StoreAudit(store.uri, sum(not path.endswith("/") for path in objects))
     audit.orphans = sorted(path for path in objects if _uuid(path) not in uuids)
     complete = [copy for copy in here if copy.is_complete]
     audit.missing = sorted(_missing(objects, complete))
@@ -81,7 +81,7 @@ def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterabl
         yield from (path for path in (copy.path, manifest_path(copy.path)) if path not in objects)
 
 
-def remove_orphans(store: Store, audit: Audit, *, folders: bool) -> None:
+def remove_orphans(store: Store, audit: StoreAudit, *, folders: bool) -> None:
     """Blocks. Raises OSError; then the rest is still there. Without `folders`, something is on its way to one."""
     for path in audit.orphans:
         if not path.endswith("/"):

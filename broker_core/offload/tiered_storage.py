@@ -38,7 +38,7 @@ from broker_core.tasks import OneAtATime
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.offload import OffloadConfig
-    from broker_core.offload.audit import Audit
+    from broker_core.offload.audit import StoreAudit
     from broker_core.offload.orders import OffloadJob, Removal
     from broker_core.offload.worker_process import WorkerProcess
     from broker_core.policies.offload_policies import OffloadRules
@@ -308,7 +308,7 @@ class TieredStorage:
         store.remove(manifest_path(copy.path))
         store.remove(copy.path)
 
-    async def audit(self, driver: str, settings: Mapping[str, str], *, sweep: bool) -> Audit:
+    async def audit(self, driver: str, settings: Mapping[str, str], *, sweep: bool) -> StoreAudit:
         """Compares the objects of this instance in a store with the catalog; `sweep` removes orphans.
 
         Raises `OffloadFailed` if nothing is there and nothing should be, and OSError.

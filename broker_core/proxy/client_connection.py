@@ -25,7 +25,7 @@ from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
 from broker_core.proxy.splice import Splice
-from broker_core.security.strangers import TOO_MANY
+from broker_core.security.unauthenticated import TOO_MANY
 from broker_core.tasks import close_with
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -79,8 +79,8 @@ class ClientConnection(asyncio.Protocol):
         if refused := self._gateway.places.take(self.host):
             return refused
         self._has_place = True
-        self._stranger = self._gateway.security.strangers.admit(self.host, self.give_up)
-        return "" if self._stranger is not None else TOO_MANY
+        self._unauthenticated = self._gateway.security.unauthenticated.admit(self.host, self.give_up)
+        return "" if self._unauthenticated is not None else TOO_MANY
 
     def _free_place(self) -> None:
         if self._has_place:
@@ -107,9 +107,9 @@ class ClientConnection(asyncio.Protocol):
             self._lookups.close()
 
     def authenticated(self) -> None:
-        if self._stranger is not None:
-            self._stranger.leave()
-            self._stranger = None
+        if self._unauthenticated is not None:
+            self._unauthenticated.leave()
+            self._unauthenticated = None
 
     @property
     def is_closed(self) -> bool:

@@ -1,4 +1,4 @@
-"""How a proxy ends: connections leave when nothing is under way on them, and at the deadline in any case.
+"""How a proxy ends: connections leave when no request runs on them, and at the deadline in any case.
 
 Clients look up their topics again and connect to another proxy. A connection that is closed between two messages loses
 nothing, and one that is closed while a message waits for its receipt makes the client send the message again.

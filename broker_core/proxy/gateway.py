@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.proxy import ProxyConfig
-from broker_core.limits.places import Places
+from broker_core.limits.connection_count import ConnectionCount
 from broker_core.proxy.addresses import configured_endpoints
 from broker_core.proxy.counts import Counts
 from broker_core.proxy.dialing import Dialer, Resolve, resolve
@@ -53,7 +53,7 @@ class Gateway:
         self.own = own_credentials(brokers.plugin, brokers.parameters)
         self.bounds = CommandBounds(BrokerConfig().by_key())
         self.counts = Counts()
-        self.places = Places(config.limits.max_connections, config.limits.max_connections_per_ip)
+        self.places = ConnectionCount(config.limits.max_connections, config.limits.max_connections_per_ip)
         self.looking_up = 0  # requests in flight
         self.is_leaving = False  # load balancers should send no more clients
         self.clients: set[Client] = set()

@@ -36,7 +36,7 @@ class WebServer:
         self._gateway = gateway
         self._forwarder = forwarder
         self._super_users = names(gateway.config.security.super_users)
-        self._under_way = 0
+        self._running = 0
 
     async def start(
         self, sockets: Sequence[socket.socket], tls_sockets: Sequence[socket.socket], context: ssl.SSLContext | None
@@ -78,13 +78,13 @@ class WebServer:
                 await self._role(request)
             return _response(pages.metrics(self._gateway))
         most = self._gateway.config.http.max_requests
-        if self._under_way >= most:
+        if self._running >= most:
             return refused(503, f"more than {most} requests at a time (maxConcurrentHttpRequests)")
-        self._under_way += 1
+        self._running += 1
         try:
             return await self._bounded(request, path)
         finally:
-            self._under_way -= 1
+            self._running -= 1
 
     async def _bounded(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
         role = await self._role(request)

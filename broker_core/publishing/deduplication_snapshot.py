@@ -35,7 +35,7 @@ HELD_BACK_ENTRIES_MAX = 20_000  # that open messages keep from being trimmed, an
 HELD_BACK_BYTES_MAX = 1 << 30
 
 
-class Snapshot:
+class SequenceSnapshot:
     """Every method raises StorageError if the disk fails."""
 
     __slots__ = ("_cursor", "_ledger", "_max_producers")

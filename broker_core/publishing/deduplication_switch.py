@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import TopicFenced
-from broker_core.publishing.deduplication_snapshot import Snapshot
+from broker_core.publishing.deduplication_snapshot import SequenceSnapshot
 from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
 
@@ -78,7 +78,7 @@ class DeduplicationSwitch:
         self._connected = connected
         self._switched = switched
         self.status = DeduplicationStatus.DISABLED
-        self._snapshot = Snapshot(context.log, config.max_producers)
+        self._snapshot = SequenceSnapshot(context.log, config.max_producers)
         self._new_entries = 0  # since the last snapshot
         self._snapshot_due = False
         self._snapshot_timer: asyncio.TimerHandle | None = None
@@ -146,7 +146,7 @@ class DeduplicationSwitch:
         """Applies the policy before the topic serves. Raises StorageError if the sequence IDs cannot be read."""
         if self._context.policies.deduplication_enabled:
             await self._enable()
-        elif Snapshot.exists(self._context.log):
+        elif SequenceSnapshot.exists(self._context.log):
             await self._disable()
 
     def policies_changed(self) -> None:

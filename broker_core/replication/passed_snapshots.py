@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from broker_core.publishing.replication import MARKER_MESSAGES
 from broker_core.replication.snapshot_cache import SnapshotCache
 from broker_core.storage.position import Position
-from broker_core.wire.markers import Snapshot, parse_marker
+from broker_core.wire.markers import SnapshotMarker, parse_marker
 
 if TYPE_CHECKING:
     from broker_core.storage.block import Block
@@ -27,7 +27,7 @@ class PassedSnapshots:
     def read(self, block: Block) -> None:
         """The dispatcher read these entries, markers among them. Acknowledged ones count: a restart reads them."""
         for row, count in enumerate(block.counts):
-            if count == MARKER_MESSAGES and isinstance(marker := parse_marker(block.entry(row)), Snapshot):
+            if count == MARKER_MESSAGES and isinstance(marker := parse_marker(block.entry(row)), SnapshotMarker):
                 self._cache.add(Position(*marker.position), block.publish_times[row], marker.elsewhere)
         self.moved()
 

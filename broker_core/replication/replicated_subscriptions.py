@@ -196,7 +196,7 @@ class ReplicatedSubscriptions:
         elif isinstance(marker, markers.SnapshotResponse):
             self._answered(marker, position)
         elif isinstance(marker, markers.Update):
-            self._told(marker, sender)
+            self._apply_update(marker, sender)
         else:
             log.warning("topic %s: ignoring the marker at %s, which cannot be read", self._context.name, position)
 
@@ -220,7 +220,7 @@ class ReplicatedSubscriptions:
         if done.rounds_left:
             self._request(done.snapshot_id)
             return
-        snapshot = markers.Snapshot(done.snapshot_id, position, done.elsewhere)
+        snapshot = markers.SnapshotMarker(done.snapshot_id, position, done.elsewhere)
         self._write(markers.encode_snapshot(snapshot, self._services.cluster, self._now_ms()))
         metrics = self._services.snapshots
         metrics.pending -= 1
@@ -230,7 +230,7 @@ class ReplicatedSubscriptions:
     def _replicates_to(self, cluster: str) -> bool:
         return any(one.cluster == cluster for one in self._replicators.values())
 
-    def _told(self, update: markers.Update, sender: MarkerSender) -> None:
+    def _apply_update(self, update: markers.Update, sender: MarkerSender) -> None:
         """Consumers in another cluster have acknowledged everything up to some position here.
 
         Any role that may produce can send a marker, so it also needs permission to consume.

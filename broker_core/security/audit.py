@@ -29,7 +29,7 @@ CLOSE_SECONDS = 5.0
 LONGEST_TEXT = 2_000  # characters of a value
 
 
-class Audit:
+class AuditLog:
     """Without a path it does nothing."""
 
     def __init__(self, path: str, clock: Clock) -> None:

@@ -65,7 +65,7 @@ class IssuerKeys:
         return self._keys[key_id]
 
     async def _renew(self, pause: float) -> None:
-        """Waits for a request that is under way, or makes one unless the last one ended less than `pause` ago."""
+        """Waits for a request that runs, or makes one unless the last one ended less than `pause` ago."""
         if self._loading is None and not self._may_ask(pause):
             return
         # A caller may leave; all callers share the request.

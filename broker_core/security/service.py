@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration, Unauthorized
-from broker_core.security.audit import Audit
+from broker_core.security.audit import AuditLog
 from broker_core.security.authorization import Authorization, Decision, Target
 from broker_core.security.http_credentials import METHOD_HEADER, http_credentials
 from broker_core.security.login_throttle import Attempt, LoginThrottle
 from broker_core.security.operations import Operation
 from broker_core.security.principal import Principal
 from broker_core.security.provider import Credentials, Identity
-from broker_core.security.strangers import Strangers
+from broker_core.security.unauthenticated import UnauthenticatedConnections
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -41,9 +41,9 @@ class Security:
         self.authentication = _authentication(config, openid, clock, spawn) if config.authentication else None
         self.authorization: Authorization | None = None
         self.throttle = LoginThrottle(config, clock)
-        self.audit = Audit(config.audit_file, clock)
+        self.audit = AuditLog(config.audit_file, clock)
         self._proxies = names(config.proxies)
-        self.strangers = Strangers(config.max_unauthenticated, config.timeout_seconds)
+        self.unauthenticated = UnauthenticatedConnections(config.max_unauthenticated, config.timeout_seconds)
 
     def use(self, tenancy: Tenancy) -> None:
         """Decides by these tenants and permissions from now on."""

@@ -18,7 +18,7 @@ from broker_core.stats.broker_load import resident_bytes
 # Few objects survive a message. 50,000 objects that requests left behind take up to 90 ms, so a full collection comes
 # after at most 24,000.
 THRESHOLD = (2_000, 3, 2)
-FROZEN_AT_A_TIME = 25_000  # far more than requests under way have, so that those are not frozen
+FROZEN_AT_A_TIME = 25_000  # far more than running requests have, so that those are not frozen
 PAUSE_SECONDS = 600.0  # between two thorough collections
 GROWTH_OBJECTS = 20_000  # since the last thorough one; fewer are not worth the next
 GROWTH_BYTES = 2 << 30  # more than twice the memory and this: unused cycles weigh more than a pause

@@ -25,7 +25,7 @@ from broker_core.errors import (
     TopicFenced,
 )
 from broker_core.limits.incomplete_frames import COUNTED_FROM
-from broker_core.security.strangers import TOO_MANY, Stranger
+from broker_core.security.unauthenticated import TOO_MANY, UnauthenticatedConnection
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
 from broker_core.server.disconnected import Disconnected
@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         self._frame_max = self._config.max_message_size + FRAME_PADDING
         self._decoder = FrameDecoder(self._frame_max, broker.command_bounds, TURN_ITEMS)
         self._rows = COMMANDS if broker.security.authorization is None else SECURED_COMMANDS
-        self._stranger: Stranger | None = None  # until the client has authenticated
+        self._unauthenticated: UnauthenticatedConnection | None = None  # until the client has authenticated
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._unsent = broker.unsent
@@ -109,15 +109,15 @@ class Connection(asyncio.Protocol):
 
     def _expect_authentication(self) -> bool:
         """A client that has not proved who it is gets little memory and little time; False if it gets none."""
-        self._stranger = self._broker.security.strangers.admit(self.host, self.give_up)
+        self._unauthenticated = self._broker.security.unauthenticated.admit(self.host, self.give_up)
         self._decoder.frame_size_max = min(self._frame_max, UNAUTHENTICATED_FRAME)
-        return self._stranger is not None
+        return self._unauthenticated is not None
 
     def authenticated(self) -> None:
         """The client has proved who it is, or is gone."""
-        if self._stranger is not None:
-            self._stranger.leave()
-            self._stranger = None
+        if self._unauthenticated is not None:
+            self._unauthenticated.leave()
+            self._unauthenticated = None
             self._decoder.frame_size_max = self._frame_max
 
     def _refuse_and_close(self, reason: str) -> None:

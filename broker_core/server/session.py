@@ -240,11 +240,11 @@ class Session:
         consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
         # All of them leave before the first one waits for the disk, or fails.
         left = [consumer async for consumer in sliced(consumers) if consumer.leave()]
-        await gathered(left, self._settle)
+        await gathered(left, self._flush)
 
-    async def _settle(self, consumer: Consumer) -> None:
+    async def _flush(self, consumer: Consumer) -> None:
         try:
-            await consumer.settle()
+            await consumer.flush()
         except StorageError as error:
             log.warning(self.host, "", "consumer %s: its acknowledgments are not synced: %s", consumer.name, error)
 

@@ -34,7 +34,7 @@ class Acknowledgments(ABC):
         self._unwritten = UnwrittenAcks(owner_id, info)
         self._dirty = False
         self._front = EARLIEST
-        self._settle(info.mark_delete)
+        self._set_front(info.mark_delete)
         self._backlog = Backlog(info, ledgers, weights)
 
     @property
@@ -220,10 +220,10 @@ class Acknowledgments(ABC):
         ledger_id, entry_id = self._front
         ledger = self._ledgers.infos.get(ledger_id)
         if ledger is None or entry_id >= ledger.entries:
-            self._settle(self.info.mark_delete)
+            self._set_front(self.info.mark_delete)
         return self._front
 
-    def _settle(self, mark_delete: Position) -> None:
+    def _set_front(self, mark_delete: Position) -> None:
         front = self._ledgers.next_valid(mark_delete.next)
         window = self.info.windows.get(front.ledger_id)
         if window is not None and (stop := window.first_unacknowledged(front.entry_id)) > front.entry_id:

@@ -21,7 +21,7 @@ class Backlog:
 
     def forget(self) -> None:
         """The cursor was reset."""
-        self._weighed = {}  # a new one: a measurement may be under way
+        self._weighed = {}  # a new one: a measurement may still run
 
     def entries(self, front: Position) -> int:
         total = self._ledgers.entries_after(front)

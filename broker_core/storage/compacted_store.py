@@ -57,7 +57,7 @@ class CompactedStore:
             raise Damaged(path, 0, "compacted ledger is missing") from error
 
     def _meet(self, damage: Damaged) -> bool:
-        return self._services.meet_damage(self._info.name, damage)
+        return self._services.record_damage(self._info.name, damage)
 
     async def delete(self, compacted: CompactedLedger) -> None:
         await compacted.close()

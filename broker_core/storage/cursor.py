@@ -106,7 +106,7 @@ class ManagedCursor(Acknowledgments):
         self.info.batches.clear()
         self._backlog.forget()
         self.info.mark_delete = mark_delete
-        self._settle(mark_delete)
+        self._set_front(mark_delete)
 
     def _put_back(
         self,
@@ -121,7 +121,7 @@ class ManagedCursor(Acknowledgments):
         self.info.dirty_windows.update(windows)
         for ledger_id, entry_id, batch in batches:
             self.info.batches.put(ledger_id, entry_id, batch)
-        self._settle(mark_delete)
+        self._set_front(mark_delete)
         self.rewind()
         self._unwritten.everything()
         self._mark_dirty()

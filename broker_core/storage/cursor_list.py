@@ -141,7 +141,7 @@ class CursorList:
         await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id), done)
 
     async def deleted(self, name: str) -> None:
-        """Waits for the end of a deletion of the cursor, if one is under way."""
+        """Waits for the end of a deletion of the cursor, if one runs."""
         cursor = self.by_name.get(name)
         if cursor is not None and cursor in self._deleting:
             await asyncio.wait([self._deleting[cursor]])

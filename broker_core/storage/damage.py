@@ -24,7 +24,7 @@ MOST_PLACES = 1000  # recorded one by one
 _MORE = "there is more damage than is recorded place by place: run `pulsarctl storage check`"
 
 
-class Place(NamedTuple):
+class DamagedPlace(NamedTuple):
     """A report with the times (wall, ms) at which it was found and accepted; `accepted_ms` is 0 until then."""
 
     report: DamageReport
@@ -40,12 +40,12 @@ class DamageRecord:
         self._directory = directory
         self._path = filenames.damage_file(directory)
         self._wall_ms = wall_ms
-        self._places: dict[tuple[Path, int], Place] = {}
+        self._places: dict[tuple[Path, int], DamagedPlace] = {}
         self._lost: dict[int, set[Lost]] = {}  # by ledger
         self.dirty = False
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[DamagedPlace]:
         return list(self._places.values())
 
     @property
@@ -89,11 +89,11 @@ class DamageRecord:
             key = found.path, found.offset
             if key in self._places:
                 return
-        self._put(Place(found, self._wall_ms()))
+        self._put(DamagedPlace(found, self._wall_ms()))
         self.dirty = True
         log.error("data is damaged: %s", found)
 
-    def _put(self, place: Place) -> None:
+    def _put(self, place: DamagedPlace) -> None:
         report = place.report
         self._places[report.path, report.offset] = place
         if report.lost is not None:
@@ -144,7 +144,7 @@ class DamageRecord:
             self.dirty = True
             raise
 
-    def _line(self, place: Place) -> bytes:
+    def _line(self, place: DamagedPlace) -> bytes:
         report = place.report
         inside = report.path.is_relative_to(self._directory)
         values: dict[str, Any] = {
@@ -159,7 +159,7 @@ class DamageRecord:
         body = json.dumps(values).encode()
         return b"%08x %s\n" % (crc32c(body), body)
 
-    def _parsed(self, line: bytes) -> Place | None:
+    def _parsed(self, line: bytes) -> DamagedPlace | None:
         crc, _, body = line.rstrip(b"\n").partition(b" ")
         if crc != b"%08x" % crc32c(body):
             return None
@@ -167,7 +167,7 @@ class DamageRecord:
         lost = Lost(*values["lost"]) if values["lost"] else None
         path = self._directory / values["file"]
         report = DamageReport(path, values["offset"], values["reason"], values["topic"], lost)
-        return Place(report, values["found"], values["accepted"])
+        return DamagedPlace(report, values["found"], values["accepted"])
 
 
 def accept_loss(directory: Path, found: Iterable[DamageReport]) -> None:

@@ -177,7 +177,7 @@ class StorageEngine:
             watch=self.watch,
             damage=self.damage,
             read_thread=self.read_thread,
-            meet_damage=self.meet_damage,
+            record_damage=self.record_damage,
         )
 
     async def _load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
@@ -263,7 +263,7 @@ class StorageEngine:
         owner = self._ledgers.owner_of(ledger.info.id)
         self.report_damage([DamageReport(one.path, one.offset, one.reason, owner, one.lost) for one in found])
 
-    def meet_damage(self, name: str, damage: Damaged) -> bool:
+    def record_damage(self, name: str, damage: Damaged) -> bool:
         """Records what a read met, and says whether to pass over it.
 
         What is accepted as lost counts as gone; everything does where the configuration says so.
@@ -359,7 +359,7 @@ class StorageEngine:
         await self.space.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await self.metadata.settle()
+        await self.metadata.flush()
         await self._run(self._close_files)
         self._readers.shutdown()
         self._metadata_thread.shutdown()

@@ -52,7 +52,7 @@ class GroupTimes:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LedgerServices:
-    """`meet_damage` records what a read met, and says whether to pass over it."""
+    """`record_damage` records what a read met, and says whether to pass over it."""
 
     path: Path
     config: StorageConfig
@@ -72,7 +72,7 @@ class LedgerServices:
     watch: DirectoryWatch
     damage: DamageRecord
     read_thread: ReadThread
-    meet_damage: Callable[[str, Damaged], bool]
+    record_damage: Callable[[str, Damaged], bool]
 
     def ledger_path(self, ledger_id: int) -> Path:
         return filenames.ledger_file(self.path, ledger_id)

@@ -153,7 +153,7 @@ class LogWriter:
     def fail(self, appended: Appended, error: StorageError) -> None:
         """The run is not durable, or that is unknown: its ledger takes no more entries."""
         _, ledger, length, *_, done = appended
-        self._pressure.settle(length + RUN_COST)
+        self._pressure.release(length + RUN_COST)
         self._abandon(ledger)
         self._fence_after(error)
         done(None, error)

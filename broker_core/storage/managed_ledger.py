@@ -244,7 +244,7 @@ class ManagedLedger:
             try:
                 return await self._reader.read(start, max_entries, max_bytes)
             except Damaged as damage:
-                if not self._services.meet_damage(self.name, damage) or damage.lost is None:
+                if not self._services.record_damage(self.name, damage) or damage.lost is None:
                     raise
                 start = self._pass_over(damage.lost)
 

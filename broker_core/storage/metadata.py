@@ -91,7 +91,7 @@ class Metadata:
                     future.set_result(None) if error is None else future.set_exception(error)
         self._committing = None
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Waits for the commits of all documents so far."""
         if self._committing is not None:
             await asyncio.wait([self._committing])

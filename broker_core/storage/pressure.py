@@ -28,7 +28,7 @@ class Pressure:
     def add(self, size: int) -> None:
         self.bytes += size
 
-    def settle(self, size: int) -> None:
+    def release(self, size: int) -> None:
         self.bytes -= size
         if self._relief and 2 * self.bytes <= self.limit:
             callbacks, self._relief = self._relief, []

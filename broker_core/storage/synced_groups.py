@@ -53,7 +53,7 @@ class SyncedGroups:
             self._mark_timer = self._loop.call_later(_MARK_SECONDS, self._mark_synced)
         with self._answers:
             runs = self._confirm(group)
-        self._pressure.settle(runs * RUN_COST)
+        self._pressure.release(runs * RUN_COST)
         if 2 * self._pressure.bytes > self._pressure.limit:
             services.writer.relieve()
         services.checkpoints.note(group.size)

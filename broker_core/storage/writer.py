@@ -71,7 +71,7 @@ class Writer:
 
     def _written(self, length: int) -> None:
         self._handed -= length
-        self._pressure.settle(length)
+        self._pressure.release(length)
         if 2 * self._pressure.bytes > self._pressure.limit:
             self.relieve()
 
@@ -92,7 +92,7 @@ class Writer:
     def remove(self, ledger: Ledger) -> "Future[None]":
         """Deletes the file, after whatever was handed in before; done when it is gone. A failure is also logged."""
         self._buffered.pop(ledger, None)
-        self._pressure.settle(ledger.buffered)
+        self._pressure.release(ledger.buffered)
         ledger.take_buffer()
         return self._thread.submit(self._remove, ledger)
 

@@ -83,7 +83,7 @@ class Delivery:
 
     def _in_the_way(self, sub_type: int, mode: KeySharedMode) -> list[Consumer]:
         """The consumers that must leave before one of that type can join."""
-        return list(self.consumers) if sub_type != self.sub_type else self.dispatcher.in_the_way(mode)
+        return list(self.consumers) if sub_type != self.sub_type else self.dispatcher.conflicting_consumers(mode)
 
     def _agrees(self, sub_type: int, mode: KeySharedMode) -> bool:
         """Key_Shared in the same mode: the dispatcher says whether hashes are left for another consumer."""

@@ -74,7 +74,7 @@ class TopicMigration:
         self._leaving = find_destination()
 
     @property
-    def is_under_way(self) -> bool:
+    def is_running(self) -> bool:
         return self.phase is not Phase.IN_USE or self._leaving is not None
 
     def delivers(self) -> bool:
@@ -112,7 +112,7 @@ class TopicMigration:
         if self.phase is Phase.FROZEN:
             raise self._busy()
 
-    async def settled(self) -> None:
+    async def ended(self) -> None:
         """Waits a moment for the end of a change, so that clients need not ask again."""
         if self.phase not in WAITING:
             return

@@ -117,14 +117,14 @@ class Subscription(Backlogged):
             self._context.check_acknowledgeable()
 
     def remove_consumer(self, consumer: Consumer) -> bool:
-        """What it has pending becomes available to others; False if it is no consumer here. `settle` follows."""
+        """What it has pending becomes available to others; False if it is not one of its consumers. `flush` follows."""
         if consumer not in self.consumers:
             return False
         self.delivery.remove(consumer)
         self.last_used = self.clock.monotonic()
         return True
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """After a consumer has left: what it acknowledged is synced on return, or its reader is forgotten."""
         if self.durable:
             await self.cursor.flush()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class BeingDeleted:
     def __init__(self) -> None:
-        self._deletions: Counter[NamespaceName | TopicName] = Counter()  # of one namespace, several may be under way
+        self._deletions: Counter[NamespaceName | TopicName] = Counter()  # several may run for one namespace
 
     @contextlib.contextmanager
     def closed(self, deleted: NamespaceName | TopicName) -> Iterator[None]:

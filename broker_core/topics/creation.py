@@ -1,4 +1,4 @@
-"""Creates topics: one request at a time for each name, within the limit, and not where a deletion is under way.
+"""Creates topics: one request at a time for each name, within the limit, and not during a deletion.
 
 A topic exists as soon as its document is stored.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyExists
 from broker_core.names import NON_PERSISTENT, PERSISTENT, within
-from broker_core.topics.room import TopicRoom
+from broker_core.topics.quota import TopicQuota
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker_core.topics.being_deleted import BeingDeleted
     from broker_core.topics.deleted import DeletedTopics
     from broker_core.topics.documents import TopicDocuments
-    from broker_core.topics.under_way import UnderWay
+    from broker_core.topics.operations import TopicOperations
 
 
 class TopicCreation:
@@ -31,7 +31,7 @@ class TopicCreation:
         documents: TopicDocuments,
         deleted: DeletedTopics,
         being_deleted: BeingDeleted,
-        under_way: UnderWay,
+        operations: TopicOperations,
         clock: Clock,
         created: Callable[[TopicName], None],
     ) -> None:
@@ -40,11 +40,11 @@ class TopicCreation:
         self._documents = documents
         self._deleted = deleted
         self._being_deleted = being_deleted
-        self._under_way = under_way.creations
+        self._operations = operations.creations
         self._clock = clock
         self._created = created
         self._claimed: set[TopicName] = set()  # names that become those of partitioned topics
-        self.room = TopicRoom(tenancy, documents.of_namespace)
+        self.quota = TopicQuota(tenancy, documents.of_namespace)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None, *, awaited: bool = False) -> bool:
         """Durable on return; False if the topic already exists, perhaps only just.
@@ -53,31 +53,31 @@ class TopicCreation:
         partitioned topic, and `TopicNotFound` if the topic could outlive the deletion of what it belongs to.
         """
         key = str(name)
-        while key in self._under_way:
-            await asyncio.wait([self._under_way[key]])
+        while key in self._operations:
+            await asyncio.wait([self._operations[key]])
         if self._documents.get(name) is not None:
             return False
         if not awaited:
             self._being_deleted.check(name)
         if name in self._claimed or self._tenancy.partitioned.count(name):
             raise AlreadyExists("This topic already exists")
-        room = contextlib.ExitStack()  # held from now on: there is no await since the checks, also of the limit
-        room.enter_context(self.room.counting([key]))
+        counted = contextlib.ExitStack()  # held from now on: there is no await since the checks, also of the limit
+        counted.enter_context(self.quota.counting([key]))
         # A client that leaves does not stop it: its document is stored in any case.
-        work = self._create(name, properties or {}, room)
-        creating = self._under_way[key] = asyncio.get_running_loop().create_task(work)
+        work = self._create(name, properties or {}, counted)
+        creating = self._operations[key] = asyncio.get_running_loop().create_task(work)
         creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # marks an error as seen
         await asyncio.shield(creating)
         return True
 
-    async def _create(self, name: TopicName, properties: dict[str, str], room: contextlib.ExitStack) -> None:
+    async def _create(self, name: TopicName, properties: dict[str, str], counted: contextlib.ExitStack) -> None:
         try:
-            with room:
+            with counted:
                 await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
                 await self._deleted.forget(name)
             self._created(name)
         finally:
-            del self._under_way[str(name)]
+            del self._operations[str(name)]
 
     @contextlib.contextmanager
     def claim(self, name: TopicName) -> Iterator[None]:
@@ -92,9 +92,9 @@ class TopicCreation:
 
     def is_taken(self, name: TopicName) -> bool:
         """Whether the topic exists or is being created."""
-        return self._documents.get(name) is not None or str(name) in self._under_way
+        return self._documents.get(name) is not None or str(name) in self._operations
 
     def being_created(self, namespace: NamespaceName) -> list[str]:
         """The full names of topics that a request is creating, of both domains."""
-        creating = self._under_way
+        creating = self._operations
         return [*within(namespace, PERSISTENT, creating), *within(namespace, NON_PERSISTENT, creating)]

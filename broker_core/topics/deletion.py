@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from broker_core.storage.engine import StorageEngine
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topic.topic import Topic
-    from broker_core.topics.aging import AgingTopics
+    from broker_core.topics.always_loaded import AlwaysLoadedTopics
     from broker_core.topics.deleted import DeletedTopics
     from broker_core.topics.documents import TopicDocuments
     from broker_core.topics.loaded import LoadedTopics
-    from broker_core.topics.under_way import UnderWay
+    from broker_core.topics.operations import TopicOperations
 
 
 class TopicDeletion:
@@ -32,8 +32,8 @@ class TopicDeletion:
         documents: TopicDocuments,
         deleted: DeletedTopics,
         loaded: LoadedTopics,
-        aging: AgingTopics,
-        under_way: UnderWay,
+        always_loaded: AlwaysLoadedTopics,
+        operations: TopicOperations,
         gone: Callable[[TopicName], None],
     ) -> None:
         """`gone` learns of each deleted topic."""
@@ -43,8 +43,8 @@ class TopicDeletion:
         self._documents = documents
         self._deleted = deleted
         self._loaded = loaded
-        self._aging = aging
-        self._under_way = under_way
+        self._always_loaded = always_loaded
+        self._operations = operations
         self._gone = gone
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
@@ -53,7 +53,7 @@ class TopicDeletion:
         Raises `TopicNotFound`, `InUse`, `ReplicatedTopic`.
         """
         key = str(name)
-        async with self._under_way.alone(key):
+        async with self._operations.alone(key):
             if self._documents.get(name) is None:
                 raise TopicNotFound(f"Topic {name} not found")
             if key in self._loaded and not force:
@@ -63,7 +63,7 @@ class TopicDeletion:
     async def delete_if(self, topic: Topic, still: Callable[[], bool]) -> bool:
         """Deletes a loaded topic if `still()` agrees once no client can reach the topic any longer."""
         key = str(topic.name)
-        async with self._under_way.alone(key):
+        async with self._operations.alone(key):
             wanted = self._loaded.get(key) is topic and still()
             if wanted:
                 await self._delete(topic.name, forever=False)  # a replicator may create it again
@@ -87,7 +87,7 @@ class TopicDeletion:
 
     def _has_copies(self, name: TopicName) -> bool:
         """Whether replicators of other clusters could create it again."""
-        return name.is_persistent and self._aging.is_replicated(name) and not is_change_events(name)
+        return name.is_persistent and self._always_loaded.is_replicated(name) and not is_change_events(name)
 
     async def forget_schemas(self, name: TopicName) -> None:
         """Deletes the schemas of a topic, unless the topic of that name in the other domain uses them."""

@@ -113,7 +113,7 @@ def is_in_use(topic: Topic) -> bool:
     subscriptions = topic.subscriptions.values()
     if any(one.cursor.backlog_entries for one in topic.replicators.values()):
         return True
-    if topic.migration.is_under_way:  # it would come back with the next client, which belongs to another cluster
+    if topic.migration.is_running:  # it would come back with the next client, which belongs to another cluster
         return True
     if topic.policies.inactive_topics.mode == CAUGHT_UP:
         return bool(topic.producers) or any(one.consumers or one.cursor.backlog_entries for one in subscriptions)

@@ -41,7 +41,7 @@ class PartitionedTopics:
 
     def being_changed(self, namespace: NamespaceName) -> list[TopicName]:
         """Those that a request is creating, changing, or deleting; they need not exist yet."""
-        return [name for name in self._changes.under_way if name.namespace == namespace]
+        return [name for name in self._changes.running if name.namespace == namespace]
 
     async def for_client(self, name: TopicName, *, create: bool) -> int:
         """The number of partitions, 0 for other topics. May create the metadata of a partitioned topic."""
@@ -71,7 +71,7 @@ class PartitionedTopics:
                     await self._create_partitions(name, 0, partitions)
 
     def _claim(self, name: TopicName) -> contextlib.AbstractContextManager[None]:
-        """Call it when it is this request's turn: a deletion of the namespace waits only for changes under way."""
+        """Call it when this request is the next one: a deletion of the namespace waits only for changes that run."""
         self._topics.being_deleted.check(name)
         return self._topics.creation.claim(name)
 
@@ -80,7 +80,7 @@ class PartitionedTopics:
         """Concurrent requests must not both get the last room of the namespace."""
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(self._topics.creation.room.hold(name, map(name.partition_name, indexes)))
+                held.enter_context(self._topics.creation.quota.hold(name, map(name.partition_name, indexes)))
             except LimitReached as error:
                 raise NamespaceFull(error.reason) from error
             yield

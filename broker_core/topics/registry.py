@@ -23,7 +23,7 @@ from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.documents import CLUSTER
-from broker_core.topics.aging import AgingTopics
+from broker_core.topics.always_loaded import AlwaysLoadedTopics
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.being_deleted import BeingDeleted
 from broker_core.topics.creation import TopicCreation
@@ -32,8 +32,8 @@ from broker_core.topics.deletion import TopicDeletion
 from broker_core.topics.documents import TopicDocuments
 from broker_core.topics.loaded import LoadedTopics
 from broker_core.topics.opening import TopicOpener
+from broker_core.topics.operations import TopicOperations
 from broker_core.topics.renewal import TopicRenewal
-from broker_core.topics.under_way import UnderWay
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -79,7 +79,7 @@ class TopicRegistry:
         self.snapshots = replication.snapshots
         self.loaded = LoadedTopics()
         self.loads = Tally()
-        self._under_way = UnderWay()
+        self._operations = TopicOperations()
         self._documents = TopicDocuments(storage.metadata)
         self._deleted = DeletedTopics(storage.metadata, clock)
         self._config = config
@@ -95,10 +95,10 @@ class TopicRegistry:
         )
         self.being_deleted = BeingDeleted()
         self.auto_creation = AutoCreation(tenancy, self.being_deleted)
-        self.aging = AgingTopics(tenancy, self._documents, self.loaded, self.get)
-        self.renewal = TopicRenewal(self.loaded, self._opener, self.aging, spawn)
+        self.always_loaded = AlwaysLoadedTopics(tenancy, self._documents, self.loaded, self.get)
+        self.renewal = TopicRenewal(self.loaded, self._opener, self.always_loaded, spawn)
         self.creation = TopicCreation(
-            tenancy, self._documents, self._deleted, self.being_deleted, self._under_way, clock, self._created
+            tenancy, self._documents, self._deleted, self.being_deleted, self._operations, clock, self._created
         )
         self.deletion = TopicDeletion(
             storage,
@@ -107,8 +107,8 @@ class TopicRegistry:
             self._documents,
             self._deleted,
             self.loaded,
-            self.aging,
-            self._under_way,
+            self.always_loaded,
+            self._operations,
             self._gone,
         )
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
@@ -124,13 +124,13 @@ class TopicRegistry:
             raise NotAllowed(f"Non-persistent topics are disabled (enableNonPersistentTopics): {name}")
         if self._stopping:
             raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
-        await self._under_way.settled(str(name))
+        await self._operations.wait_until_idle(str(name))
         if not self.exists(name):
             if from_replicator:
                 self._deleted.check(name)
             self._check_stays(name)
             self.auto_creation.check_topic(name, wanted=create)
-            self.creation.room.check(name)
+            self.creation.quota.check(name)
             await self.create(name)
         return await self.get(name)
 
@@ -167,8 +167,10 @@ class TopicRegistry:
 
     def _created(self, name: TopicName) -> None:
         self._tell(name, exists=True)
-        if self.aging.is_replicated(name):
-            self._spawn(self.aging.load_if_aging(name))  # its replicators create the topic in the other clusters
+        if self.always_loaded.is_replicated(name):
+            self._spawn(
+                self.always_loaded.load_if_needed(name)
+            )  # its replicators create the topic in the other clusters
 
     def _gone(self, name: TopicName) -> None:
         self._tell(name, exists=False)
@@ -189,7 +191,7 @@ class TopicRegistry:
         if self._tenancy.partitioned.count(name):
             await self._tenancy.partitioned.change_properties(name, change)
             return
-        async with self._under_way.alone(str(name)):  # written after a deletion it would restore the topic
+        async with self._operations.alone(str(name)):  # written after a deletion it would restore the topic
             document = self._documents.get(name)
             if document is None:
                 raise TopicNotFound(f"Topic {name} not found")
@@ -198,7 +200,7 @@ class TopicRegistry:
     async def get(self, name: TopicName, *, create: bool = False) -> Topic:
         """The topic, loaded if necessary. Raises `TopicNotFound`."""
         key = str(name)
-        await self._under_way.settled(key)
+        await self._operations.wait_until_idle(key)
         topic = self.loaded.get(key)
         if topic is not None:
             return topic
@@ -207,9 +209,9 @@ class TopicRegistry:
                 raise TopicNotFound(f"Topic {name} not found")
             await self.create(name)
             return await self.get(name)
-        task = self._under_way.loads.get(key)
+        task = self._operations.loads.get(key)
         if task is None:
-            task = self._under_way.loads[key] = self._spawn(self._load(name))
+            task = self._operations.loads[key] = self._spawn(self._load(name))
         return await asyncio.shield(task)
 
     async def _load(self, name: TopicName) -> Topic:
@@ -228,7 +230,7 @@ class TopicRegistry:
             self.loads.fail()
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
-            del self._under_way.loads[key]
+            del self._operations.loads[key]
 
     async def _restore(self, topic: Topic) -> None:
         await topic.load()
@@ -247,11 +249,11 @@ class TopicRegistry:
     async def unload(self, name: TopicName) -> None:
         if not self.exists(name):
             raise TopicNotFound(f"Topic {name} not found")
-        async with self._under_way.alone(str(name)):
+        async with self._operations.alone(str(name)):
             await self.loaded.close(str(name), served_at=self._service_url())
             if not name.is_persistent:  # nothing is left of it; the next client creates it again
                 await self._documents.delete(name)
-        self._spawn(self.aging.load_if_aging(name))
+        self._spawn(self.always_loaded.load_if_needed(name))
 
     # -- life -------------------------------------------------------------------------------------------
 
@@ -262,7 +264,7 @@ class TopicRegistry:
     @property
     def loading(self) -> int:
         """The number of topics that are being loaded."""
-        return len(self._under_way.loads)
+        return len(self._operations.loads)
 
     def sampled(self) -> Iterator[Sampled]:
         """What is measured over the last minute."""

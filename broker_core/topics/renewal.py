@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     from broker_core.names import NamespaceName, TopicName
     from broker_core.tasks import Spawn
     from broker_core.topic.topic import Topic
-    from broker_core.topics.aging import AgingTopics
+    from broker_core.topics.always_loaded import AlwaysLoadedTopics
     from broker_core.topics.loaded import LoadedTopics
     from broker_core.topics.opening import TopicOpener
 
 
 class TopicRenewal:
-    def __init__(self, loaded: LoadedTopics, opener: TopicOpener, aging: AgingTopics, spawn: Spawn) -> None:
+    def __init__(
+        self, loaded: LoadedTopics, opener: TopicOpener, always_loaded: AlwaysLoadedTopics, spawn: Spawn
+    ) -> None:
         self._loaded = loaded
         self._opener = opener
-        self._aging = aging
+        self._always_loaded = always_loaded
         self._spawn = spawn
 
     async def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
@@ -34,7 +36,7 @@ class TopicRenewal:
 
     async def _follow_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         await self._renew(self._loaded.affected_by(namespace, topic))
-        self._spawn(self._aging.load_affected(namespace, topic))
+        self._spawn(self._always_loaded.load_affected(namespace, topic))
 
     async def _renew(self, topics: list[Topic]) -> None:
         async for topic in sliced(topics):

@@ -1,7 +1,7 @@
 """Marker messages of replicated subscriptions (PIP-33): entries that brokers write for one another, never for clients.
 
 A cluster that wants a snapshot writes a `SnapshotRequest`. Every other cluster answers with a `SnapshotResponse`, which
-names its position. When all have answered, the first one writes a `Snapshot` for itself: a subscription that is past
+names its position. When all have answered, the first one writes a `SnapshotMarker` for itself: a subscription past
 its position here is past those of the others. A subscription that passes a snapshot sends their positions as an
 `Update`.
 """
@@ -50,7 +50,7 @@ class SnapshotResponse(NamedTuple):
     position: EntryPosition
 
 
-class Snapshot(NamedTuple):
+class SnapshotMarker(NamedTuple):
     """A subscription that is past `position` here is past `elsewhere` in the other clusters."""
 
     snapshot_id: str
@@ -65,7 +65,7 @@ class Update(NamedTuple):
     elsewhere: Positions
 
 
-Marker = SnapshotRequest | SnapshotResponse | Snapshot | Update
+Marker = SnapshotRequest | SnapshotResponse | SnapshotMarker | Update
 
 
 def encode_request(marker: SnapshotRequest, now_ms: int) -> bytes:
@@ -82,7 +82,7 @@ def encode_response(marker: SnapshotResponse, asker: str, now_ms: int) -> bytes:
     return _entry(REPLICATED_SUBSCRIPTION_SNAPSHOT_RESPONSE, payload.SerializeToString(), now_ms, (asker,))
 
 
-def encode_snapshot(marker: Snapshot, own: str, now_ms: int) -> bytes:
+def encode_snapshot(marker: SnapshotMarker, own: str, now_ms: int) -> bytes:
     """For this cluster only: its name is the only one to replicate to."""
     payload = ReplicatedSubscriptionsSnapshot(
         snapshot_id=marker.snapshot_id,
@@ -110,7 +110,7 @@ def parse_marker(entry: bytes) -> Marker | None:
         metadata, payload, _ = parse_entry(entry, verify=False)
         parse = _PARSERS.get(metadata.marker_type)
         found = None if parse is None else parse(payload)
-        return None if isinstance(found, Snapshot) and metadata.HasField("replicated_from") else found
+        return None if isinstance(found, SnapshotMarker) and metadata.HasField("replicated_from") else found
     except (EntryError, DecodeError):
         return None
 
@@ -135,7 +135,7 @@ def _response(payload: bytes) -> Marker:
 
 def _snapshot(payload: bytes) -> Marker:
     found = _read(ReplicatedSubscriptionsSnapshot(), payload)
-    return Snapshot(found.snapshot_id, _position(found.local_message_id), _positions(found.clusters))
+    return SnapshotMarker(found.snapshot_id, _position(found.local_message_id), _positions(found.clusters))
 
 
 def _update(payload: bytes) -> Marker:

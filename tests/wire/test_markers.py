@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.wire.markers import (
     Marker,
-    Snapshot,
+    SnapshotMarker,
     SnapshotRequest,
     SnapshotResponse,
     Update,
@@ -28,8 +28,8 @@ EXAMPLES = [
         ["east"],
     ),
     (
-        encode_snapshot(Snapshot("id", (3, 4), {"east": (1, 2)}), "west", 7),
-        Snapshot("id", (3, 4), {"east": (1, 2)}),
+        encode_snapshot(SnapshotMarker("id", (3, 4), {"east": (1, 2)}), "west", 7),
+        SnapshotMarker("id", (3, 4), {"east": (1, 2)}),
         12,
         ["west"],
     ),

@@ -69,11 +69,11 @@ async def _subscribe(
 async def _check_here(session: Session, topic: Topic, command: pb.CommandSubscribe) -> None:
     """Raises `TopicMoved` if the consumer belongs to another cluster, or `TopicFenced` while that is decided."""
     migration = topic.migration
-    if not migration.is_under_way:
+    if not migration.is_running:
         return
     if command.durable:
         if not migration.delivers():
-            await migration.settled()
+            await migration.ended()
         migration.check_consumable(command.subscription)
     elif not _knows_position(command):
         with contextlib.suppress(TopicFenced):  # a reader need not wait

@@ -46,7 +46,7 @@ async def _create(
 ) -> bytes:
     from_replicator = is_replicator(command.producer_name)
     topic = await session.broker.topics.for_client(topic_name, from_replicator=from_replicator)
-    await topic.migration.settled()
+    await topic.migration.ended()
     topic.check_publishable()
     await topic.quotas.check_producer()
     check_producer(topic.name, topic.policies, encrypted=command.encrypted)

@@ -37,7 +37,7 @@ def console(
       pulsarctl --context production console
       pulsarctl --admin-url http://pulsar.example.com:8080 console --console-actions
     """
-    from broker_core.console.page import Frame
+    from broker_core.console.page import PageFrame
     from broker_core.server.ports import LOOPBACK, PortInUse, bind
     from pulsarctl.console.process import run
 
@@ -45,7 +45,7 @@ def console(
     if call.settings.dry_run:
         raise UsageProblem("cannot use --dry-run with console", hint="without --console-actions, it changes nothing")
     start_logging("text", "warning")
-    frame = Frame(f"Admin API at {call.settings.web_url}.", console_actions)
+    frame = PageFrame(f"Admin API at {call.settings.web_url}.", console_actions)
     announcement = Announcement("web console at {url}", None, print_urls, ())
     try:
         run(call.settings, frame, bind(LOOPBACK, port, "--port"), lambda url: announcement.say({"url": url}))

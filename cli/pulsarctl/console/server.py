@@ -20,7 +20,7 @@ from broker_core.admin.protocol import Connections
 from broker_core.config.http import HttpConfig
 from broker_core.console import console
 from broker_core.console.admin_api import AdminApi, Refused
-from broker_core.console.page import Frame, Page, Request, problem, see_other
+from broker_core.console.page import Page, PageFrame, Request, problem, see_other
 from broker_core.console.paths import BASE, HOME
 from broker_core.errors import BrokerError
 
@@ -32,7 +32,7 @@ _NO_KEY = "Open the address that pulsarctl console printed: it gives this browse
 
 
 class ConsoleServer:
-    def __init__(self, frame: Frame, api: AdminApi) -> None:
+    def __init__(self, frame: PageFrame, api: AdminApi) -> None:
         self._frame = frame
         self._api = api
         self._key = secrets.token_urlsafe(32)

@@ -58,7 +58,7 @@ def test_an_idle_bucket_saves_at_most_one_burst() -> None:
 
 def test_a_relative_rate_is_added() -> None:
     clock, published = StillClock(), [0]
-    bucket = TokenBucket(clock, 10, besides=lambda: published[0])
+    bucket = TokenBucket(clock, 10, extra=lambda: published[0])
     taken = 0
     for _ in range(1000):  # 10 s, 100 published a second
         clock.seconds += 0.01

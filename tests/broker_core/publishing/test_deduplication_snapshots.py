@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.publishing import deduplication_snapshot
-from broker_core.publishing.deduplication_snapshot import CURSOR, Snapshot
+from broker_core.publishing.deduplication_snapshot import CURSOR, SequenceSnapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.errors import StorageError
@@ -70,7 +70,7 @@ def test_a_start_reads_only_entries_after_the_snapshot(tmp_path: Path) -> None:
         client.send(send(4))
         receipts(client, 1)
         ids = SequenceIds()
-        assert broker.call(Snapshot(loaded(broker, NAME).ledger, 10).restore(ids, OpenChunks())) == 1
+        assert broker.call(SequenceSnapshot(loaded(broker, NAME).ledger, 10).restore(ids, OpenChunks())) == 1
         assert ids.last("p") == 4
 
 

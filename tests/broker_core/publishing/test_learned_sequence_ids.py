@@ -14,7 +14,7 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
 from broker_core.names import parse_topic
-from broker_core.publishing.deduplication_snapshot import Snapshot
+from broker_core.publishing.deduplication_snapshot import SequenceSnapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.position import EARLIEST
@@ -174,7 +174,7 @@ def test_a_start_learns_what_the_running_broker_knows(broker: EmbeddedBroker, se
             if number == 10 * seed:
                 broker.call(loaded(broker, topic).deduplication_switch.take_snapshot())
         learned = SequenceIds()
-        broker.call(Snapshot(loaded(broker, parse_topic(topic)).ledger, 1000).restore(learned, OpenChunks()))
+        broker.call(SequenceSnapshot(loaded(broker, parse_topic(topic)).ledger, 1000).restore(learned, OpenChunks()))
         names = {*NAMES, *learned.persisted, "pulsar.repl.east", "pulsar.repl.west"}
         assert learned.persisted == known(broker, topic, names)
     finally:

@@ -16,7 +16,7 @@ from broker_core.publishing.replication import MarkerSender
 from broker_core.storage.position import Position
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.markers import (
-    Snapshot,
+    SnapshotMarker,
     SnapshotRequest,
     SnapshotResponse,
     Update,
@@ -76,7 +76,7 @@ def test_a_consumer_that_moves_gets_everything_that_was_not_acknowledged_and_rep
     topic = new_topic(quick)
     consumer = subscribe(quick.of_west, topic)
     publish(quick.of_west, topic, FIFTY, batching_enabled=False)
-    wait_until(lambda: Snapshot in kinds(quick.west, topic), SECONDS)
+    wait_until(lambda: SnapshotMarker in kinds(quick.west, topic), SECONDS)
     publish(quick.of_west, topic, [b"%d" % number for number in range(50, 100)], batching_enabled=False)
     acknowledge(consumer, 60)
     wait_until(lambda: has_followed(quick.east, topic), SECONDS)
@@ -120,7 +120,7 @@ def test_a_topic_without_new_messages_takes_no_snapshot(quick: Pair) -> None:
     subscribe(quick.of_west, topic).close()
     assert not is_asking(quick.west, topic)
     publish(quick.of_west, topic, FIFTY)
-    wait_until(lambda: Snapshot in kinds(quick.west, topic) and not is_asking(quick.west, topic), SECONDS)
+    wait_until(lambda: SnapshotMarker in kinds(quick.west, topic) and not is_asking(quick.west, topic), SECONDS)
     assert not is_asking(quick.east, topic)  # it only answered: the subscription is not there yet
     assert set(kinds(quick.east, topic)) == {SnapshotRequest, SnapshotResponse}
 
@@ -248,7 +248,7 @@ def test_it_continues_after_a_restart(tmp_path: Path) -> None:
             topic = new_topic(pair)
             consumer = subscribe(pair.of_west, topic)
             publish(pair.of_west, topic, FIFTY, batching_enabled=False)
-            wait_until(lambda: Snapshot in kinds(west, topic) and not is_asking(west, topic), SECONDS)
+            wait_until(lambda: SnapshotMarker in kinds(west, topic) and not is_asking(west, topic), SECONDS)
             consumer.receive(20_000)
             pair.close()
         with EmbeddedBroker(tmp_path, config=config_of("west", replication=settings)) as west:
@@ -278,7 +278,7 @@ def test_three_clusters_ask_twice_and_all_follow() -> None:
         for other in brokers[1:]:
             wait_until(lambda other=other: is_past_all(other, topic), SECONDS)  # type: ignore[misc]  # read at once
         found = [one for _, one in markers_in(brokers[0], topic)]
-        snapshot = next(one for one in found if isinstance(one, Snapshot))
+        snapshot = next(one for one in found if isinstance(one, SnapshotMarker))
         assert set(snapshot.elsewhere) == {"south", "west"}
         asked = [one for one in found if isinstance(one, SnapshotRequest) and one.snapshot_id == snapshot.snapshot_id]
         assert len(asked) == 2

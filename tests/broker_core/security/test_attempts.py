@@ -13,7 +13,7 @@ import pytest
 from broker_core.clock import SystemClock
 from broker_core.security import audit as audit_log
 from broker_core.security.attempts import LONGEST_DELAY, SUBJECTS_MAX, Attempts
-from broker_core.security.audit import EVENTS_MAX, Audit
+from broker_core.security.audit import EVENTS_MAX, AuditLog
 from broker_core.security.principal import Principal
 from broker_core.testing import EmbeddedBroker
 from tests.broker_core.security.secured import ask, config, prepare
@@ -62,7 +62,7 @@ def test_the_audit_log_has_failures_denials_and_changes(tmp_path: Path) -> None:
 
 
 def test_a_name_cannot_forge_a_line_of_the_audit_log(tmp_path: Path) -> None:
-    audit = Audit(str(tmp_path / "audit.jsonl"), SystemClock())
+    audit = AuditLog(str(tmp_path / "audit.jsonl"), SystemClock())
     audit.start()
     audit.denied(Principal('evil\n{"event":"x"}\x1b[2J'), "topic:PRODUCE", "t", "none", "1.2.3.4")
     audit.close()
@@ -72,7 +72,7 @@ def test_a_name_cannot_forge_a_line_of_the_audit_log(tmp_path: Path) -> None:
 
 def test_events_that_the_disk_is_too_slow_for_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
-    audit = Audit(str(file), SystemClock())
+    audit = AuditLog(str(file), SystemClock())
     for _ in range(EVENTS_MAX + 5):
         audit.failed("token", "wrong", "1.2.3.4")
     audit.start()
@@ -88,7 +88,7 @@ def test_an_audit_log_that_hangs_does_not_keep_the_broker_from_stopping(
     monkeypatch.setattr(audit_log, "CLOSE_SECONDS", 0.2)
     pipe = tmp_path / "audit"
     os.mkfifo(pipe)  # opening it waits for a reader
-    audit = Audit(str(pipe), SystemClock())
+    audit = AuditLog(str(pipe), SystemClock())
     audit.start()
     for _ in range(EVENTS_MAX + audit_log.BATCH + 1):
         audit.failed("token", "wrong", "1.2.3.4")

@@ -140,7 +140,7 @@ async def test_setting_properties_during_a_deletion_does_not_restore_the_topic(b
 
 async def test_looking_for_expiring_topics_does_not_block_the_event_loop(broker: Broker) -> None:
     await asyncio.gather(*(broker.topics.create(name) for name in numbered(3_000)))
-    looking = asyncio.ensure_future(broker.topics.aging.load_all())
+    looking = asyncio.ensure_future(broker.topics.always_loaded.load_all())
     turns = 0
     while not looking.done():
         await asyncio.sleep(0)

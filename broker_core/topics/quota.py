@@ -1,4 +1,4 @@
-"""Room for topics in a namespace: `maxTopicsPerNamespace`, counting topics that are still being created.
+"""`maxTopicsPerNamespace`: how many topics a namespace may have, counting topics that are still being created.
 
 The limit counts partitions, per domain. Topics that the broker makes for itself have no limit.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from broker_core.tenancy.tenancy import Tenancy
 
 
-class TopicRoom:
+class TopicQuota:
     def __init__(self, tenancy: Tenancy, of_namespace: Callable[[NamespaceName, str], Iterable[str]]) -> None:
         """`of_namespace` lists the full names of the topics that exist in a namespace and domain."""
         self._tenancy = tenancy
@@ -27,14 +27,14 @@ class TopicRoom:
         self._held: Counter[str] = Counter()  # full names of topics that are being created
 
     def check(self, name: TopicName) -> None:
-        """Raises `LimitReached` when the namespace has no room for the topic."""
+        """Raises `LimitReached` when the namespace has as many topics as it may have."""
         limit = self._limit(name)
         if limit:
             self._check(name, {str(name)}, limit)
 
     @contextlib.contextmanager
     def hold(self, base: TopicName, partitions: Iterable[TopicName]) -> Iterator[None]:
-        """Holds room for partitions of a topic while they are created. Raises `LimitReached` without room."""
+        """Counts partitions of a topic while they are created. Raises `LimitReached`."""
         limit = self._limit(base)
         names = set(map(str, partitions)) if limit else set()
         if names:

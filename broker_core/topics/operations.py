@@ -1,4 +1,4 @@
-"""What is under way with each topic: its creation, its load, or its unload, deletion, or change.
+"""The operation that runs on each topic: its creation, load, unload, deletion, or change.
 
 One of them at a time; callers wait here for the others. Keys are full names.
 """
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
 
-class UnderWay:
+class TopicOperations:
     def __init__(self) -> None:
         self.creations: dict[str, asyncio.Future[None]] = {}  # the topic's document is being written
         self.loads: dict[str, asyncio.Task[Topic]] = {}
         self._changes: dict[str, asyncio.Future[None]] = {}  # and unloads and deletions
 
-    async def settled(self, key: str) -> None:
+    async def wait_until_idle(self, key: str) -> None:
         """Waits while the topic is being created, unloaded, or deleted."""
         while busy := self._changes.get(key) or self.creations.get(key):
             await asyncio.wait([busy])
@@ -28,7 +28,7 @@ class UnderWay:
     @contextlib.asynccontextmanager
     async def alone(self, key: str) -> AsyncIterator[None]:
         """Allows one unload, deletion, or change of a topic at a time, and no load during it."""
-        await self.settled(key)
+        await self.wait_until_idle(key)
         future = self._changes[key] = asyncio.get_running_loop().create_future()
         try:
             if key in self.loads:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class AgingTopics:
+class AlwaysLoadedTopics:
     def __init__(
         self,
         tenancy: Tenancy,
@@ -41,9 +41,9 @@ class AgingTopics:
     async def _load_each(self, keys: list[str]) -> None:
         async for key in sliced(keys):
             if key not in self._loaded:
-                await self.load_if_aging(parse_topic(key))
+                await self.load_if_needed(parse_topic(key))
 
-    async def load_if_aging(self, name: TopicName) -> None:
+    async def load_if_needed(self, name: TopicName) -> None:
         policies = self._tenancy.effective.of(name)
         ages = policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0
         if (ages or self.is_replicated(name)) and self._documents.get(name) is not None:

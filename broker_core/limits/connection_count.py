@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 
-class Places:
+class ConnectionCount:
     def __init__(self, most: int, most_per_host: int) -> None:
         self._most = most
         self._most_per_host = most_per_host
