@@ -23,8 +23,8 @@ def check_pages(chunk: memoryview, values: int, size: int) -> None:
     while found < values:
         header, at = _Compact(chunk, at).header()
         data = header.get(5, {})
-        kind, whole, stored, count, encoding = (*map(header.get, (1, 2, 3)), data.get(1), data.get(2))
-        if (kind, encoding) != (_DATA_PAGE, _PLAIN) or min(whole or 0, stored or 0, count or 0) <= 0:
+        whole, stored, count = header.get(2, 0), header.get(3, 0), data.get(1, 0)
+        if (header.get(1), data.get(2)) != (_DATA_PAGE, _PLAIN) or min(whole, stored, count) <= 0:
             raise ValueError("a page is not one that an offload writes")
         at, found, decompressed = at + stored, found + count, decompressed + whole
         if at > len(chunk) or found > values or decompressed > size:

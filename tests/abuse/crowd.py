@@ -181,7 +181,8 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=10_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="crowd-") as scratch:
-        reports = [run(Path(scratch), options.logins, options.connections), *_many(Path(scratch), options.at_once)]
+        reports: list[Report | many.Report] = [run(Path(scratch), options.logins, options.connections)]
+        reports += _many(Path(scratch), options.at_once)
     failures = [sentence for report in reports for sentence in report.failures()]
     print(*failures, *reports, sep="\n")
     return 1 if failures else 0

@@ -94,7 +94,7 @@ def test_a_header_of_other_bytes_is_an_error(header: bytes) -> None:
 
 
 @pytest.mark.parametrize("change", [{"id": 8}, {"entries": 2}, {"messages": 2}, {"size": 6}])
-def test_the_index_of_another_ledger_is_an_error(change: dict[str, int]) -> None:
+def test_the_index_of_another_ledger_is_an_error(change: dict[str, Any]) -> None:
     index = TierIndex(7, "uuid", [Group(0, 1, 1, 5, 0, 0)])
     ledger = LedgerInfo(7, 0, entries=1, messages=1, size=5)
     index.check_is_of("uuid", ledger)

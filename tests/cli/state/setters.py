@@ -42,8 +42,8 @@ class Setter:
     def send(self, base: str, value: Any) -> bool:
         """Whether the broker accepts the value."""
         if self.path.endswith("="):  # the value is in the query
-            return asked(f"{base}/{self.path}{in_path(str(value))}", self.method) == 0
-        return asked(f"{base}/{self.path}", self.method, value) == 0
+            return bool(asked(f"{base}/{self.path}{in_path(str(value))}", self.method) == 0)
+        return bool(asked(f"{base}/{self.path}", self.method, value) == 0)
 
     def values(self) -> st.SearchStrategy[Any]:
         shape = of(DispatchRate) if self.field == "dispatch_rates" else of_policy(self.field)
