@@ -9,7 +9,7 @@ from typing import Protocol
 import pulsar
 
 from pulsarctl.backlog.counting import Moment
-from pulsarctl.backlog.local import run_local
+from pulsarctl.backlog.part_count import PartCount
 from pulsarctl.backlog.report import SubscriptionBacklog, subscriptions
 from pulsarctl.backlog.survey import Survey
 from pulsarctl.backlog.surveyor import survey
@@ -136,7 +136,7 @@ def report(broker: Broker, topic: str) -> tuple[SubscriptionBacklog, ...]:
     surveyed, access = survey_of(broker, topic)
     parts = surveyed.parts(tasks_min=4)
     moment = Moment(int(time.time() * 1000))
-    return subscriptions(surveyed, parts, run_local(access, parts, moment, lambda done, of: None))
+    return subscriptions(surveyed, parts, [PartCount(access, moment)(part) for part in parts])
 
 
 def survey_of(broker: Broker, topic: str) -> tuple[Survey, Access]:

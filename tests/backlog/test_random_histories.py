@@ -13,7 +13,7 @@ from broker_core.config.server import ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.backlog.counting import Moment
-from pulsarctl.backlog.local import run_local
+from pulsarctl.backlog.part_count import PartCount
 from tests.backlog.histories import (
     SUBSCRIPTIONS,
     Addresses,
@@ -58,7 +58,7 @@ def test_what_is_trimmed_between_plan_and_reading_is_no_error(broker: EmbeddedBr
     admin.topics.trim(topic)
     wait_until(lambda: len(admin.topics.internal_stats(topic)["ledgers"]) == 1, seconds=20)
     admin.close()
-    counted = run_local(access, surveyed.parts(tasks_min=4), Moment(0), lambda done, of: None)
+    counted = [PartCount(access, Moment(0))(part) for part in surveyed.parts(tasks_min=4)]
     assert sum(tallies["s"].messages for tallies in counted) < 50
 
 

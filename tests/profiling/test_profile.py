@@ -118,7 +118,7 @@ def test_spark_and_the_local_engine_find_the_same_profile(shop: EmbeddedBroker) 
     parts = work.table.plan()
     assert len(parts) > 1
     with spark_context("tests", "local[2]", short=True) as context:
-        found = run_spark(context, "profile", work, parts, lambda done, count: None)
+        found = run_spark(context, "profile", work, parts, lambda done: None)
     assert report(merged(found)) == report(merged(map(work, parts)))
 
 

@@ -23,12 +23,12 @@ from broker_core.config.server import ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.backlog.counting import Moment
-from pulsarctl.backlog.local import run_local
+from pulsarctl.backlog.part_count import PartCount
 from pulsarctl.backlog.report import SubscriptionBacklog, subscriptions
 from pulsarctl.backlog.surveyor import survey
 from pulsarctl.backlog.tally import AGE_LIMITS_SECONDS, AGE_NAMES
 from pulsarctl.raw.entry_reader import EntryReader
-from pulsarctl.spark.jobs.backlog import run_spark
+from pulsarctl.spark.jobs.parts import run_spark
 from pulsarctl.tables.access import Access
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
@@ -187,20 +187,15 @@ def test_both_engines_match_a_brute_force_count(
     surveyed = survey(admin, admin.topics.parts(TOPIC), ())
     admin.close()
     parts, moment = surveyed.parts(tasks_min=8), Moment(int(time.time() * 1000))
-    on_spark = run_spark(spark.sparkContext, access, parts, moment, ignore)
+    work = PartCount(access, moment)
+    on_spark = run_spark(spark.sparkContext, "backlog", work, parts, lambda done: None)
     found = subscriptions(surveyed, parts, on_spark)
     assert stored.messages.total() == MESSAGES
     assert len(parts) >= 8
     assert {each.subscription: Counted.of(each) for each in found} == {
         name: stored.backlog(name, moment.now_ms) for name in stored.acknowledged
     }
-    assert [pickle.dumps(each) for each in run_local(access, parts, moment, ignore)] == [
-        pickle.dumps(each) for each in on_spark
-    ]
-
-
-def ignore(done: int, parts: int) -> None:
-    """Progress is of no interest here."""
+    assert [pickle.dumps(work(part)) for part in parts] == [pickle.dumps(each) for each in on_spark]
 
 
 @pytest.mark.timeout(300)

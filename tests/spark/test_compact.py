@@ -37,7 +37,7 @@ def test_spark_finds_the_same_places_as_one_process(
     work = KeysOfPart(found.table)
     local = merged(pair for part in found.parts for pair in work(part))
     assert len(found.parts) > 1
-    assert last_places(found, run_spark(spark.sparkContext, work, found.parts, lambda *_: None)) == last_places(
+    assert last_places(found, run_spark(spark.sparkContext, work, found.parts, lambda done: None)) == last_places(
         found, local
     )
     assert last_places(found, local)[TOPIC].count == 70

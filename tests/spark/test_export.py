@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.spark.jobs.export import run_spark
+from pulsarctl.spark.jobs.parts import run_spark
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
-from pulsarctl.transfer.exporting import Export, columns, run_local
+from pulsarctl.transfer.exporting import Export, columns
 from pulsarctl.transfer.file_formats import FileFormat
 from pulsarctl.transfer.part_files import By, Layout
 from tests.clients.publishing import publish_keyed
@@ -50,8 +50,8 @@ def test_spark_writes_the_same_objects_as_one_process(
     assert len(parts) > 1
     places = {name: s3.place(f"{name}/{kind}") for name in ("local", "spark")}
     exports = {name: Export(table, Layout(place, kind, By.KEY, 3, 0)) for name, place in places.items()}
-    local = run_local(exports["local"], parts, lambda *_: None)
-    found = run_spark(spark.sparkContext, exports["spark"], parts, lambda *_: None)
+    local = [exports["local"](part) for part in parts]
+    found = run_spark(spark.sparkContext, "export", exports["spark"], parts, lambda done: None)
     if kind is FileFormat.AVRO:  # each file has a random mark between its blocks
         assert [[(each.path, each.rows) for each in part.files] for part in found] == [
             [(each.path, each.rows) for each in part.files] for part in local

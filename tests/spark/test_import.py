@@ -31,7 +31,9 @@ from pulsarctl.transfer import import_progress
 from pulsarctl.transfer.import_progress import ImportProgress
 from pulsarctl.transfer.imported_rows import import_source
 from pulsarctl.transfer.row_sender import RowSender
+from pulsarctl.verbs.engine_job import Job, Where
 from pulsarctl.verbs.import_plan import Imported, ImportPlan, ImportRequest, send_locally, send_on_spark, target_of
+from pulsarctl.verbs.on_spark import explained
 from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.official_client import connect
@@ -49,6 +51,7 @@ KILLS = int(os.environ.get("IMPORT_KILLS", "1"))
 KILLS_OF_ONE_IMPORT_MAX = 3
 END_SECONDS = 200  # a busy machine takes long to start Spark
 SOURCE = "persistent://public/default/imported-from"
+JOB = Job("import", Where(Engine.SPARK, 0, "local[2]", {}), Choice(Engine.SPARK), 0)
 COMPARED = "partition,producer,sequence_id,batch_index,batch_size,key,ordering_key,properties,event_time,schema_version"
 
 
@@ -95,20 +98,19 @@ class Import:
         self.topic = topic
         self.file = file
         self._access = Access(broker.service_url, broker.http_url)
-        self._request = ImportRequest(
-            import_source(str(source)), topic, None, 0, "json", False, Engine.SPARK, 0, "local[2]", {}
-        )
+        self._request = ImportRequest(import_source(str(source)), topic, None, 0, "json", False)
 
     @property
     def plan(self) -> ImportPlan:
         progress = import_progress.load(self.file).begun(self.topic, PARTITIONS, {})
-        return ImportPlan(self._request, self.file, progress, 0, Choice(Engine.SPARK))
+        return ImportPlan(self._request, self.file, progress, JOB)
 
     def locally(self) -> Imported:
         return send_locally(self.plan, target_of(self._access, self.plan), Progress(quiet=True))
 
     def on_spark(self, spark: "SparkSession") -> Imported:
-        return send_on_spark(spark.sparkContext, self.plan, target_of(self._access, self.plan), Progress(quiet=True))
+        target, progress = target_of(self._access, self.plan), Progress(quiet=True)
+        return explained(lambda: send_on_spark(spark.sparkContext, self.plan, target, progress))
 
     def partly(self, rows: int) -> None:
         """What a process has sent that is killed after this number of rows of the first file: nothing is flushed."""

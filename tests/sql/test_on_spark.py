@@ -49,9 +49,9 @@ def shop(pulsar_broker: EmbeddedBroker) -> EmbeddedBroker:
 
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
-    from pulsarctl.spark.jobs.sql import SETTINGS
+    from pulsarctl.sql.dialects import SPARK_SETTINGS
 
-    options = {"spark.sql.shuffle.partitions": "2", **SETTINGS}
+    options = {"spark.sql.shuffle.partitions": "2", **SPARK_SETTINGS}
     with spark_session("tests", "local[2]", options=options, short=True) as session:
         yield session
 
@@ -114,7 +114,7 @@ def test_an_unknown_column_on_spark_is_one_sentence_and_the_columns(shop: Embedd
 def test_a_function_that_spark_does_not_have_is_refused_before_spark_starts(
     shop: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, name: str
 ) -> None:
-    monkeypatch.delattr("pulsarctl.verbs.sql_query.start_spark")
+    monkeypatch.delattr("pulsarctl.verbs.engine_job.start_spark")
     done = Cli(tmp_path, shop.http_url, shop.service_url)("ops", "sql", query, "--engine", "spark")
     hint = "omit --engine spark to run the query in DuckDB's SQL"
     assert (done.exit_code, done.stderr) == (

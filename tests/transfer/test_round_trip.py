@@ -16,7 +16,7 @@ from pulsarctl.tables.access import Access
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.transfer import manifest
-from pulsarctl.transfer.exporting import Export, columns, in_order, run_local
+from pulsarctl.transfer.exporting import Export, columns, in_order
 from pulsarctl.transfer.file_formats import FileFormat, WholeFile, read_rows
 from pulsarctl.transfer.imported_rows import import_source
 from pulsarctl.transfer.part_files import By, Layout
@@ -58,7 +58,7 @@ def move(broker: EmbeddedBroker, source: str, target: str, layout: Layout) -> No
         TableOptions.parse(options | {"service_url": where.service_url, "admin_url": where.admin_url})
     )
     parts = list(enumerate(table.plan()))
-    files = in_order(run_local(Export(table, layout), parts, lambda done, count: None))
+    files = in_order([Export(table, layout)(part) for part in parts])
     manifest.save(
         layout.place,
         manifest.Manifest(

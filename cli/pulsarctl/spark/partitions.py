@@ -1,12 +1,11 @@
 """One task's share of a table, and how a task reads it."""
 
-import gc
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
+from pulsarctl.spark.jobs.task import freeze
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.topic_table import TopicTable
 
@@ -25,9 +24,3 @@ def read_part(table: TopicTable, partition: InputPartition) -> Iterator["pa.Reco
     freeze()
     if isinstance(partition, RangePartition):
         yield from table.read(partition.ledger_range)
-
-
-@cache
-def freeze() -> None:
-    """Once in each worker: PySpark collects garbage after every task, and would look at all imported modules."""
-    gc.freeze()

@@ -18,3 +18,5 @@ class AnsiSpark(Spark):  # type: ignore[misc]  # sqlglot's types are not followe
 DIALECTS: dict[SqlEngine, type[Dialect]] = {SqlEngine.LOCAL: DuckDB, SqlEngine.SPARK: AnsiSpark}
 ZONED = {SqlEngine.LOCAL: "TIMESTAMPTZ", SqlEngine.SPARK: "TIMESTAMP"}
 """The type of a time with a zone."""
+SPARK_SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.doubleQuotedIdentifiers": "true"}
+"""Overflow, and a cast that fails, are errors as in DuckDB. Double quotes quote names."""

@@ -1,6 +1,6 @@
 """A plan -> files. Each part of the plan is one task: the same code in this process and on Spark."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -20,7 +20,6 @@ from pulsarctl.transfer.places import reason_of
 from pulsarctl.transfer.portable import COLUMNS, TIMES, portable
 
 Part = tuple[int, LedgerRange]
-Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +74,6 @@ def messages(table: TopicTable, part: LedgerRange, left_out: LeftOut | None = No
 def columns(*, typed: bool) -> tuple[str, ...]:
     """What is read of each message."""
     return (*COLUMNS, *(TYPED if typed else ("value",)))
-
-
-def run_local(export: Export, parts: Sequence[Part], tell: Tell) -> list[Written]:
-    found: list[Written] = []
-    for part in parts:
-        tell(len(found), len(parts))
-        found.append(export(part))
-    return found
 
 
 def next_positions(before: dict[str, str], snapshot: Snapshot, start: Bounds, now: int) -> dict[str, str]:

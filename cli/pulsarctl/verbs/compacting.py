@@ -11,15 +11,17 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import parse_duration, parse_size
+from pulsarctl.values.quantities import parse_duration
 from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 from pulsarctl.verbs.bundled_broker import is_bundled
-from pulsarctl.verbs.on_spark import access, explained, start_spark
-from pulsarctl.verbs.planned_parts import PartsPlan, Where, plan_parts, show_plan
+from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
+from pulsarctl.verbs.on_spark import access
 from pulsarctl.verbs.range_options import ShowReading
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
+
     from broker_core.wire.last_places import LastPlaces
     from pulsarctl.compaction.last_places import Bucket, Keys
     from pulsarctl.compaction.range import Uncompacted
@@ -63,11 +65,11 @@ def compact(
     from pulsarctl.compaction.range import uncompacted
 
     found = uncompacted(access(call), full_topic(topic))
-    plan = plan_parts(found.parts, Where(engine, parse_size(local_max), master, pairs(conf)))
+    job = Job.reading("compact", Where.given(engine, local_max, master, conf), found.parts)
     if dry_run:
-        show_plan(call, plan)
+        show_plan(call, facts(job, found.parts))
         return
-    rows = [each.document() for each in _compact(call, found, plan, timeout)]
+    rows = [each.document() for each in _compact(call, found, job, timeout)]
     call.show(rows, Table(_HEADING, [tuple(row.values()) for row in rows]))
 
 
@@ -96,10 +98,10 @@ class Compacted:
         }
 
 
-def _compact(call: Call, found: "Uncompacted", plan: PartsPlan, timeout: str) -> list[Compacted]:
+def _compact(call: Call, found: "Uncompacted", job: Job, timeout: str) -> list[Compacted]:
     from pulsarctl.compaction.last_places import last_places
 
-    keys = _keys(call, found, plan)
+    keys = _keys(call, found, job)
     _refuse_chunks(keys)
     places = last_places(found, keys)
     deadline = monotonic() + parse_duration(timeout)
@@ -108,7 +110,7 @@ def _compact(call: Call, found: "Uncompacted", plan: PartsPlan, timeout: str) ->
     for part in places:
         status = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
         raise_if_failed("compaction", part, status)
-    return [_result(call, part, places.get(part), plan.choice.engine) for part in found.after]
+    return [_result(call, part, places.get(part), job.choice.engine) for part in found.after]
 
 
 def _refuse_chunks(keys: "dict[Bucket, Keys]") -> None:
@@ -122,28 +124,22 @@ def _refuse_chunks(keys: "dict[Bucket, Keys]") -> None:
             )
 
 
-def _keys(call: Call, found: "Uncompacted", plan: PartsPlan) -> "dict[Bucket, Keys]":
+def _keys(call: Call, found: "Uncompacted", job: Job) -> "dict[Bucket, Keys]":
     from pulsarctl.compaction.last_places import KeysOfPart, merged
 
-    if plan.choice.notice:
-        call.notice(plan.choice.notice)
-    progress = Progress(quiet=call.settings.quiet)
-    call.call_on_close(progress.clear)
-    work = KeysOfPart(found.table)
+    work, count = KeysOfPart(found.table), len(found.parts)
 
-    def tell(done: int, count: int) -> None:
-        progress.show(f"{done} of {count} parts done")
-
-    try:
-        if plan.choice.engine is Engine.LOCAL or not plan.parts:
-            return merged(pair for part in plan.parts for pair in work(part))
+    def on_spark(context: "SparkContext", progress: Progress) -> "dict[Bucket, Keys]":
         from pulsarctl.spark.jobs.last_places import run_spark
 
-        where = plan.where
-        context = start_spark(call, "compact", where.master, where.spark_settings, progress, plan.size)
-        return explained(lambda: run_spark(context, work, plan.parts, tell))
-    finally:
-        progress.clear()
+        return run_spark(
+            context, work, found.parts, lambda done: progress.show(f"{min(done, count)} of {count} parts done")
+        )
+
+    def locally(progress: Progress) -> "dict[Bucket, Keys]":
+        return merged(pair for part in found.parts for pair in work(part))
+
+    return job.run(call, locally, on_spark) if found.parts else {}
 
 
 def _result(call: Call, part: str, places: "LastPlaces | None", engine: Engine) -> Compacted:

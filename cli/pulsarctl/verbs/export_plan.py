@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pulsarctl.backlog.engine import Choice, Engine, choose
 from pulsarctl.errors import CliError, Conflict, NotFound, UsageProblem
-from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.extras import require
-from pulsarctl.verbs.on_spark import access, explained, start_spark
+from pulsarctl.verbs.engine_job import Job, Where
+from pulsarctl.verbs.on_spark import access
 
 if TYPE_CHECKING:
     from pulsarctl.tables.ledger_ranges import LedgerRange
@@ -40,10 +39,6 @@ class ExportRequest:
     incremental: bool
     allow_loss: bool
     overwrite: bool
-    engine: Engine
-    local_bytes_max: int
-    master: str
-    spark_settings: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,7 @@ class ExportPlan:
     table: "TopicTable"
     layout: "Layout"
     parts: "Sequence[LedgerRange]"
-    choice: Choice
+    job: Job
     before: "Manifest | None"
     created: dict[str, str]
     snapshot: "Snapshot"
@@ -93,9 +88,8 @@ def require_arrow(action: str) -> None:
     require(action, "pyarrow", "numpy")
 
 
-def plan(call: Call, request: ExportRequest) -> ExportPlan:
+def plan(call: Call, request: ExportRequest, where: Where) -> ExportPlan:
     """Asks the admin API. Raises `NotFound`, `Conflict`, `UsageProblem`."""
-    from pulsarctl.spark.session import require_spark
     from pulsarctl.tables.bound_options import fixed
     from pulsarctl.tables.data_loss import gone_between
     from pulsarctl.tables.plan import Snapshot
@@ -108,17 +102,11 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
     snapshot = Snapshot()
     parts = table.plan(snapshot)
     created = _check_same(call, request, before, snapshot)
-    choice = choose(
-        request.engine,
-        entries=sum(part.entries for part in parts),
-        size=sum(part.size for part in parts),
-        bytes_max=request.local_bytes_max,
-        require_spark=require_spark,
-    )
+    job = Job.reading("export", where, parts)
     gone = gone_between(snapshot.known, _read(before), _adding_to(request), allowed=request.allow_loss)
     run = 0 if before is None else before.runs
     layout = Layout(request.place, request.format, request.by, request.key_groups, run)
-    return ExportPlan(request, table, layout, parts, choice, before, created, snapshot, gone)
+    return ExportPlan(request, table, layout, parts, job, before, created, snapshot, gone)
 
 
 def run(call: Call, of: ExportPlan) -> "Written":
@@ -136,7 +124,7 @@ def run(call: Call, of: ExportPlan) -> "Written":
             manifest.clear(place)
     except OSError as error:
         raise CliError(f"cannot write to {place.describe()}: {reason_of(error)}") from error
-    written = _write(call, of, Export(of.table, of.layout))
+    written = of.job.work_on(call, Export(of.table, of.layout), list(enumerate(of.parts)))
     files = in_order(written)
     manifest.save(place, _after(call, of, files))
     left_out = LeftOut()
@@ -144,28 +132,6 @@ def run(call: Call, of: ExportPlan) -> "Written":
     for part in written:
         left_out.add(part.left_out)
     return Written(files, left_out, sum(part.undecoded for part in written))
-
-
-def _write(call: Call, of: ExportPlan, export: Any) -> "list[Written]":
-    from pulsarctl.transfer.exporting import run_local
-
-    request, parts = of.request, list(enumerate(of.parts))
-    progress = Progress(quiet=call.settings.quiet)
-    call.call_on_close(progress.clear)
-
-    def tell(done: int, count: int) -> None:
-        progress.show(f"{done} of {count} parts done")
-
-    try:
-        if of.choice.engine is Engine.LOCAL or not parts:
-            return run_local(export, parts, tell)
-        from pulsarctl.spark.jobs.export import run_spark
-
-        size = sum(part.size for part in of.parts)
-        context = start_spark(call, "export", request.master, request.spark_settings, progress, size)
-        return explained(lambda: run_spark(context, export, parts, tell))
-    finally:
-        progress.clear()
 
 
 def _before(request: ExportRequest) -> "Manifest | None":

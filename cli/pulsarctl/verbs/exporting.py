@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,15 +13,14 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import parse_size
+from pulsarctl.verbs.engine_job import Where, facts, show_plan
 from pulsarctl.verbs.range_options import AllowLoss, End, FullScan, ShowPlan, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.transfer_summary import summary, tell_left_out, tell_undecoded
 
 if TYPE_CHECKING:
-    from pulsarctl.transfer.exporting import Written
     from pulsarctl.transfer.places import Place
-    from pulsarctl.verbs.export_plan import ExportPlan, ExportRequest
+    from pulsarctl.verbs.export_plan import ExportRequest
 
 Directory = Annotated[
     str,
@@ -111,23 +110,21 @@ def export(
         incremental=incremental,
         allow_loss=allow_loss,
         overwrite=overwrite,
-        engine=engine,
-        local_bytes_max=parse_size(local_max),
-        master=master,
-        spark_settings=pairs(conf),
     )
+    where = Where.given(engine, local_max, master, conf)
     if dry_run:
-        _show_plan(call, export_plan.plan(call, request))
+        plan = export_plan.plan(call, request, where)
+        show_plan(call, facts(plan.job, plan.parts) | {"run": plan.layout.run})
     else:
-        _export(call, request)
+        _export(call, request, where)
 
 
-def _export(call: Call, request: "ExportRequest") -> None:
+def _export(call: Call, request: "ExportRequest", where: Where) -> None:
     from pulsarctl.verbs import export_plan
 
     with _alone(request.place):  # before the plan, which continues what is there
-        plan = export_plan.plan(call, request)
-        written = _written(call, plan)
+        plan = export_plan.plan(call, request, where)
+        written = export_plan.run(call, plan)
     left_out = tell_left_out(call, written.left_out)
     tell_undecoded(call, written.undecoded)
     value = {
@@ -137,7 +134,7 @@ def _export(call: Call, request: "ExportRequest") -> None:
         **left_out,
         "files": len(written.files),
         "bytes": sum(each.bytes for each in written.files),
-        "engine": plan.choice.engine,
+        "engine": plan.job.choice.engine,
     }
     call.show(value, summary("EXPORT", value))
 
@@ -153,24 +150,3 @@ def _alone(place: "Place") -> Iterator[None]:
         except OSError as error:
             raise CliError(f"cannot export to {place.describe()}: {reason_of(error)}") from error
         yield
-
-
-def _written(call: Call, plan: "ExportPlan") -> "Written":
-    from pulsarctl.verbs import export_plan
-
-    if plan.choice.notice:
-        call.notice(plan.choice.notice)
-    return export_plan.run(call, plan)
-
-
-def _show_plan(call: Call, plan: "ExportPlan") -> None:
-    value: dict[str, Any] = {
-        "engine": plan.choice.engine,
-        "partitions": len({part.topic for part in plan.parts}),
-        "ledgers": len({(part.topic, part.ledger_id) for part in plan.parts}),
-        "entries": sum(part.entries for part in plan.parts),
-        "bytes": sum(part.size for part in plan.parts),
-        "tasks": len(plan.parts),
-        "run": plan.layout.run,
-    }
-    call.show(value, summary("PLAN", value))

@@ -1,20 +1,20 @@
 """Plans and runs `ops import`: what is sent, how far it has come, and which engine does it."""
 
 import os
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pulsarctl.backlog.engine import Choice, Engine, choose
+from pulsarctl.backlog.engine import Choice, Engine
 from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.quantities import human_size
-from pulsarctl.verbs.on_spark import access, explained, start_spark
+from pulsarctl.verbs.engine_job import Job, Where
+from pulsarctl.verbs.on_spark import access
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pulsarctl.transfer.import_progress import ImportProgress
     from pulsarctl.transfer.imported_rows import ImportSource
     from pulsarctl.transfer.target import Target
+
+SPARK_SETTINGS = {"spark.speculation": "false"}
+"""A second attempt beside the first would wait for the name of its producer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +39,16 @@ class ImportRequest:
     rate: float
     record_schema: str
     again: bool
-    engine: Engine
-    local_bytes_max: int
-    master: str
-    spark_settings: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """`file` keeps the progress, `before` is what it says, and `size` the bytes of the files that are left."""
+    """`file` keeps the progress, and `before` is what it says. The job reads the files that are left."""
 
     request: ImportRequest
     file: Path
     before: "ImportProgress"
-    size: int
-    choice: Choice
+    job: Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def _file(call: Call, request: ImportRequest) -> Path:
     return import_progress.file_for(os.environ, call.settings.service_url, request.topic, request.source.id)
 
 
-def plan(call: Call, request: ImportRequest) -> ImportPlan:
+def plan(call: Call, request: ImportRequest, where: Where) -> ImportPlan:
     """Raises `Conflict` for data that was imported before, and `CliError` without Spark where it is asked for."""
     from pulsarctl.transfer import import_progress
 
@@ -85,7 +83,7 @@ def plan(call: Call, request: ImportRequest) -> ImportPlan:
     before = _before(file, request)
     size = sum(source.sizes[before.files :])
     rows = max((source.rows or 0) - before.stored, 0)
-    return ImportPlan(request, file, before, size, _choice(call, request, rows, size))
+    return ImportPlan(request, file, before, _job(call, request.topic, where, rows, size))
 
 
 def _created(call: Call, topic: str) -> dict[str, str]:
@@ -116,14 +114,11 @@ def run(call: Call, of: ImportPlan) -> Imported:
     before = of.before.begun(of.request.topic, len(target.partitions), created)
     begun = replace(of, before=replace(before, topic=of.request.topic, source=of.request.source.id))
     import_progress.save(begun.file, begun.before)
-    progress = Progress(quiet=call.settings.quiet)
-    call.call_on_close(progress.clear)
-    if of.choice.engine is Engine.LOCAL:
-        found = send_locally(begun, target, progress)
-    else:
-        found = send_on_spark(_context(call, of, progress), begun, target, progress)
-    progress.clear()
-    return found
+    return of.job.run(
+        call,
+        lambda progress: send_locally(begun, target, progress),
+        lambda context, progress: send_on_spark(context, begun, target, progress),
+    )
 
 
 def _before(file: Path, request: ImportRequest) -> "ImportProgress":
@@ -140,22 +135,14 @@ def _before(file: Path, request: ImportRequest) -> "ImportProgress":
     return before
 
 
-def _choice(call: Call, request: ImportRequest, rows: int, size: int) -> Choice:
+def _job(call: Call, topic: str, where: Where, rows: int, size: int) -> Job:
     """A partition has one sender, so Spark gains nothing if there is only one."""
-    from pulsarctl.spark.session import require_spark
-
-    found = choose(
-        request.engine,
-        entries=rows,
-        size=size,
-        bytes_max=request.local_bytes_max,
-        require_spark=require_spark,
-        work=f"sends {human_size(size)}",
-    )
+    where = replace(where, settings={**where.settings, **SPARK_SETTINGS})
+    job = Job.choose("import", where, rows, size, doing=f"sends {human_size(size)}")
     local = Choice(Engine.LOCAL)
-    if request.engine is Engine.AUTO and found != local and partitions(call, request.topic) == 1:
-        return local
-    return found
+    if where.engine is Engine.AUTO and job.choice != local and partitions(call, topic) == 1:
+        return replace(job, choice=local)
+    return job
 
 
 def target_of(where: "Access", of: ImportPlan) -> "Target":
@@ -210,19 +197,12 @@ def send_on_spark(context: "SparkContext", of: ImportPlan, target: "Target", pro
     send = SendBlocks(target, request.rate / len(target.partitions))
     for wave in waves(request.source.sizes, come.files):
         what = f"{come.stored:,} messages, files {wave.start + 1} to {wave.stop} of {len(request.source.files)}"
-        found = explained(partial(run_spark, context, route, send, wave, partial(_tell, progress, what)))
+        found = run_spark(context, route, send, wave, partial(_tell, progress, what))
         come = come.after(wave.stop, come.stored + found.rows)
         sent += found.sent
         import_progress.save(of.file, come)
     import_progress.save(of.file, come.ended())
     return Imported(come.messages, sent)
-
-
-def _context(call: Call, of: ImportPlan, progress: Progress) -> "SparkContext":
-    from pulsarctl.spark.jobs.imports import SETTINGS
-
-    request = of.request
-    return start_spark(call, "import", request.master, {**request.spark_settings, **SETTINGS}, progress, of.size)
 
 
 def _tell(progress: Progress, what: str, done: int) -> None:

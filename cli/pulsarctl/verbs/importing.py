@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import parse_size
+from pulsarctl.verbs.engine_job import Where, show_plan
 from pulsarctl.verbs.range_options import ShowPlan
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.transfer_summary import summary
@@ -104,31 +104,26 @@ def import_(
         rate=rate,
         record_schema=record_schema.value,  # tasks need not import this module
         again=again,
-        engine=engine,
-        local_bytes_max=parse_size(local_max),
-        master=master,
-        spark_settings=pairs(conf),
     )
-    _import(call, request, dry_run=dry_run)
+    where = Where.given(engine, local_max, master, conf)
+    if dry_run:
+        _show_plan(call, import_plan.plan(call, request, where))
+    else:
+        _import(call, request, where)
 
 
-def _import(call: Call, request: "ImportRequest", *, dry_run: bool) -> None:
+def _import(call: Call, request: "ImportRequest", where: Where) -> None:
     from pulsarctl.verbs import import_plan
 
-    if dry_run:
-        _show_plan(call, import_plan.plan(call, request))
-        return
     with import_plan.alone(call, request):  # before the plan, which reads the progress
-        plan = import_plan.plan(call, request)
-        if plan.choice.notice:
-            call.notice(plan.choice.notice)
+        plan = import_plan.plan(call, request, where)
         done = import_plan.run(call, plan)
     value = {
         "topic": request.topic,
         "messages": done.messages,
         "sent": done.sent,
         "storedBefore": done.messages - done.sent,
-        "engine": plan.choice.engine,
+        "engine": plan.job.choice.engine,
     }
     call.show(value, summary("IMPORT", value))
 
@@ -137,13 +132,13 @@ def _show_plan(call: Call, plan: "ImportPlan") -> None:
     from pulsarctl.verbs.import_plan import partitions
 
     request, before = plan.request, plan.before
-    value: dict[str, Any] = {
-        "engine": plan.choice.engine,
+    plan_facts = {
+        "engine": plan.job.choice.engine,
         "topic": request.topic,
         "partitions": partitions(call, request.topic),
         "files": len(request.source.files) - before.files,
-        "bytes": plan.size,
+        "bytes": plan.job.size,
         "messages": request.source.rows,
         "continuesAfter": before.stored,
     }
-    call.show(value, summary("PLAN", value))
+    show_plan(call, plan_facts)

@@ -11,8 +11,7 @@ from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import parse_size
-from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
+from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
 from pulsarctl.verbs.range_options import End, FullScan, ShowReading, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
@@ -66,11 +65,12 @@ def profile(
     from pulsarctl.profiling.profile import Profiling, merged, report
 
     table = _table(call, full_topic(topic), columns, start, end, full_scan=full_scan)
-    plan = plan_parts(table.plan(), Where(engine, parse_size(local_max), master, pairs(conf)))
+    parts = table.plan()
+    job = Job.reading("profile", Where.given(engine, local_max, master, conf), parts)
     if dry_run:
-        show_plan(call, plan)
+        show_plan(call, facts(job, parts))
         return
-    found = report(merged(work_on(call, "profile", plan, Profiling(table))))
+    found = report(merged(job.work_on(call, Profiling(table), parts)))
     call.show(found, _table_of(found))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pulsarctl.backlog.engine import Engine
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
@@ -14,11 +15,12 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.values.choice import choice
-from pulsarctl.values.quantities import human_size
 from pulsarctl.values.text_files import read_text
 from pulsarctl.values.times import utc
+from pulsarctl.verbs.engine_job import Where
 from pulsarctl.verbs.range_options import FullScan, ShowPlan, TierStore
 from pulsarctl.verbs.spark_options import Conf, Master, SparkSubmit, show_spark_submit
+from pulsarctl.verbs.transfer_summary import summary
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,23 +98,14 @@ def sql(
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
-    request = sql_query.SqlRequest(
-        text=text,
-        engine=engine,
-        master=master,
-        spark_settings=pairs(conf),
-        decode=decode,
-        bounded=not full_scan,
-        tier_store=tier_store,
-    )
-    plan = sql_query.plan(call, request)
+    where = Where(Engine(engine), 0, master, pairs(conf))
+    options = {"decode": decode, **({"tier_store": tier_store} if tier_store else {})}
+    plan = sql_query.plan(call, text, engine, where, options, bounded=not full_scan)
     if explain or dry_run:
         (_explain if explain else _show_plan)(call, plan, wanted)
         return
-    if plan.notice:
-        call.notice(plan.notice)
     _WRITERS[wanted](sql_query.run(call, plan), text, call.settings.web_url)
-    call.tell(f"{_ENGINES[plan.request.engine]} ran the query")
+    call.tell(f"{_ENGINES[engine]} ran the query")
 
 
 def _text(query: str | None, file: Path | None) -> str:
@@ -188,22 +181,21 @@ _WRITERS: "dict[str, Callable[[pa.Table, str, str], None]]" = {
 
 def _show_plan(call: Call, plan: "SqlPlan", wanted: str) -> None:
     value: dict[str, Any] = {
-        "engine": plan.request.engine,
+        "engine": plan.job.choice.engine,
         "topics": len({each.reference.topic for each in plan.references}),
         "ledgers": len({(part.topic, part.ledger_id) for each in plan.references for part in each.parts}),
         "entries": sum(each.entries for each in plan.references),
-        "bytes": plan.size,
+        "bytes": plan.job.size,
         "tasks": plan.tasks,
     }
-    rows = [(name, human_size(found) if name == "bytes" else found) for name, found in value.items()]
-    render.show(value, _of_plan(wanted), table=Table(("PLAN", "VALUE"), rows))
+    render.show(value, _of_plan(wanted), table=summary("PLAN", value))
 
 
 def _explain(call: Call, plan: "SqlPlan", wanted: str) -> None:
     """What each reference reads, and the statement that the engine gets."""
     references = [_explained(each) for each in plan.references]
-    value = {"engine": plan.request.engine, "statement": plan.statement.text, "references": references}
-    rows: list[tuple[object, ...]] = [("engine", plan.request.engine), ("statement", plan.statement.text)]
+    value = {"engine": plan.job.choice.engine, "statement": plan.statement.text, "references": references}
+    rows: list[tuple[object, ...]] = [("engine", plan.job.choice.engine), ("statement", plan.statement.text)]
     for each in references:
         rows += [("", ""), *((name, found) for name, found in each.items() if found not in (None, []))]
     render.show(value, _of_plan(wanted), table=Table(("PLAN", "VALUE"), rows))

@@ -6,16 +6,19 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from pulsarctl.backlog.engine import Choice
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.quantities import human_size
-from pulsarctl.verbs.on_spark import access, explained_query, start_spark
+from pulsarctl.verbs.engine_job import Job, Where
+from pulsarctl.verbs.on_spark import access, explained_query
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark import SparkContext
 
     from pulsarctl.sql.planning import PlannedReference
     from pulsarctl.sql.statement import Statement
@@ -25,66 +28,57 @@ _LIBRARIES = ("pyarrow", "numpy", "duckdb", "sqlglot")
 
 
 @dataclass(frozen=True, slots=True)
-class SqlRequest:
-    """What the command line asks for. `bounded` False: read topics as a whole."""
-
-    text: str
-    engine: SqlEngine
-    master: str
-    spark_settings: Mapping[str, str]
-    decode: str = "auto"
-    bounded: bool = True
-    tier_store: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SqlPlan:
-    """What a query reads."""
+    """What a query reads, and the job that runs it."""
 
-    request: SqlRequest
+    job: Job
     statement: "Statement"
     references: "Sequence[PlannedReference]"
-
-    @property
-    def notice(self) -> str | None:
-        """What the user may want to know before a long wait."""
-        if self.request.engine is SqlEngine.SPARK or self.size < LARGE_BYTES:
-            return None
-        return f"notice: one process reads {human_size(self.size)}; --engine spark reads in parallel, in Spark SQL"
-
-    @property
-    def size(self) -> int:
-        return sum(each.size for each in self.references)
 
     @property
     def tasks(self) -> int:
         return sum(len(each.parts) for each in self.references)
 
 
-def plan(call: Call, request: SqlRequest) -> SqlPlan:
-    """Asks the admin API. Raises `NotFound`, `UsageProblem`."""
+def plan(
+    call: Call, text: str, engine: SqlEngine, where: Where, options: Mapping[str, str], *, bounded: bool
+) -> SqlPlan:
+    """Asks the admin API. `options` are those of the tables, and `bounded` False reads topics as a whole.
+
+    Raises `NotFound`, `UsageProblem`.
+    """
     require_sql()
     from pulsarctl.sql.planning import planned
     from pulsarctl.sql.statement import parse
     from pulsarctl.tables.options import TableOptions
 
     now = datetime.fromtimestamp(now_ms() / 1000, UTC)
-    statement = parse(request.text, now, request.engine, bounded=request.bounded)
-    if request.engine is SqlEngine.SPARK:
-        _check_names(request, statement)
-    where = {"tier_store": request.tier_store} if request.tier_store else {}
-    options = TableOptions.parse({"topic": "any", "decode": request.decode, **where})
-    references = planned(statement.references, replace(options, access=access(call)))
-    return SqlPlan(request, statement, references)
+    statement = parse(text, now, engine, bounded=bounded)
+    if engine is SqlEngine.SPARK:
+        _check_names(where, statement)
+    table = TableOptions.parse({"topic": "any", **options})
+    references = planned(statement.references, replace(table, access=access(call)))
+    return SqlPlan(_job(engine, where, sum(each.size for each in references)), statement, references)
 
 
-def _check_names(request: SqlRequest, statement: "Statement") -> None:
+def _job(engine: SqlEngine, where: Where, size: int) -> Job:
+    """Each engine has its own language, so only the user chooses."""
+    from pulsarctl.sql.dialects import SPARK_SETTINGS
+
+    notice = None
+    if engine is SqlEngine.LOCAL and size >= LARGE_BYTES:
+        notice = f"notice: one process reads {human_size(size)}; --engine spark reads in parallel, in Spark SQL"
+    where = replace(where, settings={**SPARK_SETTINGS, **where.settings})
+    return Job("sql", where, Choice(where.engine, notice), size)
+
+
+def _check_names(where: Where, statement: "Statement") -> None:
     """Before Spark starts, which takes seconds. Extensions of Spark may add functions."""
     from pulsarctl.spark.function_names import unknown_to_spark
     from pulsarctl.spark.session import require_spark
 
     require_spark()
-    if "spark.sql.extensions" not in request.spark_settings and (unknown := unknown_to_spark(statement.tree)):
+    if "spark.sql.extensions" not in where.settings and (unknown := unknown_to_spark(statement.tree)):
         names = ", ".join(unknown)
         hint = "omit --engine spark to run the query in DuckDB's SQL"
         raise UsageProblem(f"cannot run the query: Spark has no function {names}", hint=hint)
@@ -95,32 +89,21 @@ def run(call: Call, of: SqlPlan) -> "pa.Table":
     from pulsarctl.sql.local import run_local
     from pulsarctl.sql.printed import with_names
 
-    progress = Progress(quiet=call.settings.quiet)
-    call.call_on_close(progress.clear)
+    def locally(progress: Progress) -> "pa.Table":
+        return run_local(
+            of.statement, of.references, lambda done, count: progress.show(f"{done} of {count} parts done")
+        )
 
-    def tell(done: int, count: int) -> None:
-        progress.show(f"{done} of {count} parts done")
+    def on_spark(context: "SparkContext", progress: Progress) -> "pa.Table":
+        from pulsarctl.spark.jobs.sql import run_spark
+        from pulsarctl.sql.planning import columns_hint
 
-    try:
-        if of.request.engine is SqlEngine.SPARK:
-            return with_names(_on_spark(call, of, progress))
-        return with_names(run_local(of.statement, of.references, tell))
-    finally:
-        progress.clear()
+        tell = lambda done: progress.show(f"{done} tasks done")  # noqa: E731  # shorter than a function
+        return explained_query(
+            lambda: run_spark(context, of.statement, of.references, tell), columns_hint(of.references)
+        )
 
-
-def _on_spark(call: Call, of: SqlPlan, progress: Progress) -> "pa.Table":
-    from pulsarctl.spark.jobs.sql import SETTINGS, run_spark
-    from pulsarctl.sql.planning import columns_hint
-
-    request = of.request
-    settings = {**SETTINGS, **request.spark_settings}
-    context = start_spark(call, "sql", request.master, settings, progress, of.size)
-
-    def tell(done: int) -> None:
-        progress.show(f"{done} tasks done")
-
-    return explained_query(lambda: run_spark(context, of.statement, of.references, tell), columns_hint(of.references))
+    return with_names(of.job.run(call, locally, on_spark))
 
 
 def require_sql() -> None:

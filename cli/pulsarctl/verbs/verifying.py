@@ -12,9 +12,9 @@ from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import human_size, parse_size
+from pulsarctl.values.quantities import human_size
 from pulsarctl.values.stores import offload_settings
-from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
+from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
 from pulsarctl.verbs.range_options import ShowReading, TierStore
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
@@ -83,7 +83,7 @@ def verify(
     elif export is not None:
         _verify_export(call, export)
     elif topic is not None:
-        where = Where(engine, parse_size(local_max), master, pairs(conf))
+        where = Where.given(engine, local_max, master, conf)
         places = {"data_directory": data_directory, "tier_store": tier_store}
         _verify_topic(call, full_topic(topic), places, where, dry_run=dry_run)
 
@@ -117,11 +117,12 @@ def _verify_topic(call: Call, topic: str, places: dict[str, str], where: Where, 
     from pulsarctl.integrity.part_check import PartCheck
 
     table = _table(call, topic, places)
-    plan = plan_parts(table.plan(), where)
+    parts = table.plan()
+    job = Job.reading("verify", where, parts)
     if dry_run:
-        show_plan(call, plan)
+        show_plan(call, facts(job, parts))
     else:
-        _report(call, "topic", topic, merged(work_on(call, "verify", plan, PartCheck(table))))
+        _report(call, "topic", topic, merged(job.work_on(call, PartCheck(table), parts)))
 
 
 def _table(call: Call, topic: str, places: dict[str, str]) -> "TopicTable":

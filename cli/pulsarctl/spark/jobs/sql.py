@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
+from pulsarctl.spark.jobs.task import freeze
 from pulsarctl.spark.jobs.watching import watched
-from pulsarctl.spark.partitions import freeze
 from pulsarctl.spark.types import ddl
 from pulsarctl.sql.planning import PlannedReference
 from pulsarctl.sql.statement import Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-JOB_GROUP = "pulsarctl-sql"
-SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.doubleQuotedIdentifiers": "true"}
-"""Overflow, and a cast that fails, are errors as in DuckDB. Double quotes quote names."""
 
 
 def run_spark(
@@ -34,8 +30,7 @@ def run_spark(
     session = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
     for each in references:
         view(session, each).createOrReplaceTempView(each.reference.relation)
-    context.setJobGroup(JOB_GROUP, "a query of topics", interruptOnCancel=True)
-    with watched(context, tell):
+    with watched(context, "sql", tell):
         return session.sql(statement.text).toArrow()
 
 

@@ -1,4 +1,4 @@
-"""The progress of a job, from Spark's status tracker."""
+"""A job as a whole: its name in Spark's UI, its progress from Spark's status tracker, and its end by a signal."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,11 +12,12 @@ TELL_SECONDS = 0.5
 
 
 @contextmanager
-def watched(context: SparkContext, tell: Callable[[int], None]) -> Iterator[None]:
-    """Calls `tell` with the number of completed tasks, and cancels the job on a signal.
+def watched(context: SparkContext, name: str, tell: Callable[[int], None]) -> Iterator[None]:
+    """Calls `tell` with the number of completed tasks, and cancels the job on a signal. `name` is the verb of `ops`.
 
     Spark itself would draw its bar between the lines of its log.
     """
+    context.setJobGroup(f"pulsarctl-{name}", f"{name} of a topic", interruptOnCancel=True)
     tracker, ended = context.statusTracker(), threading.Event()
 
     def watch() -> None:
