@@ -178,6 +178,10 @@ completions: $(READY) ## write the completion scripts of bash, zsh, and fish
 	@$(BIN)/pulsarctl completion zsh > completions/_pulsarctl
 	@$(BIN)/pulsarctl completion fish > completions/pulsarctl.fish
 
-docs: $(READY) ## generate docs/cli.md, docs/pulsar-admin.md, conf/, and parts of README.md and docs/compatibility.md
-	@$(PY) docs/generate.py
+docs: $(READY) ## generate docs/reference/cli.md, docs/reference/pulsar-admin.md, conf/, and parts of README.md and docs/reference/compatibility.md
+	@$(PY) .ci/docs/generate.py
 	@$(PY) -m tests.walk.page
+
+.PHONY: site
+site: $(READY) ## build the documentation as a site in build/site/html
+	@$(PY) .ci/docs/site.py build/site

@@ -72,7 +72,7 @@ class BrokerError(Exception):
 
 
 class ProtocolViolation(BrokerError):
-    """The peer broke the protocol; the connection is closed without an answer (docs/protocol.md "Connections")."""
+    """The peer broke the protocol; the connection is closed (docs/reference/protocol.md "Connections")."""
 
     closes_connection = True
 

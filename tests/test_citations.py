@@ -9,7 +9,7 @@ READ = (".py", ".md", ".yaml", ".yml", ".toml", "Makefile")
 FOLDERS = "broker_core|cli|conf|demo|docs|proto|tests"
 
 FILE = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w\.(?:md|py|yaml|proto|svg))\b")
-SECTION = re.compile(r'(docs/[\w-]+\.md)[,:]?\s+(?:#\s*)?"([^"]+)"')
+SECTION = re.compile(r'(docs/[\w/-]+\.md)[,:]?\s+(?:#\s*)?"([^"]+)"')
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 NUMBER = re.compile(r"\b(?:rules?|semantics)\b[,:]?(?: section)? \d+(?:\.\d+)?\b|\bsection \d+(?:\.\d+)? of the rules")
 ABOUT_CITATIONS = ("tests/test_citations.py", "tests/test_english.py")
@@ -59,5 +59,5 @@ def test_every_link_between_documents_resolves() -> None:
 def test_no_rule_is_cited_by_a_number() -> None:
     found = [f"{name}: {match[0]}" for name, text in texts().items() for match in NUMBER.finditer(text)]
     assert not found, (
-        "cite a PIP, a page of Pulsar's documentation, a configuration key, or a section of docs/protocol.md"
+        "cite a PIP, a page of Pulsar's documentation, a configuration key, or a section of docs/reference/protocol.md"
     )

@@ -66,7 +66,10 @@ def test_only_publishing_gets_an_identity() -> None:
         for name, job in jobs(workflow).items()
         if "permissions" in job
     }
-    assert granted == {("release", "publish"): {"id-token": "write"}}
+    assert granted == {
+        ("release", "publish"): {"id-token": "write"},
+        ("docs", "deploy"): {"pages": "write", "id-token": "write"},
+    }
 
 
 def test_the_tests_run_on_every_python_that_the_metadata_names_and_on_both_systems() -> None:

@@ -72,7 +72,7 @@ def test_few_modules_are_outside_the_packages(package: str) -> None:
 
 
 def test_each_module_that_the_architecture_page_names_exists() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
     named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", page)) - {"__init__.py", "catalog.log", "metadata.sqlite"}
     known = {name.partition(".")[2].removesuffix(".__init__") for name in modules()}
     assert len(named) > 20

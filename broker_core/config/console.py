@@ -9,7 +9,9 @@ class ConsoleConfig:
     """The web console."""
 
     enabled: bool = setting(
-        "consoleEnabled", True, "Whether the broker serves the web console at / of its web ports (docs/console.md)."
+        "consoleEnabled",
+        True,
+        "Whether the broker serves the web console at / of web ports (docs/how-to/console.md).",
     )
     actions: bool = setting(
         "consoleActionsEnabled",

@@ -48,8 +48,9 @@ def _refuse_exposure(found: Gathered[ProxyConfig]) -> None:
     if address and not is_loopback(address) and not checked:
         raise InvalidConfiguration(
             f"bindAddress={address} ({found.by_key['bindAddress'].source}): anyone who can reach this address would"
-            " act on the brokers as this proxy. Set authenticationEnabled=true (docs/proxy.md), or leave the check to"
-            " the brokers with forwardAuthorizationCredentials=true, or accept the risk with --allow-unauthenticated"
+            " act on the brokers as this proxy. Set authenticationEnabled=true (docs/how-to/proxy.md), or leave the"
+            " check to the brokers with forwardAuthorizationCredentials=true, or accept the"
+            " risk with --allow-unauthenticated"
         )
 
 

@@ -13,7 +13,7 @@ class SecurityConfig:
     """Who may use the broker, and how clients prove who they are."""
 
     authentication: bool = setting(
-        "authenticationEnabled", False, "Whether clients must prove who they are (docs/security.md)."
+        "authenticationEnabled", False, "Whether clients must prove who they are (docs/how-to/security.md)."
     )
     providers: str = setting(
         "authenticationProviders",

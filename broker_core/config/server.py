@@ -20,7 +20,8 @@ class ServerConfig:
     advertised_listeners: str = setting(
         "advertisedListeners",
         "",
-        "Addresses of the broker in several networks: NAME:SCHEME://HOST:PORT, separated by commas (docs/scaling.md).",
+        "Addresses of the broker in several networks: NAME:SCHEME://HOST:PORT, separated by commas"
+        " (docs/explanation/scaling.md).",
     )
     internal_listener: str = setting(
         "internalListenerName", "", "Listener for clients that name none; empty means the first of advertisedListeners."
@@ -29,7 +30,7 @@ class ServerConfig:
         "bindAddresses",
         "",
         "More addresses to listen on, whose clients get the addresses of a listener without naming it:"
-        " LISTENER:SCHEME://IP:PORT, separated by commas (docs/scaling.md).",
+        " LISTENER:SCHEME://IP:PORT, separated by commas (docs/explanation/scaling.md).",
     )
     status_file: str = setting(
         "statusFilePath", "", "File without which /status.html answers 404; empty needs no file."

@@ -58,7 +58,7 @@ def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Map
         raise InvalidConfiguration(
             f"{_exposing(config, by_key)}: without authentication,"
             " anyone who can reach this address could read and change all data. Set authenticationEnabled=true"
-            " (docs/security.md), or listen on a loopback address with --bind 127.0.0.1, or accept the risk with"
+            " (docs/how-to/security.md), or listen on a loopback address with --bind 127.0.0.1, or accept the risk with"
             " --allow-unauthenticated"
         )
 

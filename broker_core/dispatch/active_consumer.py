@@ -1,4 +1,4 @@
-"""Which consumer of a Failover subscription is the active one (docs/protocol.md "Active consumer"). Pure."""
+"""Which consumer of a Failover subscription is the active one (docs/reference/protocol.md "Active consumer"). Pure."""
 
 from __future__ import annotations
 

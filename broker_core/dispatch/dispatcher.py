@@ -5,7 +5,7 @@ until it lacks one of them. All its work happens on the event loop between two a
 so callers need not ask whether it is needed.
 
 Its parts: `EntryReader` reads, `DispatchBudget` says how many messages may go, and a subclass decides which consumer
-gets which entry. docs/decisions/0006-dispatch.md says why the decision is a subclass and the rest is not.
+gets which entry. docs/explanation/decisions/0006-dispatch.md says why the decision is a subclass and the rest is not.
 """
 
 from __future__ import annotations

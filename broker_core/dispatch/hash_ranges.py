@@ -1,4 +1,4 @@
-"""Which consumer owns which hashes (docs/protocol.md "Key_Shared hash ranges"). Pure.
+"""Which consumer owns which hashes (docs/reference/protocol.md "Key_Shared hash ranges"). Pure.
 
 A hash is `key_hash` of the key modulo `size`, plus `first`; 0 is never a hash. Every algorithm
 makes one sorted table: the last hash of each range, and its owner.

@@ -1,6 +1,6 @@
 """A producer of a non-persistent topic: drops messages while its connection has too many in flight.
 
-A dropped message also gets a receipt, with the ID -1:-1 (docs/protocol.md "Receipts").
+A dropped message also gets a receipt, with the ID -1:-1 (docs/reference/protocol.md "Receipts").
 """
 
 from __future__ import annotations

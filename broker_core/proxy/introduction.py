@@ -1,7 +1,7 @@
 """How the proxy introduces a client to a broker: the CONNECT that it sends in the client's place.
 
 The broker sees the client's version and features unchanged, and the credentials of the proxy with the client's role, or
-those of the client itself (docs/proxy.md "Authentication").
+those of the client itself (docs/how-to/proxy.md "Authentication").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A producer attached to a topic: its name, its counters, and its receipts.
 
 `publish` takes a run of messages (the consecutive SENDs of this producer in one chunk of the socket). Receipts are sent
-in publish order, one per SEND, with the sequence ID of the SEND (docs/protocol.md "Receipts").
+in publish order, one per SEND, with the sequence ID of the SEND (docs/reference/protocol.md "Receipts").
 """
 
 from __future__ import annotations

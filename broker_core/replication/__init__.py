@@ -1,4 +1,4 @@
-"""Copies the messages of topics to other clusters (docs/geo-replication.md).
+"""Copies the messages of topics to other clusters (docs/how-to/geo-replication.md).
 
 `topic` imports it. A topic has one replicator for each other cluster: a durable cursor and a producer over there.
 """

@@ -59,7 +59,7 @@ class RemoteConnection(BrokerConnection):
         self.turn = asyncio.Lock()
         self.max_message_size = MAX_MESSAGE_BYTES
         self.names_source_positions = False
-        """Whether the broker tells copies apart by their source positions (docs/geo-replication.md)."""
+        """Whether the broker tells copies apart by their source positions (docs/how-to/geo-replication.md)."""
         self.asks_without_creating = False
         """Whether a question for a topic's partitions does not create the topic."""
         self.via = via

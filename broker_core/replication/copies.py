@@ -2,7 +2,8 @@
 
 An entry travels whole: batches, compression, encryption, and chunks stay as they are, and the payload is never opened.
 The copy's metadata is that of the entry with fields appended, so unknown fields survive, too: in protobuf, a later
-value of a field replaces an earlier one, and a repeated field grows (docs/geo-replication.md "What is replicated").
+value of a field replaces an earlier one, and a repeated field grows (docs/how-to/geo-replication.md "What is
+replicated").
 """
 
 from __future__ import annotations

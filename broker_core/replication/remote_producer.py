@@ -2,8 +2,9 @@
 
 Receipts come in the order of the SENDs. With a broker that tells copies apart by their source positions, a receipt
 names the position of the copy in this cluster, or that it is a marker; otherwise it repeats the sequence ID
-(docs/geo-replication.md "Receipts"). A receipt that fits neither the next copy nor an earlier one means that the two
-sides disagree about what was stored: the connection is given up, and everything that is not confirmed is sent again.
+(docs/how-to/geo-replication.md "Receipts"). A receipt that fits neither the next copy nor an earlier one means that
+the two sides disagree about what was stored: the connection is given up, and everything that is not confirmed is sent
+again.
 """
 
 from __future__ import annotations

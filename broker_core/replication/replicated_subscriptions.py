@@ -5,7 +5,7 @@ subscription is replicated, this part asks the other clusters for snapshots, ans
 subscription passes one. It follows when another cluster tells that. It handles markers of other clusters when they are
 on disk, not when a replicator reads them: the cluster that sent them may be gone by then.
 
-One task asks, while there is something new: an idle topic writes no markers (docs/geo-replication.md).
+One task asks, while there is something new: an idle topic writes no markers (docs/how-to/geo-replication.md).
 """
 
 from __future__ import annotations

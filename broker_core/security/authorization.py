@@ -2,7 +2,7 @@
 
 Deny unless a rule allows. The rules are Pulsar's (docs, "Authorization and ACLs"), with its holes closed:
 subscription roles also count where an operation of a namespace names a subscription, or acts on all of them, and
-topics that belong to the broker need more than a permission (docs/security.md).
+topics that belong to the broker need more than a permission (docs/how-to/security.md).
 """
 
 from __future__ import annotations

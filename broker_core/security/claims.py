@@ -1,7 +1,7 @@
 """What the claims of a token with a good signature say: the role, and until when. Pure.
 
 Stricter than Pulsar where Pulsar accepts what no issuer means: an `exp` of null, control characters in a role, and a
-token without a role (docs/security.md).
+token without a role (docs/how-to/security.md).
 """
 
 from __future__ import annotations

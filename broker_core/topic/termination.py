@@ -2,7 +2,7 @@
 
 REACHED_END_OF_TOPIC goes to consumers whose subscription has no backlog (Pulsar's rule: acknowledged, not just
 delivered), once for each consumer. Only Java clients get it: others would close the connection and subscribe again,
-endlessly (docs/protocol.md "Commands that clients accept").
+endlessly (docs/reference/protocol.md "Commands that clients accept").
 """
 
 from __future__ import annotations

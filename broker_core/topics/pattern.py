@@ -3,7 +3,7 @@
 Pulsar uses RE2, whose time depends only on the length of the name, so `(a+)+$` cannot delay other clients. With
 Python's `re` it can, hence the library. Syntax that RE2 does not have (look-ahead, back references) raises
 `InvalidPattern`, and clients then filter the whole list.
-The pattern applies to names without scheme and partition suffix (docs/protocol.md "Topic lists").
+The pattern applies to names without scheme and partition suffix (docs/reference/protocol.md "Topic lists").
 """
 
 from __future__ import annotations

@@ -15,5 +15,6 @@
     texts.py            text that is not UTF-8;  wrong_port.py  the answer of a web server
     varint.py           protobuf's integers;  topics_hash.py  the hash of a topic list
 
-docs/protocol.md states the rules. `make proto` generates `pulsar_api_pb2` and `pulsar_markers_pb2` from proto/.
+docs/reference/protocol.md states the rules. `make proto` generates `pulsar_api_pb2` and `pulsar_markers_pb2` from
+proto/.
 """

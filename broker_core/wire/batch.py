@@ -1,6 +1,6 @@
 """The messages in a batch, and the payload of any entry.
 
-A decompressed batch (docs/protocol.md "Batches") repeats per message:
+A decompressed batch (docs/reference/protocol.md "Batches") repeats per message:
 
     metadata size  u32 big-endian
     metadata       SingleMessageMetadata
@@ -149,7 +149,7 @@ def build_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage]) -> 
 def compact_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage], kept: Iterable[int]) -> bytes:
     """The batch with only the messages at the indexes `kept`; each other keeps an empty slot.
 
-    `metadata` is that of the original entry and is not changed. See docs/protocol.md "Compaction".
+    `metadata` is that of the original entry and is not changed. See docs/reference/protocol.md "Compaction".
     """
     survivors = sorted(set(kept))
     slots = [BatchMessage(SingleMessageMetadata(compacted_out=True), b"")] * len(messages)

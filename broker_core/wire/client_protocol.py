@@ -1,7 +1,7 @@
 """What every client of a broker does in the same way: the handshake, PING, AUTH_CHALLENGE, and refused connections.
 
-It has no socket: its owner passes in the commands that arrive, and `send` writes. docs/protocol.md "Connections" states
-the rules.
+It has no socket: its owner passes in the commands that arrive, and `send` writes. docs/reference/protocol.md
+"Connections" states the rules.
 """
 
 from abc import ABC, abstractmethod

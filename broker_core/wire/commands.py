@@ -1,8 +1,8 @@
 """One constructor per command that the broker sends; each returns a complete frame.
 
 encode.py writes runs of SEND_RECEIPT and MESSAGE, client_commands.py the commands of a client. Optional arguments that
-are None are omitted. docs/protocol.md says what clients expect. Errors are ServerError numbers, so that callers do not
-import the generated module.
+are None are omitted. docs/reference/protocol.md says what clients expect. Errors are ServerError numbers, so that
+callers do not import the generated module.
 """
 
 import struct
@@ -20,7 +20,7 @@ from broker_core.wire.pulsar_api_pb2 import (
 
 SIZES = struct.Struct(">II")
 BROKER_REQUEST_ID = (1 << 64) - 1
-"""The request ID of a CLOSE_* command from the broker (docs/protocol.md "Commands that clients accept")."""
+"""The request ID of a CLOSE_* command from the broker (docs/reference/protocol.md "Commands that clients accept")."""
 
 
 def frame(command: BaseCommand, entry: bytes = b"") -> bytes:
@@ -264,7 +264,7 @@ def active_consumer_change(consumer_id: int, is_active: bool) -> bytes:
 
 
 def reached_end_of_topic(consumer_id: int) -> bytes:
-    """For Java clients only: others close the connection (docs/protocol.md "Commands that clients accept")."""
+    """Only for Java clients: others disconnect (docs/reference/protocol.md "Commands that clients accept")."""
     command = BaseCommand(type=BaseCommand.REACHED_END_OF_TOPIC)
     command.reachedEndOfTopic.consumer_id = consumer_id
     return frame(command)

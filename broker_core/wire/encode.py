@@ -35,7 +35,7 @@ MESSAGE_TYPE, MESSAGE_TAG = BaseCommand.MESSAGE, BaseCommand.MESSAGE << 3 | 2
 
 
 class ReceiptEncoder:
-    """Writes the SEND_RECEIPTs of runs: one per SEND, in order (docs/protocol.md "Receipts")."""
+    """Writes the SEND_RECEIPTs of runs: one per SEND, in order (docs/reference/protocol.md "Receipts")."""
 
     __slots__ = ("_ledger", "_ledger_id", "_partition_field")
 
@@ -67,7 +67,7 @@ class ReceiptEncoder:
         return b"".join(parts)
 
     def duplicates(self, run: SendRun) -> bytes:
-        """The frames for a run that was stored before: each has the ID -1:-1 (docs/protocol.md "Receipts")."""
+        """The frames for a run that is stored: each has the ID -1:-1 (docs/reference/protocol.md "Receipts")."""
         message_id = NOWHERE + self._partition_field
         return b"".join([_one_receipt(key, message_id) for key in run.keys])
 
@@ -89,7 +89,7 @@ def _add_receipts(parts: list[bytes], keys: list[bytes], ledger: bytes, lowest: 
 
 
 class MessageEncoder:
-    """Writes MESSAGEs for one consumer of a topic or partition (docs/protocol.md "Messages"); caches their headers."""
+    """Writes MESSAGEs for one consumer (docs/reference/protocol.md "Messages"), and caches their headers."""
 
     __slots__ = (
         "_consumer",

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class ProtocolError(Exception):
-    """The peer sent bytes that are not a frame: the connection is closed (docs/protocol.md "Frames").
+    """The peer sent bytes that are not a frame: the connection is closed (docs/reference/protocol.md "Frames").
 
     `items` holds the items before the broken frame in the same chunk.
     """

@@ -1,6 +1,6 @@
 """Bytes from the socket -> commands; no I/O.
 
-A frame (docs/protocol.md "Frames"), integers big-endian:
+A frame (docs/reference/protocol.md "Frames"), integers big-endian:
 
     size          u32    of everything that follows; 4 + command size <= size <= frame_size_max
     command size  u32
@@ -63,10 +63,10 @@ Item = SendRun | SingleSend | Command | MessageFrame | MessageRun
 class FrameDecoder:
     """Turns chunks into items. After a `ProtocolError` every further chunk raises it again.
 
-    `frame_size_max` bounds a frame without its size field (docs/protocol.md "Frames"). `bounds` are further limits for
-    clients; commands from a broker have none. Memory: at most one frame and one chunk. `divisible` says that the last
-    chunk may have had a long command (`long_commands`). After `items_max` items, `feed` leaves the rest of the
-    chunk for the next call, which may get no data, and says so in `more`: a chunk may hold 20,000 commands.
+    `frame_size_max` bounds a frame without its size field (docs/reference/protocol.md "Frames"). `bounds` are further
+    limits for clients; commands from a broker have none. Memory: at most one frame and one chunk. `divisible` says
+    that the last chunk may have had a long command (`long_commands`). After `items_max` items, `feed` leaves the rest
+    of the chunk for the next call, which may get no data, and says so in `more`: a chunk may hold 20,000 commands.
     """
 
     __slots__ = (

@@ -7,7 +7,8 @@
               metadata                MessageMetadata
               payload                 to the end: one message, or a batch (batch.py); compressed, then encrypted
 
-The broker stores and forwards an entry unchanged (docs/protocol.md "Entries"); only compaction writes a new one.
+The broker stores and forwards an entry unchanged (docs/reference/protocol.md "Entries"); only compaction writes a new
+one.
 """
 
 import struct

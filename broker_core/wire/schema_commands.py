@@ -1,6 +1,6 @@
 """The responses to GET_SCHEMA and GET_OR_CREATE_SCHEMA; each function returns a complete frame.
 
-A version is sent as eight bytes, most significant first (docs/protocol.md "Schema versions").
+A version is sent as eight bytes, most significant first (docs/reference/protocol.md "Schema versions").
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""The key by which Key_Shared dispatches an entry, and its hash (docs/protocol.md "Message keys").
+"""The key by which Key_Shared dispatches an entry, and its hash (docs/reference/protocol.md "Message keys").
 
 A batch has its own key in the entry's metadata; clients that batch by key give all its messages that key.
 """

@@ -1,6 +1,6 @@
 """The report as an HTML page: complete, harmless for any name, and drawn by a real browser in light and dark.
 
-`PULSARCTL_WRITE_SCREENSHOTS=1` writes the pictures of docs/spark.md.
+`PULSARCTL_WRITE_SCREENSHOTS=1` writes the pictures of docs/how-to/spark.md.
 """
 
 import json
@@ -20,7 +20,7 @@ pytest.importorskip("pyarrow")
 from pulsarctl.backlog.page import page
 from tests.backlog.made_reports import namespace_of_twenty, subscription
 
-DOCS = Path(__file__).parents[2] / "docs"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
     "--headless",
@@ -104,7 +104,7 @@ def test_a_browser_draws_the_page_in_light_and_dark(tmp_path: Path) -> None:
     assert drawn_bars(file, tmp_path) == text.count("<rect ")
     if os.environ.get("PULSARCTL_WRITE_SCREENSHOTS"):
         for name, picture in pictures.items():
-            shutil.copy(picture, DOCS / f"backlog-{name}.png")
+            shutil.copy(picture, IMAGES / f"backlog-{name}.png")
 
 
 def screenshot(file: Path, directory: Path, name: str) -> Path:

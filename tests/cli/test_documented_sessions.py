@@ -14,7 +14,7 @@ from pyarrow import fs
 
 from tests.cli.shell.written_commands import PROMPT, in_blocks
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 PORT = re.compile(r"\b(?:6650|6750|8080|8180|9000|16650|18080)\b")
 SECONDS = 120.0
 

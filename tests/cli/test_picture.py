@@ -7,7 +7,8 @@ from pathlib import Path
 
 from broker_core.testing import EmbeddedBroker
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs" / "images"
 STYLE = re.compile(r"\.\S+-(r\d+) \{ (.*?) \}")
 TEXT = re.compile(r'<text class="\S+-(r\d+)" [^>]*>(.*?)</text>', re.DOTALL)
 
@@ -19,15 +20,15 @@ def painted(svg: str) -> list[tuple[str, str]]:
 
 
 def test_the_picture_shows_what_a_terminal_shows(tmp_path: Path) -> None:
-    picture = runpy.run_path(str(DOCS / "picture.py"))
+    picture = runpy.run_path(str(ROOT / ".ci" / "docs" / "picture.py"))
     with EmbeddedBroker() as broker:
         shown = picture["drawn"](picture["session"](broker, tmp_path))
-    assert painted((DOCS / "terminal.svg").read_text()) == painted(shown), "run docs/picture.py"
+    assert painted((IMAGES / "terminal.svg").read_text()) == painted(shown), "run .ci/docs/picture.py"
     assert len(set(STYLE.findall(shown))) > 1
 
 
 def test_the_pictures_load_nothing_from_the_network() -> None:
-    pictures = [DOCS / "terminal.svg", *(DOCS / "screens").glob("*.svg")]
+    pictures = [IMAGES / "terminal.svg", *(IMAGES / "screens").glob("*.svg")]
     assert len(pictures) == 6
     assert not any("url(http" in picture.read_text() for picture in pictures)
 
@@ -38,14 +39,14 @@ def shape(svg: str) -> set[str]:
 
 
 def test_the_screens_show_the_pages_of_the_commands(tmp_path: Path) -> None:
-    picture = runpy.run_path(str(DOCS / "picture.py"))
+    picture = runpy.run_path(str(ROOT / ".ci" / "docs" / "picture.py"))
     with EmbeddedBroker() as broker:
         shown = picture["pages"](broker, tmp_path)
-    assert set(shown) == {path.stem for path in (DOCS / "screens").glob("*.svg")}
+    assert set(shown) == {path.stem for path in (IMAGES / "screens").glob("*.svg")}
     for name, text in shown.items():
-        kept = (DOCS / "screens" / f"{name}.svg").read_text()
+        kept = (IMAGES / "screens" / f"{name}.svg").read_text()
         command = f"$ {picture['PAGES'][name]}"
         assert command in text
         assert command in {line for line, _ in painted(kept)}
-        assert shape(kept) == shape(picture["drawn"](text)), "run docs/picture.py"
+        assert shape(kept) == shape(picture["drawn"](text)), "run .ci/docs/picture.py"
         assert str(tmp_path) not in text

@@ -8,7 +8,7 @@ from pulsarctl.shell.nouns import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-VERBS = runpy.run_path(str(ROOT / "docs" / "pulsar_admin.py"))
+VERBS = runpy.run_path(str(ROOT / ".ci" / "docs" / "pulsar_admin.py"))
 
 
 def test_the_list_of_pulsar_admin_verbs_is_complete() -> None:
@@ -24,7 +24,7 @@ def test_the_list_of_pulsar_admin_verbs_is_complete() -> None:
 
 
 def test_the_page_of_missing_verbs_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "pulsar-admin.md").read_text("utf-8") == VERBS["page"](), "run `make docs`"
+    assert (ROOT / "docs" / "reference" / "pulsar-admin.md").read_text("utf-8") == VERBS["page"](), "run `make docs`"
 
 
 def test_the_readme_says_how_many_verbs_there_are() -> None:

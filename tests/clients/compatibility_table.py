@@ -1,4 +1,4 @@
-"""The table in docs/compatibility.md: the tests of each client for each feature, and how many of them passed.
+"""The table in docs/reference/compatibility.md: the tests of each client for each feature, and how many of them passed.
 
 `make test-clients ARGS=--write-docs` writes it; `python -m tests.clients.compatibility_table` uses the last run.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.clients.catalogue import CLIENTS, FEATURES, HERE, SourceFile, source_files
 from tests.clients.tool_chains import PASSED, RESULTS, Outcome
 
-PAGE = HERE.parent.parent / "docs" / "compatibility.md"
+PAGE = HERE.parent.parent / "docs" / "reference" / "compatibility.md"
 BEGIN = "<!-- begin: written by make test-clients ARGS=--write-docs -->"
 END = "<!-- end -->"
 
@@ -44,7 +44,7 @@ def cell(feature: str, files: list[SourceFile], passed: set[tuple[str, str]]) ->
 
 
 def entry(file: SourceFile, passed: set[tuple[str, str]]) -> str:
-    """`[SeekTest](../tests/clients/java/…/SeekTest.java) 12`, or `10 of 12` when two of twelve failed."""
+    """`[SeekTest](../../tests/clients/java/…/SeekTest.java) 12`, or `10 of 12` when two of twelve failed."""
     total = len(file.tests)
     link = Path(os.path.relpath(HERE / file.path, PAGE.parent)).as_posix()
     name = f"[{file.path.name.partition('.')[0]}]({link})"
@@ -62,7 +62,7 @@ def run_names(file: SourceFile) -> list[str]:
 def counts_in_page() -> Mapping[str, int]:
     """Path below tests/clients -> the number of its tests on the page; 0 for Python."""
     text = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    found = re.findall(r"\(\.\./tests/clients/([^)]+)\)(?: (?:\d+ of )?(\d+))?", text)
+    found = re.findall(r"\(\.\./\.\./tests/clients/([^)]+)\)(?: (?:\d+ of )?(\d+))?", text)
     return {path: int(count or 0) for path, count in found}
 
 

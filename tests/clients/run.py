@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--through-proxy", action="store_true", help="put `pulsarctl proxy` in front of the brokers")
     parser.add_argument("--real", action="store_true", help="use Apache Pulsar in place of this broker")
     parser.add_argument("--secured", action="store_true", help="run all tests with TLS and a token")
-    parser.add_argument("--write-docs", action="store_true", help="write the table to docs/compatibility.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the table to docs/reference/compatibility.md")
     options = parser.parse_args()
     chains = [chain for chain in TOOL_CHAINS if not options.only or chain.client.lower() in options.only]
     try:

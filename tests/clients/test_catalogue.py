@@ -1,4 +1,4 @@
-"""The catalog of client tests and the table in docs/compatibility.md match the sources."""
+"""The catalog of client tests and the table in docs/reference/compatibility.md match the sources."""
 
 from tests.clients.catalogue import FEATURES, source_files
 from tests.clients.compatibility_table import counts_in_page

@@ -1,6 +1,6 @@
 """The console in a real browser: find a stuck subscription, look at its next message, skip it, and see the chart move.
 
-`PULSARCTL_WRITE_SCREENSHOTS=1` writes the pictures of docs/console.md.
+`PULSARCTL_WRITE_SCREENSHOTS=1` writes the pictures of docs/how-to/console.md.
 """
 
 import os
@@ -17,7 +17,7 @@ from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from tests.console.chromium import CHROMIUM, Chromium
 
-DOCS = Path(__file__).parents[2] / "docs"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ORDERS = "persistent://public/default/orders"
 MESSAGES = 12
 
@@ -65,7 +65,7 @@ async def has(browser: Chromium, text: str) -> None:
 async def picture(browser: Chromium, name: str, height: int, scheme: str) -> None:
     if os.environ.get("PULSARCTL_WRITE_SCREENSHOTS"):
         await browser.size(1000, height)
-        await browser.screenshot(DOCS / f"console-{name}-{scheme}.png", scheme)
+        await browser.screenshot(IMAGES / f"console-{name}-{scheme}.png", scheme)
 
 
 async def test_a_stuck_subscription_is_found_peeked_at_and_skipped_and_the_chart_moves(

@@ -1,6 +1,6 @@
 """Where Apache Pulsar 4.0.7 and the table `tests.broker_core.security.who` differ, and why.
 
-docs/security.md names every difference in who passes; a test compares the two.
+docs/how-to/security.md names every difference in who passes; a test compares the two.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ INVALID_FIRST = {
 
 @dataclass(frozen=True)
 class Difference:
-    """`operation`: as docs/security.md calls it. `clients` pass in Pulsar only. `requests`: routes or commands."""
+    """`operation`: as in docs/how-to/security.md. `clients` pass in Pulsar only. `requests`: routes or commands."""
 
     operation: str
     requests: tuple[str, ...]

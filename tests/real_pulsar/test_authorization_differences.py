@@ -9,7 +9,7 @@ from tests.broker_core.security.who import CLIENTS, COMMAND_NEEDS, ROUTES, title
 from tests.real_pulsar.authorization import compared
 from tests.real_pulsar.authorization_differences import DIFFERENCES, INVALID_FIRST, NOT_ASKED, NOT_SERVED
 
-PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "security.md"
 BESIDE_THE_API = {"GET /metrics", "GET /status.html"}  # Pulsar serves them, too
 KNOWN = {title(route) for route in ROUTES} | set(COMMAND_NEEDS)
 

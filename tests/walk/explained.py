@@ -1,4 +1,4 @@
-"""Differences that have a reason: `explained.toml`, from which a table of docs/compatibility.md is made.
+"""Differences that have a reason: `explained.toml`, from which a table of docs/reference/compatibility.md is made.
 
 A reason names the pairs that it explains and patterns that the whole line and both answers match, so that a difference
 of another kind in the same line is not explained.
@@ -36,7 +36,7 @@ class Between(StrEnum):
 class Reason:
     name: str
     between: str  # "brokers" or "tools"
-    text: str  # for docs/compatibility.md
+    text: str  # for docs/reference/compatibility.md
     lines: tuple[re.Pattern[str], ...]
     theirs: re.Pattern[str]
     ours: re.Pattern[str]

@@ -1,4 +1,4 @@
-"""Writes a section of docs/compatibility.md: the differences that `make walk` found, with their reasons.
+"""Writes a section of docs/reference/compatibility.md: the differences that `make walk` found, with their reasons.
 
 The reasons are data of the walk, and so is the summary of its last whole run.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.walk.explained import Reason, reasons
 from tests.walk.summary import FILE
 
-PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "compatibility.md"
 PLACE = re.compile(r"(?<=<!-- begin: written by make docs, about make walk -->\n\n).*?(?=\n\n<!-- end -->)", re.DOTALL)
 SUBJECTS = {
     "brokers": "This broker and Apache Pulsar",

@@ -1,4 +1,4 @@
-"""The counts of the last whole walk, which docs/compatibility.md quotes."""
+"""The counts of the last whole walk, which docs/reference/compatibility.md quotes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons explain the differences that they name, and docs/compatibility.md lists all of them."""
+"""Reasons explain the differences that they name, and docs/reference/compatibility.md lists all of them."""
 
 import json
 from pathlib import Path

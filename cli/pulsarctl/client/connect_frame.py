@@ -1,6 +1,6 @@
 """CONNECT and the answer to it, encoded by hand: importing the protocol module takes longer than the check they serve.
 
-docs/protocol.md "Connections" states the rules.
+docs/reference/protocol.md "Connections" states the rules.
 """
 
 import struct

@@ -3,7 +3,7 @@
 A key always maps to the same partition, which is that of `pulsar-client produce` and of every Java producer
 (`JavaStringHash`). The official Python client uses the hash of its C++ library instead, and a key on two partitions has
 neither an order nor a last value. Messages without a key go to the partitions in turn, one batch each.
-docs/protocol.md "Partition routing" states the rule.
+docs/reference/protocol.md "Partition routing" states the rule.
 """
 
 import struct

@@ -3,7 +3,7 @@
 An entry holds what one SEND carried: a message, a chunk of one, or a batch. `Entry` keeps its metadata and its
 compressed payload as they are; `messages()` decompresses and splits it. An encrypted entry yields one message with the
 encrypted bytes, because only the owner of the key can tell what it holds.
-docs/protocol.md "Entries" and "Batches" state the rules.
+docs/reference/protocol.md "Entries" and "Batches" state the rules.
 """
 
 import base64

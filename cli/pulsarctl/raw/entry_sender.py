@@ -1,6 +1,6 @@
 """Publishes entries exactly as another topic stores them: metadata, batches, compression, and encryption stay.
 
-docs/protocol.md "Receipts" states the rules. The broker assigns positions in the order of `send`.
+docs/reference/protocol.md "Receipts" states the rules. The broker assigns positions in the order of `send`.
 """
 
 import time

@@ -1,7 +1,7 @@
 """The non-durable subscription of a reader on one partition: its start, its entries, and its permits.
 
 `start` advances with every entry, so that a subscription continues after the last one when it is reopened.
-docs/protocol.md "Subscriptions" states the rules.
+docs/reference/protocol.md "Subscriptions" states the rules.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Keeps one connection for each broker, which the partitions of a topic share. If the broker requests it, the connection
 uses the service address, as with a proxy or a forwarded port. A lookup creates nothing.
-docs/protocol.md "Lookups" states the rules.
+docs/reference/protocol.md "Lookups" states the rules.
 """
 
 from broker_core.wire import client_commands

@@ -1,4 +1,4 @@
-"""The command tree as data, the source of docs/cli.md.
+"""The command tree as data, the source of docs/reference/cli.md.
 
 It omits hidden commands, aliases, and options, which are accepted for compatibility only. The options that every
 command accepts are listed once, at the root.
@@ -87,7 +87,7 @@ def _option(option: TyperOption) -> Option:
 
 
 def markdown(listed: list[Page]) -> str:
-    """docs/cli.md."""
+    """docs/reference/cli.md."""
     root, *others = listed
     lines = [MARK, "", "# Command reference", "", root.help, "", "## Shared options", ""]
     lines += [SHARED, "", *_option_lines(root), "", TIMES, ""]

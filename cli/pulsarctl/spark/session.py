@@ -1,8 +1,8 @@
 """Spark for one command: master and settings -> a context or a session, or one clear error.
 
 On a local master everything stays on this machine: the driver listens on loopback and runs the Python of this
-environment. To a cluster, this package is shipped, and its dependencies must be there (docs/spark.md). Settings of the
-caller win, except that Java options are joined.
+environment. To a cluster, this package is shipped, and its dependencies must be there (docs/how-to/spark.md). Settings
+of the caller win, except that Java options are joined.
 """
 
 import importlib.util

@@ -5,7 +5,7 @@ from pulsarctl.values.shapes import JsonSchema
 
 
 def json_schema() -> JsonSchema:
-    """JSON Schema, draft 2020-12; `docs/generate.py` writes it to `conf/state.schema.json`."""
+    """JSON Schema, draft 2020-12; `.ci/docs/generate.py` writes it to `conf/state.schema.json`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The state of a Pulsar cluster, for pulsarctl apply",

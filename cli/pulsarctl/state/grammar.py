@@ -50,9 +50,9 @@ def _refused(problems: list[str]) -> UsageProblem:
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown)} more")
     if len(problems) == 1:
-        return UsageProblem(problems[0], hint="docs/declarative.md describes the files")
+        return UsageProblem(problems[0], hint="docs/how-to/declarative.md describes the files")
     return UsageProblem(
-        f"{len(problems)} mistakes in the files", details=shown, hint="docs/declarative.md describes the files"
+        f"{len(problems)} mistakes in the files", details=shown, hint="docs/how-to/declarative.md describes the files"
     )
 
 

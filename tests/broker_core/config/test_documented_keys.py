@@ -12,7 +12,7 @@ from broker_core.config.sections import Sections
 from broker_core.config.setting import Setting
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = sorted(page for page in DOCS.glob("*.md") if page.name != "cli.md")
+PAGES = sorted(page for page in DOCS.rglob("*.md") if page.name != "cli.md")
 KEY = re.compile(r"`([a-z]+[A-Z]\w*)`")
 
 
@@ -83,4 +83,6 @@ def test_every_number_after_a_key_is_its_default(page: Path) -> None:
 
 def test_the_page_on_compatibility_counts_the_dynamic_settings() -> None:
     count = sum(setting.dynamic for setting in settings(BrokerConfig()))
-    assert f"| dynamic configuration | {count} of Pulsar's keys;" in (DOCS / "compatibility.md").read_text("utf-8")
+    assert f"| dynamic configuration | {count} of Pulsar's keys;" in (
+        DOCS / "reference" / "compatibility.md"
+    ).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""No message that a broker accepts keeps another command from being answered (docs/protocol.md "Entries")."""
+"""No message that a broker accepts keeps another command from being answered (docs/reference/protocol.md "Entries")."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""SEEK, start positions of readers, and GET_LAST_MESSAGE_ID, command by command (docs/protocol.md "Seek")."""
+"""SEEK, start positions of readers, and GET_LAST_MESSAGE_ID, command by command (docs/reference/protocol.md "Seek")."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Acknowledging single messages of a batch, command by command (docs/protocol.md "Acknowledgments")."""
+"""Acknowledging single messages of a batch, command by command (docs/reference/protocol.md "Acknowledgments")."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -23,7 +23,7 @@ def pages() -> list[Page]:
 
 
 def test_the_command_reference_is_up_to_date(pages: list[Page]) -> None:
-    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == markdown(pages), "run `make docs`"
+    assert (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8") == markdown(pages), "run `make docs`"
 
 
 def test_the_client_configuration_is_up_to_date() -> None:
@@ -65,7 +65,7 @@ def test_every_example_parses(pages: list[Page]) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name
 )
 def test_a_session_waits_for_the_broker_that_it_starts(page: Path) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")})
 MODULES = sorted({*ROOT.glob("cli/**/*.py"), *ROOT.glob("broker_core/**/*.py")})
 
-SHELL_FUNCTIONS = ("west", "east", "$here")  # docs/geo-replication.md defines them: pulsarctl with addresses
+SHELL_FUNCTIONS = ("west", "east", "$here")  # docs/how-to/geo-replication.md defines them: pulsarctl with addresses
 # A sentence may name only the verb, or say N for a number.
 INCOMPLETE = ("MissingParameter", "NoArgsIsHelpError", "BadOptionUsage", "BadParameter")
 # Versions, a certificate, the header of a file, the name of a job, and verbs that are known only when it runs.

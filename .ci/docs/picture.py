@@ -1,7 +1,7 @@
-"""Writes docs/terminal.svg, a session on a terminal, and docs/screens, one picture for each command that shows a page.
+"""Writes pictures to docs/images: a session on a terminal, and one picture for each command that shows a page.
 
-Run it when the output changes: `python docs/picture.py`. The commands talk to a broker of its own. Text and colors are
-what they write to their terminal, and rich only draws them.
+Run it when the output changes: `python .ci/docs/picture.py`. The commands talk to a broker of its own. Text and colors
+are what they write to their terminal, and rich only draws them.
 """
 
 import os
@@ -19,8 +19,8 @@ from rich.text import Text
 
 from broker_core.testing import EmbeddedBroker
 
-TARGET = Path(__file__).parent / "terminal.svg"
-SCREENS = Path(__file__).parent / "screens"
+TARGET = Path(__file__).parents[2] / "docs" / "images" / "terminal.svg"
+SCREENS = TARGET.parent / "screens"
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 WIDTH = 88
 OVERWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")  # a line of progress

@@ -1,4 +1,4 @@
-"""Writes docs/pulsar-admin.md and the count in README.md: which verbs of pulsar-admin exist here.
+"""Writes docs/reference/pulsar-admin.md and the count in README.md: which verbs of pulsar-admin exist here.
 
 The list of pulsar-admin's verbs is data of the tests: those that its help shows, and the deprecated ones that it hides.
 """
@@ -12,14 +12,14 @@ import typer
 
 from pulsarctl.shell.root import application
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RELEASE = "4.0.8"
 VERBS: dict[str, list[str]] = json.loads((ROOT / "tests" / "cli" / "pulsar_admin_verbs.json").read_text())
 COUNT = re.compile(r"(?<=<!-- pulsar-admin: `make docs` -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
-    (ROOT / "docs" / "pulsar-admin.md").write_text(page(), encoding="utf-8")
+    (ROOT / "docs" / "reference" / "pulsar-admin.md").write_text(page(), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(COUNT.sub(lambda _: count(), readme.read_text("utf-8")), encoding="utf-8")
 
@@ -45,7 +45,7 @@ def count() -> str:
     ]
     return (
         f"{here} of the {every} verbs of pulsar-admin {RELEASE} exist here under the same names:\n{', '.join(nouns)}.\n"
-        "[docs/pulsar-admin.md](docs/pulsar-admin.md) lists the missing ones."
+        "[docs/reference/pulsar-admin.md](docs/reference/pulsar-admin.md) lists the missing ones."
     )
 
 
