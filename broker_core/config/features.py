@@ -304,6 +304,7 @@ class SchemaConfig:
     max_comparisons: int = setting(
         "schemaMaxComparisons",
         200_000,
-        "Maximum number of steps to compare two schemas; above it, they count as incompatible.",
+        "Maximum number of steps to compare two schemas; above it, they count as incompatible. A check of all versions"
+        " of a topic may take ten times as many.",
         least=1000,
     )

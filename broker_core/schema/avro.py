@@ -56,6 +56,7 @@ class AvroType:
     aliases: tuple[str, ...] = ()
     fields: list[AvroField] = field(default_factory=list)
     symbols: tuple[str, ...] = ()
+    symbol_set: frozenset[str] = frozenset()  # the same: an array of them can be the default of a field
     enum_default: str | None = None
     size: int = 0
     items: AvroType | None = None
@@ -200,11 +201,12 @@ def _complete_enum(made: AvroType, document: dict[str, Any]) -> None:
     if not isinstance(symbols, list):
         raise InvalidAvro(f"Enum has no symbols: {made.name}")
     made.symbols = tuple(_checked(symbol) for symbol in symbols)
-    if len(set(symbols)) < len(symbols):
+    made.symbol_set = frozenset(made.symbols)
+    if len(made.symbol_set) < len(symbols):
         raise InvalidAvro(f"Duplicate enum symbol in {made.name}")
     default = document.get("default")
     made.enum_default = default if isinstance(default, str) else None
-    if made.enum_default is not None and made.enum_default not in symbols:
+    if made.enum_default is not None and made.enum_default not in made.symbol_set:
         raise InvalidAvro(f"The Enum Default: {default} is not in the enum symbol set of {made.name}")
 
 

@@ -51,4 +51,4 @@ def _scalar_fits(kind: AvroType, value: Any) -> bool:
         return isinstance(value, bool)
     if kind.kind in _NUMBERS:
         return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, str) and (kind.kind in _TEXTS or value in kind.symbols)
+    return isinstance(value, str) and (kind.kind in _TEXTS or value in kind.symbol_set)

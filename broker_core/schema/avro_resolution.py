@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from broker_core.schema.avro import NO_DEFAULT, AvroType, InvalidAvro
 from broker_core.schema.avro_aliases import renamed
 from broker_core.schema.avro_default import default_fits
-from broker_core.schema.avro_identity import canonical_text
 from broker_core.schema.steps import STEPS_MAX, Steps, TooManySteps
 
 RECORD_STEPS = 10  # two records take about ten times as long to compare as two primitives
@@ -29,15 +28,24 @@ PROMOTIONS: dict[str, frozenset[str]] = {
 }
 
 
-def why_unreadable(writer: AvroType, reader: AvroType, steps_max: int = STEPS_MAX) -> str | None:
+def why_unreadable(
+    writer: AvroType, reader: AvroType, steps_max: int = STEPS_MAX, check: Steps | None = None
+) -> str | None:
     """The first reason why `reader` cannot read what `writer` wrote, with the field's path; None if it can.
 
-    More steps than `steps_max` count as unreadable.
+    More steps than `steps_max` count as unreadable. `check`: of all versions, which takes the steps, too.
+    Raises `TooManySteps` if these are too many.
     """
+    steps = Steps(steps_max)
+    reason = _why_unreadable(writer, reader, steps, steps_max)
+    if check is not None:
+        check.take(steps.taken)
+    return reason
+
+
+def _why_unreadable(writer: AvroType, reader: AvroType, steps: Steps, steps_max: int) -> str | None:
     try:
-        if canonical_text(writer) != canonical_text(reader):
-            writer = renamed(writer, reader)
-        return _first_error(_Resolution(Steps(steps_max)).resolve(writer, reader), set())
+        return _first_error(_Resolution(steps).resolve(renamed(writer, reader), reader), set())
     except InvalidAvro as error:
         return str(error)
     except RecursionError:

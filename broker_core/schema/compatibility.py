@@ -17,7 +17,7 @@ from broker_core.schema.key_value import decode_key_value
 from broker_core.schema.protobuf_native import root_message
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
-from broker_core.schema.steps import STEPS_MAX
+from broker_core.schema.steps import ALL_VERSIONS, BYTES_OF_STEP, STEPS_MAX, Steps, TooManySteps
 from broker_core.schema.strategy import Strategy
 from broker_core.schema.validation import legacy_json
 
@@ -67,14 +67,22 @@ def _check_undefined(versions: Sequence[SchemaData], new: SchemaData, strategy: 
 
 
 def _check_avro(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
+    """Compares equal definitions once."""
     _check_undefined(versions, new, strategy, steps_max)
-    wanted = _parse(new)
-    for version in versions:
-        old = _parse(version)
-        if strategy.reads_old and (reason := why_unreadable(old, wanted, steps_max)) is not None:
-            raise _unreadable(version, new, strategy, reason)
-        if strategy.read_by_old and (reason := why_unreadable(wanted, old, steps_max)) is not None:
-            raise _unreadable(new, version, strategy, reason)
+    wanted, steps = _parse(new), Steps(steps_max * ALL_VERSIONS)
+    try:
+        for version in {one.data: one for one in versions if one.data != new.data}.values():
+            steps.take(len(version.data) // BYTES_OF_STEP)
+            old = _parse(version)
+            if strategy.reads_old and (reason := why_unreadable(old, wanted, steps_max, steps)) is not None:
+                raise _unreadable(version, new, strategy, reason)
+            if strategy.read_by_old and (reason := why_unreadable(wanted, old, steps_max, steps)) is not None:
+                raise _unreadable(new, version, strategy, reason)
+    except TooManySteps:
+        raise IncompatibleSchema(
+            f"the topic has too many versions to compare with all of them: more steps than {ALL_VERSIONS} times"
+            f" schemaMaxComparisons = {steps_max}"
+        ) from None
 
 
 def _parse(schema: SchemaData) -> AvroType:
@@ -99,20 +107,25 @@ def _shown(definition: str) -> str:
 def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     """Definitions from before Avro (a JSON schema with an `id`) and Avro's may follow each other freely."""
     _check_undefined(versions, new, strategy, steps_max)
+    wanted = _legacy_id(new)
+    if wanted is None:
+        _check_avro([one for one in versions if _legacy_id(one) is None], new, strategy, steps_max)
+        return
     for version in versions:
-        old, wanted = _legacy_id(version), _legacy_id(new)
-        if old is None and wanted is None:
-            _check_avro([version], new, strategy, steps_max)
-        elif old is not None and wanted is not None and old != wanted:
+        old = _legacy_id(version)
+        if old is not None and old != wanted:
             raise IncompatibleSchema(f"Incompatible Schema from {version.text} + to {new.text}")
 
 
 def _legacy_id(schema: SchemaData) -> tuple[object] | None:
     """The `id` of a definition from before Avro; None for an Avro definition."""
+    legacy = legacy_json(schema)
+    if legacy is None:
+        return None
     try:
         parse_avro(schema.text)
     except InvalidAvro:
-        return ((legacy_json(schema) or {}).get("id"),)
+        return (legacy.get("id"),)
     return None
 
 

@@ -1,7 +1,9 @@
 """Definitions that are too large or too deep, and comparisons that would not end."""
 
 import json
+import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,12 +11,14 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import IncompatibleSchema, InvalidSchema
 from broker_core.schema.avro import parse_avro
+from broker_core.schema.avro_default import default_fits
 from broker_core.schema.avro_resolution import why_unreadable
 from broker_core.schema.bounds import DefinitionBounds, check_definition
 from broker_core.schema.compatibility import check_compatible
 from broker_core.schema.key_value import decode_key_value, encode_key_value, key_value_data
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, SchemaType
+from broker_core.schema.steps import Steps
 from broker_core.schema.strategy import Strategy
 from broker_core.schema.validation import validate
 
@@ -109,6 +113,76 @@ def test_the_configuration_limits_the_steps_of_a_comparison() -> None:
     check_compatible(definitions[:1], definitions[1], Strategy.BACKWARD)
     with pytest.raises(IncompatibleSchema, match="schemaMaxComparisons = 1000"):
         check_compatible(definitions[:1], definitions[1], Strategy.BACKWARD, 1000)
+
+
+def definition(fields: int, *, more: int = 0) -> bytes:
+    defaults = [{"name": f"g{number}", "type": "int", "default": number} for number in range(more)]
+    return json.dumps(
+        record("R", *({"name": f"f{number}", "type": "int"} for number in range(fields)), *defaults)
+    ).encode()
+
+
+def versions(count: int) -> list[SchemaData]:
+    return [SchemaData(SchemaType.AVRO, definition(20, more=number)) for number in range(1, count + 1)]
+
+
+def test_the_configuration_limits_the_steps_of_a_check_of_all_versions() -> None:
+    new = SchemaData(SchemaType.AVRO, definition(20))
+    check_compatible(versions(10), new, Strategy.FULL_TRANSITIVE, 1000)
+    with pytest.raises(IncompatibleSchema, match="more steps than 10 times schemaMaxComparisons = 1000"):
+        check_compatible(versions(100), new, Strategy.FULL_TRANSITIVE, 1000)
+
+
+@pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON])
+def test_a_thousand_versions_with_few_definitions_take_the_steps_of_a_few(kind: SchemaType) -> None:
+    """Such as the keys of KEY_VALUE schemas."""
+    few = [SchemaData(kind, one.data) for one in versions(5)]
+    check_compatible(few * 200, SchemaData(kind, definition(20)), Strategy.FULL_TRANSITIVE, 1000)
+
+
+def test_a_thousand_versions_are_compared_within_the_default_limit() -> None:
+    many = [SchemaData(SchemaType.AVRO, definition(20, more=1).replace(b'"R"', b'"R%d"' % n)) for n in range(1000)]
+    check_compatible(many, SchemaData(SchemaType.AVRO, definition(20)), Strategy.FULL_TRANSITIVE)
+
+
+def test_a_comparison_without_aliases_takes_seven_calls_for_each_field() -> None:
+    fields = 1000
+    writer, reader = (parse_avro(definition(fields, more=more).decode()) for more in (0, 1))
+    assert calls(lambda: why_unreadable(writer, reader)) < 8 * fields
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions of Python the work calls."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+class CountedText(str):
+    """A text that counts how often it is compared."""
+
+    __slots__ = ("compared",)
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        self.compared = getattr(self, "compared", 0) + 1
+        return str.__eq__(self, other)
+
+
+def test_a_symbol_is_not_compared_with_each_symbol_of_a_long_enum() -> None:
+    kind = parse_avro(json.dumps({"type": "enum", "name": "E", "symbols": [f"s{n}" for n in range(20_000)]}))
+    symbol = CountedText("s19999")
+    assert default_fits(kind, symbol, Steps(10))
+    assert symbol.compared < 10
 
 
 def test_a_thousand_fields_use_a_fraction_of_the_allowed_steps() -> None:
