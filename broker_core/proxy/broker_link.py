@@ -11,8 +11,8 @@ from collections.abc import Callable
 from broker_core.broker_client.connection import BrokerConnection
 from broker_core.errors import BrokerError, BrokerUnreachable, ProtocolViolation
 from broker_core.proxy.addresses import Endpoint
-from broker_core.proxy.frames import frame_of
 from broker_core.proxy.introduction import Introduction
+from broker_core.wire.commands import frame_of
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAuthChallenge, CommandConnected, CommandError

@@ -20,7 +20,6 @@ from broker_core.errors import BrokerError, BrokerUnreachable, ProtocolViolation
 from broker_core.proxy.addresses import Endpoint, parse_target
 from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
 from broker_core.proxy.dialing import REFUSED as TARGET_REFUSED
-from broker_core.proxy.frames import Frames, command_in
 from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
@@ -29,7 +28,8 @@ from broker_core.security.unauthenticated import TOO_MANY
 from broker_core.tasks import close_with
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.frame import Command
+from broker_core.wire.errors import ProtocolError
+from broker_core.wire.frame import Command, FrameDecoder, Item
 
 log = ClientLog(__name__)
 
@@ -48,7 +48,8 @@ class ClientConnection(asyncio.Protocol):
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._loop = asyncio.get_running_loop()
-        self._frames = Frames(FRAME_MAX)
+        self._decoder = FrameDecoder(FRAME_MAX, gateway.bounds, items_max=1)
+        self._unread = b""
         self._state = State.NEW
         self._busy = False
         self._heard = True
@@ -146,38 +147,38 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = True
-        self._frames.feed(data)
+        self._unread += data
         self._read()
 
     def _read(self) -> None:
         try:
-            while not self._busy and not self.is_closed:
-                whole = self._frames.next()
-                if whole is None:
-                    return
-                self._on_frame(whole)
-        except ProtocolViolation as error:
+            while (self._unread or self._decoder.more) and not self._busy and not self.is_closed:
+                data, self._unread = self._unread, b""
+                for item in self._decoder.feed(data):
+                    self._on_item(item)
+        except (ProtocolError, ProtocolViolation) as error:
             self.give_up(str(error))
 
-    def _on_frame(self, whole: bytes) -> None:
-        command = command_in(whole, self._gateway.bounds)
-        if command.flaw is not None:
-            self._send_error(*command.flaw)
+    def _on_item(self, item: Item) -> None:
+        if not isinstance(item, Command):
+            raise ProtocolViolation("the client sent a message without a producer")
+        if item.flaw is not None:
+            self._send_error(*item.flaw)
         elif self._state is State.NEW:
-            if command.type != pb.BaseCommand.CONNECT:
+            if item.type != pb.BaseCommand.CONNECT:
                 raise ProtocolViolation("the client sent a command before CONNECT")
-            self._alone(self._connect(command.message))
+            self._alone(self._connect(item.message))
         else:
-            self._on_command(whole, command)
+            self._on_command(item)
 
-    def _on_command(self, whole: bytes, command: Command) -> None:
+    def _on_command(self, command: Command) -> None:
         assert self._handshake is not None
         if command.type == pb.BaseCommand.PING:
             self.send(commands.pong())
         elif command.type == pb.BaseCommand.PONG:
             pass  # any command shows that the client is alive
         elif command.type == pb.BaseCommand.AUTH_RESPONSE:
-            self._alone(self._renew(whole, command.message))
+            self._alone(self._renew(command))
         elif self._handshake.refusal is not None:
             self._refuse_request(command, self._handshake.refusal)
             self.close()
@@ -186,7 +187,7 @@ class ClientConnection(asyncio.Protocol):
         elif command.type == pb.BaseCommand.CONNECT:
             raise ProtocolViolation("the client sent a second CONNECT")
         else:
-            self._alone(self._join_only_broker(whole))
+            self._alone(self._join_only_broker(command))
 
     def _alone(self, work: Coroutine[Any, Any, None]) -> None:
         """Reads no further frame until the work is done."""
@@ -264,12 +265,12 @@ class ClientConnection(asyncio.Protocol):
         handshake.watch_expiry()
         self._arm_keep_alive()
 
-    async def _renew(self, whole: bytes, command: pb.CommandAuthResponse) -> None:
+    async def _renew(self, command: Command) -> None:
         """New credentials of the client, for the proxy, and for the brokers that asked."""
         assert self._handshake is not None
-        await self._handshake.renew(command)
+        await self._handshake.renew(command.message)
         while self._challengers:
-            self._challengers.pop().send(whole)
+            self._challengers.pop().send(commands.frame_of(command))
 
     def _challenged(self, link: BrokerLink, frame: bytes) -> None:
         """A broker wants new credentials of the client."""
@@ -324,7 +325,7 @@ class ClientConnection(asyncio.Protocol):
             raise BrokerUnreachable(f"the broker at {target} did not answer CONNECT") from None
         return link
 
-    async def _join_only_broker(self, whole: bytes) -> None:
+    async def _join_only_broker(self, command: Command) -> None:
         """The client speaks to this address as to its broker, and has CONNECTED already."""
         endpoints = self._gateway.brokers.endpoints
         if len(endpoints) > 1:
@@ -333,7 +334,7 @@ class ClientConnection(asyncio.Protocol):
             )
         others = [task for task in self._tasks if task is not asyncio.current_task()]
         await asyncio.gather(*others, return_exceptions=True)
-        await self._splice_to(endpoints[0], whole, greets=False)
+        await self._splice_to(endpoints[0], commands.frame_of(command), greets=False)
 
     async def _splice_to(self, target: Endpoint, early: bytes, *, greets: bool) -> None:
         """Hands the connection over; the client has sent `early`, and `greets` passes the broker's CONNECTED on."""
@@ -354,7 +355,7 @@ class ClientConnection(asyncio.Protocol):
         self._state = State.SPLICED
         self.left()
         self._handshake.watch_splice(splice)
-        splice.start(early + self._frames.rest(), (link.greeting if greets else b"") + link.early)
+        splice.start(early + self._decoder.rest + self._unread, (link.greeting if greets else b"") + link.early)
 
     def _splice_ended(self, splice: Splice) -> None:
         if self._handshake is not None:

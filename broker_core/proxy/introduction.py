@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from broker_core import __version__
-from broker_core.proxy.frames import frame_of
 from broker_core.security.own_credentials import OwnCredentials
+from broker_core.wire.commands import frame_of
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandConnect
 

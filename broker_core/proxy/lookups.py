@@ -15,8 +15,8 @@ from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, BrokerUnreachable, InvalidValue, TargetRefused
 from broker_core.proxy.addresses import Endpoint, parse_service_url
 from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
-from broker_core.proxy.frames import frame_of
 from broker_core.wire import commands, schema_commands
+from broker_core.wire.commands import frame_of
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
 

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from broker_core.wire.frame import FIELD_BY_TYPE, Command
 from broker_core.wire.pulsar_api_pb2 import (
     BaseCommand,
     CommandLookupTopicResponse,
@@ -27,6 +28,17 @@ def frame(command: BaseCommand, entry: bytes = b"") -> bytes:
     """The frame of a command, with the headers and the payload that follow it in SEND and MESSAGE."""
     encoded = command.SerializeToString()
     return SIZES.pack(4 + len(encoded) + len(entry), len(encoded)) + encoded + entry
+
+
+def frame_of(command: Command, **changes: Any) -> bytes:
+    """The frame of a command that has arrived, with other values in some of its fields."""
+    kind = BaseCommand.Type.ValueType(command.type)
+    base = BaseCommand(type=kind)
+    body = getattr(base, FIELD_BY_TYPE[kind])
+    body.CopyFrom(command.message)
+    for name, value in changes.items():
+        setattr(body, name, value)
+    return frame(base)
 
 
 def message_id(

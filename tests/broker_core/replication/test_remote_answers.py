@@ -12,6 +12,8 @@ from broker_core.replication import replicator
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import commands
+from broker_core.wire.frame import Command
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests import official_client
 from tests.broker_core.replication.clusters import admin, config_of, new_namespace, register, replication_stats
 from tests.broker_core.replication.following import SECONDS, subscribe
@@ -162,3 +164,37 @@ def test_the_port_of_a_web_server_is_named_as_such(west: EmbeddedBroker, client:
         publish(client, topic, [b"x"])
         expected = "a web server answered; is this the port of the binary protocol?"
         wait_until(lambda: replication_stats(west, topic, cluster)["lastError"].endswith(expected), SECONDS)
+
+
+class Pinged(ScriptedCluster):
+    """Counts the PINGs, and answers them if it should."""
+
+    def __init__(self, *, answers: bool) -> None:
+        super().__init__(stored)
+        self.pings = 0
+        self._is_alive = answers
+
+    def _reply(self, command: Command) -> Iterator[bytes]:
+        is_ping = command.type == BaseCommand.PING
+        self.pings += is_ping
+        if self._is_alive or not is_ping:
+            yield from super()._reply(command)
+
+
+def test_a_connection_that_leaves_a_ping_unanswered_is_replaced(
+    west: EmbeddedBroker, client: pulsar.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker_core.replication.connection.PING_SECONDS", 0.1)
+    with Pinged(answers=False) as other:
+        publish(client, replicated_to(west, other.url)[0], NUMBERS)
+        wait_until(lambda: other.connections > 1, 10)
+
+
+def test_a_connection_that_answers_each_ping_stays(
+    west: EmbeddedBroker, client: pulsar.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker_core.replication.connection.PING_SECONDS", 0.2)
+    with Pinged(answers=True) as other:
+        publish(client, replicated_to(west, other.url)[0], NUMBERS)
+        wait_until(lambda: other.pings > 4, 10)
+        assert other.connections == 1
