@@ -1,1 +1,1 @@
-"""This process as a client of other brokers: the connection that replicators and the proxy share."""
+"""This process as a client of other brokers: the connection, credentials, and TLS of replicators and the proxy."""

@@ -63,7 +63,7 @@ class BrokerConnection(ClientProtocol, asyncio.Protocol):
         _resolve(self._greeting, connected)
 
     def on_command(self, command: Command) -> None:
-        """The answer to a request; whoever asked may have given up."""
+        """Takes the answer to a request."""
         reply = self._replies.get(getattr(command.message, "request_id", -1))
         if reply is not None:
             _resolve(reply, command)

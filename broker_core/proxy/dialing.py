@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from broker_core.broker_client.tls import client_context
 from broker_core.client_log import ClientLog
 from broker_core.config.proxy import ProxyBrokersConfig
 from broker_core.errors import BrokerUnreachable, InvalidConfiguration, TargetRefused
@@ -81,23 +82,13 @@ class Dialer:
 
 def broker_context(config: ProxyBrokersConfig) -> ssl.SSLContext:
     """For connections to brokers; raises `InvalidConfiguration`."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = config.verify_hostname
+    own = [(config.certificate_file, config.key_file)] if config.certificate_file else []
     try:
-        if config.trust_file:
-            context.load_verify_locations(config.trust_file)
-        else:
-            context.load_default_certs()
-        if config.certificate_file:
-            context.load_cert_chain(config.certificate_file, config.key_file or None, _no_password)
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        context = client_context(config.trust_file, own)
+    except (OSError, ValueError) as error:
         raise InvalidConfiguration(f"cannot use the TLS files for brokers: {error}") from None
+    context.check_hostname = config.verify_hostname
     return context
-
-
-def _no_password() -> str:
-    """Without it, OpenSSL would ask on the terminal."""
-    raise ValueError("the private key is encrypted; decrypt it with openssl pkey")
 
 
 def _reason(error: OSError) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from broker_core.broker_client.tls import client_context
 from broker_core.replication.credentials import Credentials
 from broker_core.replication.errors import CannotReplicate
 
@@ -76,15 +77,13 @@ class ClusterSettings:
         """Reads the files, which may have been renewed. Raises `CannotReplicate` if one of them cannot be used."""
         if not self.is_tls:
             return None
+        own = {(self.certificate_file, self.key_file), self.credentials.certificate}
         try:
-            context = ssl.create_default_context(cafile=self.trust_file or None)
-            if self.allow_insecure:
-                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            for certificate, key in {(self.certificate_file, self.key_file), self.credentials.certificate}:
-                if certificate:
-                    context.load_cert_chain(certificate, key or None)
+            context = client_context(self.trust_file, [pair for pair in own if pair[0]])
         except (OSError, ValueError) as error:
             raise CannotReplicate(f"cluster {self.cluster}: cannot use its TLS files: {error}") from error
+        if self.allow_insecure:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return context
 
 

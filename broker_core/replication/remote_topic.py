@@ -93,8 +93,7 @@ async def _set_partitions(settings: ClusterSettings, topic: TopicName, partition
     path = f"/admin/v2/{topic.domain}/{topic.tenant}/{topic.namespace_local}/{local}/partitions"
     url = settings.http_url.split(",")[0].rstrip("/") + path
     only = "updateLocalTopicOnly" if exists else "createLocalTopicOnly"
-    authorization = await asyncio.to_thread(settings.credentials.http_header)
-    headers = {"Content-Type": "application/json"} | ({"Authorization": authorization} if authorization else {})
+    headers = {"Content-Type": "application/json"} | await asyncio.to_thread(settings.credentials.headers)
     tls = await asyncio.to_thread(settings.tls_context)
     try:
         async with (

@@ -2,6 +2,7 @@
 
 import ssl
 
+from broker_core.broker_client import tls
 from pulsarctl.errors import UsageProblem
 from pulsarctl.settings.client_security import ClientSecurity
 
@@ -16,14 +17,9 @@ def client_context(
     `also_public` trusts public authorities besides those in the trust file, for servers other than Pulsar. Raises
     `UsageProblem` for a certificate or key that is not readable.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    own = [certificate] if certificate is not None else []
     try:
-        if security.tls_trust_cert_path:
-            context.load_verify_locations(security.tls_trust_cert_path)
-        if also_public or not security.tls_trust_cert_path:
-            context.load_default_certs()
-        if certificate is not None:
-            context.load_cert_chain(*certificate, password=_no_password)
+        context = tls.client_context(security.tls_trust_cert_path or "", own, also_public=also_public)
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         named = ", ".join(path for path in (security.tls_trust_cert_path, *(certificate or ())) if path)
         reason = getattr(error, "strerror", None) or error
@@ -32,11 +28,6 @@ def client_context(
     if security.tls_allow_insecure:
         context.verify_mode = ssl.CERT_NONE
     return context
-
-
-def _no_password() -> str:
-    """Without it, OpenSSL would ask on the terminal."""
-    raise ValueError("the private key is encrypted; decrypt it with openssl pkey")
 
 
 def words(error: ssl.SSLError) -> str:
