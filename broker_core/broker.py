@@ -74,6 +74,14 @@ class OpenConnection(Protocol):
     def descriptor(self) -> int:
         """The number of its socket."""
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the broker reads nothing from it for now."""
+
+    @property
+    def requests(self) -> int:
+        """How many lookups and other requests are in flight."""
+
     def close(self) -> None:
         """Sends what is queued, then closes."""
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 LATENCY_MS = (0.5, 1, 5, 10, 20, 50, 100, 200, 1000)  # Pulsar's bounds, which the names of its metrics contain
 ENTRY_BYTES = (128, 512, 1024, 2048, 4096, 16384, 102_400, 1_048_576)
 NOTED = 1_000  # entries; a run may exceed it
-PUBLISH_MS = tuple(0.05 * 1.1**step for step in range(150))  # to a minute; quantiles are exact to 10%
+FINE_MS = tuple(0.05 * 1.1**step for step in range(150))  # to a minute; quantiles are exact to 10%
 
 
-def publish_latency() -> Histogram:
+def milliseconds() -> Histogram:
     """Of all topics together, fine enough for quantiles."""
-    return Histogram(PUBLISH_MS)
+    return Histogram(FINE_MS)
 
 
 class Writes:
-    """`everywhere`: the broker's `publish_latency`. What was added is in the histograms after `count_noted`."""
+    """`everywhere`: the broker's latency of all topics. What was added is in the histograms after `count_noted`."""
 
     __slots__ = ("_everywhere", "_lone", "_room", "_runs", "_sizes", "entries", "entry_bytes", "latency_ms")
 

@@ -49,6 +49,10 @@ class ReadGate:
         self._closed = False
 
     @property
+    def is_paused(self) -> bool:
+        return self._paused
+
+    @property
     def excuses_silence(self) -> bool:
         """Whether it is the broker's doing that nothing is heard; a peer that takes no answers has no excuse."""
         return self._paused and not self._unsent and not self._too_much_asked

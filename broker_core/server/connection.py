@@ -339,6 +339,14 @@ class Connection(asyncio.Protocol):
         self._gate.drained()
         self.session.on_writable()
 
+    @property
+    def is_held(self) -> bool:
+        return self._gate.is_paused
+
+    @property
+    def requests(self) -> int:
+        return len(self._tasks)
+
     def hold_reading(self) -> None:
         self._gate.hold()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.stats.broker_load import resident_bytes
+from broker_core.stats.health import unwell
 from broker_core.stats.installed_commit import installed_commit
 from broker_core.stats.topic_metrics import TOPIC, Block, Values, escaped
 
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
 _Sample = tuple[str, str, float]  # metric, labels, value
 ROWS_TOGETHER = 100  # summed in one step, which takes a tenth of the time of one after the other
 _QUANTILES = (0.0, 0.5, 0.95, 0.99, 0.999, 0.9999, 1.0)
+_LOAD_TIMES = {
+    "median": 0.5,
+    "75percentile": 0.75,
+    "95percentile": 0.95,
+    "99_percentile": 0.99,
+    "99_9_percentile": 0.999,
+    "99_99_percentile": 0.9999,
+}
 
 COUNTERS = frozenset(
     {
@@ -37,12 +47,11 @@ COUNTERS = frozenset(
 )
 
 
-# Summaries, and the metric that comes first of each.
-SUMMARIES = {
-    "pulsar_broker_publish_latency": "pulsar_broker_publish_latency",
-    "pulsar_replicated_subscriptions_snapshot_ms": "pulsar_replicated_subscriptions_snapshot_ms_count",
-    "pulsar_topic_load_times": "pulsar_topic_load_times_count",
-}
+SUMMARIES = (
+    "pulsar_broker_publish_latency",
+    "pulsar_replicated_subscriptions_snapshot_ms",
+    "pulsar_topic_load_times",
+)
 
 
 def summary_of(metric: str) -> str | None:
@@ -120,11 +129,16 @@ def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
 
 
 def _load_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    loads = broker.topics.loads
+    """In milliseconds. Quantiles are those of the last minute, if a topic was loaded in it."""
+    loads, recent = broker.topics.loads, broker.topics.load_ms
+    for fraction, value in zip(_QUANTILES, recent.quantiles(_QUANTILES), strict=False):
+        yield "pulsar_topic_load_times", f'{cluster},quantile="{fraction}"', value
     yield "pulsar_topic_load_times_count", cluster, loads.succeeded
     yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
     labels = f'{cluster},{_host(broker)},metric="pulsar_topic_load_times"'
     yield "pulsar_topic_load_failed_count", labels, loads.failed
+    for name, value in zip(_LOAD_TIMES, recent.quantiles(tuple(_LOAD_TIMES.values())), strict=False):
+        yield f"pulsar_topic_load_time_{name}_ms", labels, value
     yield "pulsar_broker_topic_load_pending_requests", cluster, broker.topics.loading
 
 
@@ -175,6 +189,9 @@ def _connection_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
     yield "pulsar_connection_create_success_count", labels, admitted
     yield "pulsar_connection_create_fail_count", labels, refused
     yield "pulsar_connection_closed_total_count", labels, admitted + refused - active
+    yield "pulsar_broker_throttled_connections", cluster, sum(one.is_held for one in broker.connections)
+    yield "pulsar_broker_lookup_pending_requests", cluster, sum(one.requests for one in broker.connections)
+    yield "pulsar_health", f'{cluster},{_host(broker)},metric="broker_health"', int(not unwell(broker))
 
 
 def _host(broker: Broker) -> str:
@@ -194,8 +211,15 @@ def _authentication_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
 
 
 def _process_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """The memory that the system counts is known only if there is /proc."""
+    """The memory that the system counts, and the open files, are known only if there is /proc."""
     yield "process_start_time_seconds", cluster, broker.started_ms / 1000
     yield "process_cpu_seconds_total", cluster, time.process_time()
     if memory := resident_bytes():
         yield "process_resident_memory_bytes", cluster, memory
+    with contextlib.suppress(OSError):
+        yield "process_open_fds", cluster, open_files()
+
+
+def open_files() -> int:
+    """Since Linux 6.2, the size of the directory is their number. To list thousands takes milliseconds."""
+    return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.rates.long_text import LongText
 from broker_core.rates.time_slices import TimeSlices
-from broker_core.stats.broker_metrics import COUNTERS, SUMMARIES, Totals, of_broker, summary_of
+from broker_core.stats.broker_metrics import COUNTERS, Totals, of_broker, summary_of
 from broker_core.stats.metric_lines import MetricLines
 from broker_core.stats.replicator_stats import replication_stats
 from broker_core.stats.topic_metrics import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 async def prometheus_text(broker: Broker) -> LongText:
     slices = TimeSlices()
-    lines = MetricLines(_head, slices)
+    lines = MetricLines(_Heads(), slices)
     async for blocks in blocks_of(broker, slices):
         for block in blocks:
             if lines.add(block):
@@ -92,6 +92,8 @@ def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -
     for one in list(topic.subscriptions.by_name.values()):
         own = f'{labels},subscription="{escaped(one.name)}"'
         yield own, SUBSCRIPTION, reading.subscription(one)
+        if one.dropped is not None:
+            yield own, ("pulsar_subscription_msg_drop_rate",), (one.dropped.per_second()[0],)
         if throttled := one.delivery.dispatcher.throttled:
             yield from of_throttled(own, throttled)
         for consumer in list(one.consumers) if shows.consumers else ():
@@ -128,9 +130,17 @@ class _OfNamespace:
         return self.labels, ("pulsar_topics_count", *self._sums), (self.topics, *self._sums.values())
 
 
-def _head(metric: str) -> str:
-    """The type of the metric, which a summary names before its first line only."""
-    base = summary_of(metric)
-    if base is None:
-        return f"# TYPE {metric} {'counter' if metric in COUNTERS else 'gauge'}\n"
-    return f"# TYPE {base} summary\n" if metric == SUMMARIES[base] else ""
+class _Heads:
+    """The types of the metrics. That of a summary precedes the first of its lines only."""
+
+    def __init__(self) -> None:
+        self._summaries: set[str] = set()
+
+    def __call__(self, metric: str) -> str:
+        base = summary_of(metric)
+        if base is None:
+            return f"# TYPE {metric} {'counter' if metric in COUNTERS else 'gauge'}\n"
+        if base in self._summaries:
+            return ""
+        self._summaries.add(base)
+        return f"# TYPE {base} summary\n"

@@ -17,7 +17,7 @@ from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, Topic
 from broker_core.names import PERSISTENT, NamespaceName, TopicName
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
-from broker_core.rates.writes import publish_latency
+from broker_core.rates.writes import milliseconds
 from broker_core.replication.remote_clusters import RemoteClusters
 from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
@@ -79,6 +79,7 @@ class TopicRegistry:
         self.snapshots = replication.snapshots
         self.loaded = LoadedTopics()
         self.loads = Tally()
+        self.load_ms = milliseconds()
         self._operations = TopicOperations()
         self._documents = TopicDocuments(storage.metadata)
         self._deleted = DeletedTopics(storage.metadata, clock)
@@ -89,7 +90,7 @@ class TopicRegistry:
         self._spawn = spawn
         self._service_url = service_url
         self._stopping = False
-        self.publish_latency = publish_latency()
+        self.publish_latency = milliseconds()
         self._opener = TopicOpener(
             config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency
         )
@@ -224,7 +225,9 @@ class TopicRegistry:
             except Exception:
                 await self._drop(topic)
                 raise
-            self.loads.add(self._clock.monotonic() - began)
+            seconds = self._clock.monotonic() - began
+            self.loads.add(seconds)
+            self.load_ms.add(seconds * 1000)
             return topic
         except StorageError as error:
             self.loads.fail()
@@ -269,6 +272,7 @@ class TopicRegistry:
     def sampled(self) -> Iterator[Sampled]:
         """What is measured over the last minute."""
         yield self.publish_latency
+        yield self.load_ms
         for topic in list(self.loaded.values()):
             yield topic.writes
             yield from topic.rates()

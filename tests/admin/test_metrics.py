@@ -121,13 +121,14 @@ def test_the_commit_is_that_of_the_repository_that_pip_installed_from() -> None:
 
 
 async def test_the_lines_of_a_summary_follow_its_type(shop: Admin) -> None:
-    text = (await shop("GET", "/metrics")).text
-    assert re.search(
-        r"# TYPE pulsar_topic_load_times summary\npulsar_topic_load_times_count\{.*\} \d+\n"
-        r"pulsar_topic_load_times_sum\{",
-        text,
-    )
-    assert "# TYPE pulsar_topic_load_times_sum" not in text
+    without = (await shop("GET", "/metrics")).text
+    await shop.publish(FULL, [b"x"])
+    loaded = (await shop("GET", "/metrics")).text
+    summary = "# TYPE pulsar_topic_load_times summary\n"
+    lines = r"pulsar_topic_load_times_count\{.*\} \d+\npulsar_topic_load_times_sum\{"
+    assert re.search(rf"{summary}{lines}", without)
+    assert re.search(rf'{summary}(pulsar_topic_load_times\{{.*quantile="[0-9.]+"\}} \S+\n){{7}}{lines}', loaded)
+    assert "# TYPE pulsar_topic_load_times_sum" not in loaded
 
 
 async def test_writes_are_shown_by_latency_and_by_size_of_the_entry(shop: Admin) -> None:
@@ -152,6 +153,22 @@ async def test_the_publish_latency_of_the_broker_is_a_summary(shop: Admin) -> No
         r"pulsar_broker_publish_latency_count\{.*\} 1\npulsar_broker_publish_latency_sum\{",
         text,
     )
+
+
+async def test_a_broker_that_is_stopping_is_not_healthy(shop: Admin) -> None:
+    labels = f'{CLUSTER},broker="localhost",metric="broker_health"'
+    assert (await metrics(shop))["pulsar_health", labels] == 1
+    shop.broker.is_leaving = True
+    assert (await metrics(shop))["pulsar_health", labels] == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system has no /proc")
+async def test_open_files_are_counted(shop: Admin, tmp_path: Path) -> None:
+    before = (await metrics(shop))["process_open_fds", CLUSTER]
+    files = [(tmp_path / str(number)).open("w") for number in range(50)]
+    assert (await metrics(shop))["process_open_fds", CLUSTER] >= before + 40
+    for file in files:
+        file.close()
 
 
 async def test_bytes_of_system_topics_are_shown_apart(shop: Admin) -> None:

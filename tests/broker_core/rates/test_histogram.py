@@ -2,7 +2,7 @@
 
 from broker_core.clock import SystemClock
 from broker_core.rates.histogram import Histogram
-from broker_core.rates.writes import NOTED, Writes, publish_latency
+from broker_core.rates.writes import NOTED, Writes, milliseconds
 
 
 def test_a_value_equal_to_a_bound_counts_below_it_and_a_larger_one_above() -> None:
@@ -34,19 +34,19 @@ def test_counts_are_forgotten_after_two_samples_and_totals_never() -> None:
 
 
 def test_quantiles_are_exact_to_a_tenth() -> None:
-    latency = publish_latency()
-    for milliseconds in range(1, 1001):
-        latency.add(milliseconds)
+    latency = milliseconds()
+    for value in range(1, 1001):
+        latency.add(value)
     low, middle, high, top = latency.quantiles((0.0, 0.5, 0.99, 1.0))
     assert 1 <= low <= 1.1
     assert 500 <= middle <= 550
     assert 990 <= high <= 1089
     assert 1000 <= top <= 1100
-    assert publish_latency().quantiles((0.5,)) == []
+    assert milliseconds().quantiles((0.5,)) == []
 
 
 def test_runs_are_counted_together_and_by_every_sample() -> None:
-    everywhere = publish_latency()
+    everywhere = milliseconds()
     writes = Writes(SystemClock(), everywhere)
     for number in range(NOTED + 1):
         writes.add([0], [100 if number % 2 else 600], 0.0001 * (number % 3))
@@ -57,7 +57,7 @@ def test_runs_are_counted_together_and_by_every_sample() -> None:
 
 
 def test_a_run_counts_its_entries_by_size_and_its_time_once_for_each() -> None:
-    everywhere = publish_latency()
+    everywhere = milliseconds()
     writes = Writes(SystemClock(), everywhere)
     writes.add([0, 100, 300], [50, 250, 5000], 0.002)
     assert not everywhere.count
