@@ -21,7 +21,7 @@ def check_pages(chunk: memoryview, values: int, size: int) -> None:
     """Raises ValueError unless `chunk` is plain data pages of `values` values, at most `size` bytes decompressed."""
     at = found = decompressed = 0
     while found < values:
-        header, at = _Compact(chunk, at).header()
+        header, at = page_header(chunk, at)
         data = header.get(5, {})
         whole, stored, count = header.get(2, 0), header.get(3, 0), data.get(1, 0)
         if (header.get(1), data.get(2)) != (_DATA_PAGE, _PLAIN) or min(whole, stored, count) <= 0:
@@ -31,21 +31,27 @@ def check_pages(chunk: memoryview, values: int, size: int) -> None:
             raise ValueError("a page is larger than its row group")
 
 
+def page_header(data: bytes | memoryview, at: int) -> tuple[Struct, int]:
+    """The header of the page at that place, by the IDs of parquet.thrift, and where it ends. Raises ValueError."""
+    compact = _Compact(data, at)
+    try:
+        return compact.struct(), compact.at
+    except IndexError:
+        raise CutOff("the header of a page is cut off") from None
+
+
+class CutOff(ValueError):
+    pass
+
+
 class _Compact:
     """Thrift's compact protocol, as far as headers use it."""
 
-    def __init__(self, data: memoryview, at: int) -> None:
+    def __init__(self, data: bytes | memoryview, at: int) -> None:
         self._data = data
-        self._at = at
+        self.at = at
 
-    def header(self) -> tuple[Struct, int]:
-        """The header, and where it ends. Raises ValueError."""
-        try:
-            return self._struct(0), self._at
-        except IndexError:
-            raise ValueError("the header of a page is cut off") from None
-
-    def _struct(self, depth: int) -> Struct:
+    def struct(self, depth: int = 0) -> Struct:
         found: Struct = {}
         number = 0
         while head := self._byte():
@@ -57,9 +63,10 @@ class _Compact:
         if kind in _NUMBERS:
             return self._number()
         if kind == _STRUCT and depth < _DEEPEST:
-            return self._struct(depth + 1)
+            return self.struct(depth + 1)
         if kind in (_BYTE, _DOUBLE, _BINARY):
-            self._at += {_BYTE: 1, _DOUBLE: 8}.get(kind) or self._varint()
+            length = {_BYTE: 1, _DOUBLE: 8}.get(kind) or self._varint()  # which moves `at`
+            self.at += length
         elif kind not in (_TRUE, _FALSE):
             raise ValueError("the header of a page is not one that an offload writes")
         return None
@@ -78,5 +85,5 @@ class _Compact:
         raise ValueError("a number in the header of a page is too long")
 
     def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
+        self.at += 1
+        return self._data[self.at - 1]

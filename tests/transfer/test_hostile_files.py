@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pulsarctl.schemas.avro_blocks import BLOCK_BYTES_MAX
+from pulsarctl.transfer.parquet_pages import shared_bytes
 from pulsarctl.transfer.row_blocks import ROW_BYTES_MAX, parquet_rows
 
 READER = """
@@ -153,7 +154,7 @@ def test_a_large_value_that_many_rows_share_is_decoded_for_few_rows_at_a_time(tm
     shared = pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int32()), pa.array([bytes(100 << 20)]))
     pq.write_table(pa.table({"value": shared}), file, compression="zstd", write_statistics=False)
     assert file.stat().st_size < 1 << 20
-    assert parquet_rows(pq.read_metadata(file)) == 10
+    assert parquet_rows(shared_bytes(file, pq.read_metadata(file))) == 10
 
 
 def test_a_count_of_rows_in_a_parquet_footer_that_lies_is_an_error(printed: Printed, tmp_path: Path) -> None:
@@ -164,3 +165,83 @@ def test_a_count_of_rows_in_a_parquet_footer_that_lies_is_an_error(printed: Prin
     claimed = data[-footer:].replace(b"\xd0\x0f", b"\xfe\x7f")  # 1,000 as a zigzag varint becomes 8,191
     file.write_bytes(data[:-footer] + claimed)
     assert printed(file).startswith(f"cannot import {file}: ")
+
+
+def zigzag(number: int, length: int = 0) -> bytes:
+    """As Thrift writes it, with more bytes than it needs if `length` says so."""
+    number = number << 1
+    found = bytearray()
+    while number > 127 or len(found) + 1 < length:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*found, number))
+
+
+def with_less(file: Path, name: str = "total_uncompressed_size") -> Path:
+    """The footer says that the column has a thousand bytes."""
+    said = zigzag(getattr(pq.read_metadata(file).row_group(0).column(0), name))
+    data = file.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    file.write_bytes(data[:-footer] + data[-footer:].replace(said, zigzag(1000, len(said))))
+    return file
+
+
+def bomb(file: Path, **options: Any) -> Path:
+    settings = {"compression": "zstd", "use_dictionary": False, "write_statistics": False, **options}
+    pq.write_table(pa.table({"value": [bytes(600 << 20)]}), file, **settings)
+    assert file.stat().st_size < 1 << 20
+    return file
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_a_page_of_kilobytes_that_becomes_gigabytes_is_an_error(printed: Printed, tmp_path: Path, version: str) -> None:
+    file = bomb(tmp_path / "x.parquet", data_page_version=version)
+    said = f"cannot import {file}: a page of column value is larger than 512 MiB when it is decompressed"
+    assert printed(file) == said
+    assert printed(with_less(file)) == said
+
+
+def test_a_dictionary_that_is_larger_than_the_footer_says_is_an_error(printed: Printed, tmp_path: Path) -> None:
+    shared = pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int32()), pa.array([bytes(200 << 20)]))
+    pq.write_table(pa.table({"value": shared}), tmp_path / "x.parquet", compression="zstd", write_statistics=False)
+    file = with_less(tmp_path / "x.parquet")
+    assert printed(file) == f"cannot import {file}: the pages of column value are larger than its footer says"
+
+
+def test_values_that_repeat_a_part_of_the_one_before_are_decoded_a_few_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "x.parquet"
+    settings = {"use_dictionary": False, "column_encoding": {"value": "DELTA_BYTE_ARRAY"}, "write_statistics": False}
+    pq.write_table(pa.table({"value": [bytes(100 << 20)] * 2}), file, compression="zstd", **settings)
+    assert parquet_rows(shared_bytes(file, pq.read_metadata(file))) == 10
+
+
+def test_a_footer_of_a_gigabyte_is_an_error(printed: Printed, tmp_path: Path) -> None:
+    file = sparse(tmp_path / "x.parquet", b"PAR1", (1 << 30) + 4)
+    with open(file, "ab") as out:
+        out.write((1 << 30).to_bytes(4, "little") + b"PAR1")
+    assert printed(file) == f"cannot import {file}: its footer has 1,073,741,824 bytes"
+
+
+def test_an_index_that_its_dictionary_does_not_have_is_an_error(printed: Printed, tmp_path: Path) -> None:
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"value": [b"a", b"b", b"c"] * 100}), file, compression="none", write_statistics=False)
+    data, chunk = bytearray(file.read_bytes()), pq.read_metadata(file).row_group(0).column(0)
+    end = chunk.dictionary_page_offset + chunk.total_compressed_size
+    data[end - 20 : end] = b"\xff" * 20
+    file.write_bytes(data)
+    assert printed(file).startswith(f"cannot import {file}: ")
+
+
+def test_a_schema_of_a_hundred_thousand_levels_is_an_error(printed: Printed, tmp_path: Path) -> None:
+    def element(name: bytes, children: int) -> bytes:
+        kind = b"\x15" + zigzag(6) + b"\x25" if not children else b"\x35"
+        count = b"\x15" + zigzag(children) if children else b""
+        return kind + zigzag(0) + b"\x18" + bytes((len(name),)) + name + count + b"\0"
+
+    levels = [element(b"a", 1) for _ in range(100_000)]
+    schema = b"".join([*levels, element(b"value", 0)])
+    count = bytes((len(levels) + 1 & 127 | 128, (len(levels) + 1) >> 7 & 127 | 128, (len(levels) + 1) >> 14))
+    footer = b"\x15" + zigzag(1) + b"\x19\xfc" + count + schema + b"\x16" + zigzag(1) + b"\x19\x0c\0"
+    file = tmp_path / "x.parquet"
+    file.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    assert "nested" in printed(file)

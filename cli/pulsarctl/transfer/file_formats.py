@@ -14,6 +14,7 @@ import pyarrow as pa
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.transfer.avro_files import AvroFile, read_avro
 from pulsarctl.transfer.json_values import json_text, json_values
+from pulsarctl.transfer.parquet_pages import check_footer, shared_bytes
 from pulsarctl.transfer.places import Place, Sum
 from pulsarctl.transfer.portable import NO_VALUE, as_text, from_text, has_value, properties_text
 from pulsarctl.transfer.row_blocks import ROWS_AT_ONCE, blocks, csv_block, joined, lines, parquet_rows
@@ -147,9 +148,11 @@ class _CsvFile:
 def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
+    check_footer(path)
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         rows = 0
-        for batches in blocks(file.iter_batches(parquet_rows(file.metadata)), lambda batch: batch.nbytes):
+        rows_at_once = parquet_rows(shared_bytes(path, file.metadata))
+        for batches in blocks(file.iter_batches(rows_at_once), lambda batch: batch.nbytes):
             yield from joined(batches)
             rows += sum(batch.num_rows for batch in batches)
         if rows != file.metadata.num_rows:

@@ -68,9 +68,6 @@ def lines(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def parquet_rows(metadata: Any) -> int:
-    """How many rows of a Parquet file to decode at a time: a dictionary keeps a value once that each row may have."""
-    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-    chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
-    largest = max((chunk.total_uncompressed_size for chunk in chunks if chunk.has_dictionary_page), default=1)
-    return max(1, min(PARQUET_ROWS, PARQUET_BYTES // max(1, largest)))
+def parquet_rows(shared: int) -> int:
+    """How many rows of a Parquet file to decode at a time, if each may have the bytes that they share."""
+    return max(1, min(PARQUET_ROWS, PARQUET_BYTES // max(1, shared)))
