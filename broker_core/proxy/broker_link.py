@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from broker_core.broker_client.addresses import Endpoint
 from broker_core.broker_client.connection import BrokerConnection
 from broker_core.errors import BrokerError, BrokerUnreachable, ProtocolViolation
-from broker_core.proxy.addresses import Endpoint
 from broker_core.proxy.introduction import Introduction
 from broker_core.wire.commands import frame_of
 from broker_core.wire.errors import ProtocolError

@@ -14,10 +14,10 @@ from collections.abc import Coroutine
 from enum import Enum, auto
 from typing import Any
 
+from broker_core.broker_client.addresses import Endpoint, parse_target
 from broker_core.client_log import ClientLog
 from broker_core.config import descriptors
 from broker_core.errors import BrokerError, BrokerUnreachable, ProtocolViolation, TooManyRequests
-from broker_core.proxy.addresses import Endpoint, parse_target
 from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
 from broker_core.proxy.dialing import REFUSED as TARGET_REFUSED
 from broker_core.proxy.gateway import Gateway
@@ -25,6 +25,7 @@ from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
 from broker_core.proxy.splice import Splice
 from broker_core.security.unauthenticated import TOO_MANY
+from broker_core.server.liveness import Liveness
 from broker_core.tasks import close_with
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -47,17 +48,15 @@ class State(Enum):
 class ClientConnection(asyncio.Protocol):
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._loop = asyncio.get_running_loop()
         self._decoder = FrameDecoder(FRAME_MAX, gateway.bounds, items_max=1)
         self._unread = b""
         self._state = State.NEW
         self._busy = False
-        self._heard = True
         self._tasks: set[asyncio.Task[None]] = set()
         self._handshake: Handshake | None = None
         self._lookups: Lookups | None = None
         self._challengers: list[BrokerLink] = []  # brokers that wait for new credentials of the client
-        self._keep_alive: asyncio.TimerHandle | None = None
+        self._liveness = Liveness(self, gateway.config.limits.keep_alive_seconds, lambda: True, lambda: self._busy)
         self._has_place = False
 
     # -- life --------------------------------------------------------------------------------------------
@@ -100,8 +99,8 @@ class ClientConnection(asyncio.Protocol):
         self.authenticated()
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
-        if self._keep_alive is not None:
-            self._keep_alive.cancel()
+        self._liveness.stop()
+        del self._liveness  # it refers back: memory should not wait for the garbage collector
         if self._handshake is not None:
             self._handshake.end()
         if self._lookups is not None:
@@ -146,7 +145,7 @@ class ClientConnection(asyncio.Protocol):
     # -- in ----------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        self._heard = True
+        self._liveness.heard = True
         self._unread += data
         self._read()
 
@@ -263,7 +262,7 @@ class ClientConnection(asyncio.Protocol):
             await lookups.reach_a_broker()
         self.send(handshake.connected())
         handshake.watch_expiry()
-        self._arm_keep_alive()
+        self._liveness.start()
 
     async def _renew(self, command: Command) -> None:
         """New credentials of the client, for the proxy, and for the brokers that asked."""
@@ -362,20 +361,6 @@ class ClientConnection(asyncio.Protocol):
             self._handshake.end()
         self._gateway.unspliced(splice)
         self._free_place()
-
-    # -- is the client alive? ----------------------------------------------------------------------------
-
-    def _arm_keep_alive(self) -> None:
-        seconds = self._gateway.config.limits.keep_alive_seconds
-        self._keep_alive = self._loop.call_later(seconds, self._keep_alive_tick)
-
-    def _keep_alive_tick(self) -> None:
-        if not self._heard and not self._busy:
-            self.give_up("the client does not answer")
-            return
-        self._heard = False
-        self.send(commands.ping())
-        self._arm_keep_alive()
 
 
 def _target(text: str) -> Endpoint:

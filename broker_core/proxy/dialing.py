@@ -8,11 +8,11 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from broker_core.broker_client.addresses import Endpoint
 from broker_core.broker_client.tls import client_context
 from broker_core.client_log import ClientLog
 from broker_core.config.proxy import ProxyBrokersConfig
 from broker_core.errors import BrokerUnreachable, InvalidConfiguration, TargetRefused
-from broker_core.proxy.addresses import Endpoint
 from broker_core.proxy.targets import Targets
 
 log = ClientLog(__name__)

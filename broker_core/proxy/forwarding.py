@@ -20,8 +20,8 @@ import aiohttp
 from aiohttp import abc, web
 from yarl import URL
 
+from broker_core.broker_client.addresses import DEFAULT_PORTS, Endpoint, configured_endpoints, parse_endpoint
 from broker_core.errors import BrokerUnreachable, InvalidValue, TargetRefused
-from broker_core.proxy.addresses import DEFAULT_PORTS, Endpoint, configured_endpoints, parse_endpoint
 from broker_core.proxy.dialing import Resolve
 from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.headers import (

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
+from broker_core.broker_client.addresses import configured_endpoints
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.proxy import ProxyConfig
 from broker_core.limits.connection_count import ConnectionCount
-from broker_core.proxy.addresses import configured_endpoints
 from broker_core.proxy.counts import Counts
 from broker_core.proxy.dialing import Dialer, Resolve, resolve
 from broker_core.proxy.lookups import Brokers

@@ -11,9 +11,9 @@ import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 
+from broker_core.broker_client.addresses import Endpoint, parse_service_url
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, BrokerUnreachable, InvalidValue, TargetRefused
-from broker_core.proxy.addresses import Endpoint, parse_service_url
 from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
 from broker_core.wire import commands, schema_commands
 from broker_core.wire.commands import frame_of
@@ -121,9 +121,9 @@ class Lookups:
             return link.target
         url = answer.brokerServiceUrlTls if self._scheme == "pulsar+ssl" else answer.brokerServiceUrl
         try:
-            owner = parse_service_url(url, self._scheme)
+            (owner,) = parse_service_url(url, self._scheme)
             self._check(owner)
-        except (InvalidValue, TargetRefused) as error:
+        except (InvalidValue, TargetRefused, ValueError) as error:
             log.warning(
                 self._host,
                 "",

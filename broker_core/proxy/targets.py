@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import translate
 
+from broker_core.broker_client.addresses import Endpoint
 from broker_core.config.proxy import ProxyBrokersConfig
 from broker_core.errors import InvalidConfiguration
-from broker_core.proxy.addresses import Endpoint
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ANY = "*"

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from broker_core.broker_client.addresses import Endpoint, parse_service_url
 from broker_core.broker_client.tls import client_context
+from broker_core.errors import InvalidValue
 from broker_core.replication.credentials import Credentials
 from broker_core.replication.errors import CannotReplicate
 
@@ -19,16 +21,7 @@ if TYPE_CHECKING:
     from broker_core.config.security import SecurityConfig
 
 PLAIN, TLS = "pulsar://", "pulsar+ssl://"
-DEFAULT_PORTS = {PLAIN: 6650, TLS: 6651}
 FindRecord = Callable[[str], Mapping[str, Any] | None]  # by the name of a cluster
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +29,7 @@ class ClusterSettings:
     """`addresses` of the brokers, to try in order. `http_url` of the admin API; "" if the record names none."""
 
     cluster: str
-    addresses: tuple[Address, ...]
+    addresses: tuple[Endpoint, ...]
     http_url: str
     is_tls: bool
     credentials: Credentials
@@ -94,18 +87,12 @@ def _credentials(cluster: str, record: Mapping[str, Any], config: SecurityConfig
     return Credentials.of(cluster, str(plugin or ""), str(parameters or ""))
 
 
-def addresses_of(url: str) -> tuple[Address, ...]:
+def addresses_of(url: str) -> tuple[Endpoint, ...]:
     """The addresses in `pulsar://HOST:PORT,HOST:PORT`. Raises `CannotReplicate`."""
     scheme = next((one for one in (TLS, PLAIN) if url.startswith(one)), None)
     if scheme is None:
         raise CannotReplicate(f"'{url}' is not an address of the binary protocol")
-    return tuple(_address(one, scheme, url) for one in url.removeprefix(scheme).rstrip("/").split(","))
-
-
-def _address(text: str, scheme: str, url: str) -> Address:
-    host, colon, port = text.rpartition(":")
-    if not colon or text.endswith("]"):
-        host, port = text, str(DEFAULT_PORTS[scheme])
-    if not host or not port.isdecimal():
-        raise CannotReplicate(f"'{url}' does not name a host and a port")
-    return Address(host.strip("[]"), int(port))
+    try:
+        return parse_service_url(url, scheme.removesuffix("://"))
+    except InvalidValue:
+        raise CannotReplicate(f"'{url}' does not name a host and a port") from None

@@ -22,7 +22,8 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandError, CommandSe
 from broker_core.wire.wrong_port import WEB_SERVER_ANSWERED, is_web_server
 
 if TYPE_CHECKING:
-    from broker_core.replication.cluster_settings import Address, ClusterSettings
+    from broker_core.broker_client.addresses import Endpoint
+    from broker_core.replication.cluster_settings import ClusterSettings
     from broker_core.wire.frame import Command
 
 REQUEST_SECONDS = 30.0  # for connecting, and for the answer to a request
@@ -53,7 +54,7 @@ class Attached(Protocol):
 class RemoteConnection(BrokerConnection):
     """Made by `open`, with the handshake complete."""
 
-    def __init__(self, settings: ClusterSettings, via: Address, proxied: Address | None) -> None:
+    def __init__(self, settings: ClusterSettings, via: Endpoint, proxied: Endpoint | None) -> None:
         super().__init__(CLIENT_VERSION, settings.credentials)
         self.url = f"{settings.cluster} at {proxied or via}"
         self.turn = asyncio.Lock()
@@ -74,7 +75,7 @@ class RemoteConnection(BrokerConnection):
         self._watcher: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def open(cls, settings: ClusterSettings, via: Address, proxied: Address | None) -> RemoteConnection:
+    async def open(cls, settings: ClusterSettings, via: Endpoint, proxied: Endpoint | None) -> RemoteConnection:
         """Connects to `via`, which may be a proxy for the broker `proxied`. Raises `CannotReplicate`."""
         connection = cls(settings, via, proxied)
         try:

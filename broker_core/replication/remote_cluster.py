@@ -10,13 +10,14 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker_core.replication.cluster_settings import PLAIN, TLS, Address, ClusterSettings, addresses_of
+from broker_core.replication.cluster_settings import PLAIN, TLS, ClusterSettings, addresses_of
 from broker_core.replication.connection import RemoteConnection, refusal
 from broker_core.replication.errors import CannotReplicate, ConnectionLost
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import CommandLookupTopicResponse
 
 if TYPE_CHECKING:
+    from broker_core.broker_client.addresses import Endpoint
     from broker_core.config.security import SecurityConfig
     from broker_core.replication.cluster_settings import FindRecord
     from broker_core.tasks import Spawn
@@ -33,7 +34,7 @@ class RemoteCluster:
         self._config = config
         self._spawn = spawn
         self._settings: ClusterSettings | None = None
-        self._connections: dict[tuple[Address, Address | None], Attempt] = {}
+        self._connections: dict[tuple[Endpoint, Endpoint | None], Attempt] = {}
 
     def settings(self) -> ClusterSettings:
         """As the record is now. Raises `CannotReplicate`."""
@@ -77,7 +78,7 @@ class RemoteCluster:
         raise failure
 
     async def _connection(
-        self, settings: ClusterSettings, via: Address, proxied: Address | None = None
+        self, settings: ClusterSettings, via: Endpoint, proxied: Endpoint | None = None
     ) -> RemoteConnection:
         """The replicators of many topics share one attempt to connect."""
         key = via, None if proxied == via else proxied
@@ -93,7 +94,7 @@ class RemoteCluster:
         return found
 
     async def _opened(
-        self, settings: ClusterSettings, via: Address, proxied: Address | None
+        self, settings: ClusterSettings, via: Endpoint, proxied: Endpoint | None
     ) -> RemoteConnection | CannotReplicate:
         """The error as a result: each of those who wait reports it, and not the owner of the task."""
         try:
@@ -143,7 +144,7 @@ async def _lookup(
     return answer
 
 
-def _owner(answer: CommandLookupTopicResponse, settings: ClusterSettings) -> Address:
+def _owner(answer: CommandLookupTopicResponse, settings: ClusterSettings) -> Endpoint:
     url = answer.brokerServiceUrlTls if settings.is_tls else answer.brokerServiceUrl
     if not url:
         scheme = TLS if settings.is_tls else PLAIN

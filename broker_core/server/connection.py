@@ -361,10 +361,10 @@ class Connection(asyncio.Protocol):
         timeout = self._config.liveness_timeout_ms / 1000
         if timeout <= 0:
             return True
-        if self.session.is_closed:
-            await self.closed()
-            return False
-        return await self._liveness.ask(timeout)
+        if not self.session.is_closed and await self._liveness.ask(timeout):
+            return True
+        await self.closed()
+        return False
 
 
 def _name(command: Command) -> str:

@@ -18,8 +18,6 @@ class Peer(Protocol):
 
     def give_up(self, reason: str) -> None: ...
 
-    async def closed(self) -> None: ...
-
 
 class Liveness:
     """`is_ready` says whether the client has connected; `is_excused`, whether we do not read its socket."""
@@ -60,7 +58,7 @@ class Liveness:
         self.start()
 
     async def ask(self, timeout_seconds: float) -> bool:
-        """Sends a PING. Disconnects a peer that is silent for that long, which frees its names."""
+        """Sends a PING; whether the peer answers. Disconnects one that is silent for that long."""
         heard: asyncio.Future[bool] = self._loop.create_future()
         self.listening.append(heard)
         self._peer.send(commands.ping())
@@ -71,7 +69,6 @@ class Liveness:
             if self._is_excused():
                 return True
             self._peer.give_up(f"{SILENT}, and another wants its place")
-        await self._peer.closed()
         return False
 
     def answer(self, *, alive: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.proxy.addresses import Endpoint
+from broker_core.broker_client.addresses import Endpoint
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, ServiceNotReady

@@ -2,9 +2,9 @@
 
 import pytest
 
+from broker_core.broker_client.addresses import Endpoint, configured_endpoints, parse_target
 from broker_core.config.proxy import ProxyBrokersConfig
 from broker_core.errors import InvalidConfiguration, InvalidValue
-from broker_core.proxy.addresses import Endpoint, configured_endpoints, parse_target
 from broker_core.proxy.targets import Targets
 
 BROKER = Endpoint("broker", 6650)

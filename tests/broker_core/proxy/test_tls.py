@@ -12,11 +12,11 @@ from typing import Any
 import pulsar
 import pytest
 
+from broker_core.broker_client.addresses import Endpoint
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.proxy import ProxyTlsConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.errors import InvalidConfiguration
-from broker_core.proxy.addresses import Endpoint
 from broker_core.proxy.server import Proxy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands

@@ -41,22 +41,21 @@ def parse_target(text: str) -> Endpoint:
     return parse_endpoint(rest.rstrip("/") if separator else text)
 
 
-def parse_service_url(text: str, scheme: str) -> Endpoint:
-    """The one address in a URL that a broker sends; raises `InvalidValue`."""
-    found, separator, rest = text.partition("://")
-    if not separator or found != scheme:
+def parse_service_url(text: str, scheme: str) -> tuple[Endpoint, ...]:
+    """The addresses in `scheme://a:1,b:2`; raises `InvalidValue`."""
+    known, separator, hosts = text.partition("://")
+    if not separator or known != scheme:
         raise InvalidValue(f"{text[:300]!r} is not {scheme}://HOST:PORT")
-    return parse_endpoint(rest.rstrip("/"), DEFAULT_PORTS[scheme])
+    hosts = hosts.rstrip("/")
+    return tuple(dict.fromkeys(parse_endpoint(host.strip(), DEFAULT_PORTS[scheme]) for host in hosts.split(",")))
 
 
 def configured_endpoints(key: str, url: str, scheme: str) -> tuple[Endpoint, ...]:
-    """The hosts of `scheme://a:1,b:2`; raises `InvalidConfiguration`. `key` is the setting that holds the URL."""
-    found, separator, rest = url.partition("://")
-    if not separator or found != scheme:
+    """The hosts of the URL in the setting `key`; raises `InvalidConfiguration`."""
+    if not url.startswith(f"{scheme}://"):
         raise InvalidConfiguration(f"{key} must be {scheme}://HOST:PORT, not {url!r}")
     try:
-        hosts = rest.rstrip("/").split(",")
-        return tuple(dict.fromkeys(parse_endpoint(host.strip(), DEFAULT_PORTS[scheme]) for host in hosts))
+        return parse_service_url(url, scheme)
     except InvalidValue as error:
         raise InvalidConfiguration(f"{key}: {error}") from None
 
