@@ -10,17 +10,22 @@ from tests.cli.imported import imported_by, roots
 HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml", "pulsar", "google", "broker_core")
 COMMANDS = "pulsarctl.commands."
 TOPIC_PARTS = (
+    "actions",
     "compaction",
     "copying",
     "lifecycle",
     "messages",
+    "offload_start",
     "offloading",
     "partitions",
     "placement",
     "properties",
+    "request_table",
     "statistics",
     "subscriptions",
 )
+
+NAMESPACE_PARTS = ("bundles", "clusters", "groups", "permissions", "request_table")
 
 # Nothing listens at this address. The command imports everything before its request fails.
 NOWHERE = ["--admin-url", "http://127.0.0.1:1", "--no-context"]
@@ -36,7 +41,10 @@ def test_version_does_not_import_a_framework() -> None:
     ("arguments", "own"),
     [
         (["tenants", "list"], {"tenants"}),
-        (["namespaces", "set-retention", "public/default", "-t", "1h", "-s", "1M"], {"namespaces"}),
+        (
+            ["namespaces", "set-retention", "public/default", "-t", "1h", "-s", "1M"],
+            {"namespaces", *(f"namespaces.{part}" for part in NAMESPACE_PARTS)},
+        ),
         (["clusters", "get", "standalone"], {"clusters"}),
         (["brokers", "healthcheck"], {"brokers"}),
         (

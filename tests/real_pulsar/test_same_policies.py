@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.cli.verbs.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS
+from tests.cli.policies.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS
 from tests.real_pulsar.java_pulsar import JavaPulsar
 from tests.real_pulsar.steps import Answers, check_same, numbered, run_on_both
 

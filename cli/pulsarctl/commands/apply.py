@@ -22,9 +22,9 @@ def apply(
     Example: pulsarctl apply -f state.yaml
     """
     from pulsarctl.bulk.crew import Crew
+    from pulsarctl.shell.progress import progress
     from pulsarctl.state import applying, plan_text, showing
     from pulsarctl.state.session import Declared
-    from pulsarctl.verbs.progress import progress
 
     declared = Declared.load(files, os.environ)
     with Crew(call.settings, parallel) as crew, progress(call) as step:

@@ -39,7 +39,7 @@ def batch(
       pulsarctl batch setup.txt
       pulsarctl topics list public/old -o name | sed 's/.*/topics delete "&"/' | pulsarctl batch - --keep-going
     """
-    from pulsarctl.verbs.sessions import session
+    from pulsarctl.shell.sessions import session
 
     text = _read(file)
     failed = [number for number, code in _codes(session(call), file, text, keep_going=keep_going) if code]
@@ -50,7 +50,7 @@ def batch(
 
 def _codes(session: Session, file: Path, text: str, *, keep_going: bool) -> Iterator[tuple[int, int]]:
     """The exit code of each line that is a command. Leaves with that of the first failure, unless `keep_going`."""
-    from pulsarctl.verbs.secret_words import redacted
+    from pulsarctl.shell.secret_words import redacted
 
     for number, line in enumerate(text.splitlines(), 1):
         place = f"{'stdin' if str(file) == '-' else file}:{number}"

@@ -1,8 +1,8 @@
 """`pulsarctl bookies`: the storage servers of a cluster, and their racks."""
 
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Place, Request, Shown
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
 
 app = Noun("bookies", "List bookies, and manage their racks.")
 

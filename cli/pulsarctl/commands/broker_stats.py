@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Place, Request, Shown
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
 
 app = Noun("broker-stats", "Show the metrics, the topics, and the load of a broker.")
 

@@ -6,12 +6,12 @@ import typer
 
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Table
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Place, Request, Shown
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import segment
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
 
 app = Noun("brokers", "List brokers, check their health, and change their configuration.")
 

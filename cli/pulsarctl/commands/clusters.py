@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
+from pulsarctl.requests.fields import CLUSTER, document, names, option, switch
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Given, Place, Request, Shown
 from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.fields import CLUSTER, document, names, option, switch
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
 app = Noun("clusters", "Create, list, and delete clusters, and manage their peers and failure domains.")
 

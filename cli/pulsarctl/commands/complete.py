@@ -14,8 +14,8 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.completion import candidates
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.known_names import KnownNames
 from pulsarctl.shell.typed_line import for_bash, typed_line, without_program
-from pulsarctl.verbs.known_names import KnownNames
 
 app = Noun("complete", "Print what completes a command line.")
 FILE_NAME = 1

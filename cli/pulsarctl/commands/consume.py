@@ -52,6 +52,7 @@ from pulsarctl.consume.reading_options import (
 from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
 from pulsarctl.encryption.key_source import private_key_file
 from pulsarctl.errors import UsageProblem
+from pulsarctl.facts.two_clusters import warn_of_two_clusters
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
 from pulsarctl.records.record_output import Show, decoded, record_output
@@ -63,7 +64,6 @@ from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
 from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
-from pulsarctl.verbs.two_clusters import warn_of_two_clusters
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
 LEAST_ACK_TIMEOUT_SECONDS = 10  # the minimum of the official client

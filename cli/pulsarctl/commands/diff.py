@@ -21,9 +21,9 @@ def diff(call: Call, files: StateFiles, prune: Prune = False, parallel: Parallel
     Example: pulsarctl diff -f state.yaml
     """
     from pulsarctl.bulk.crew import Crew
+    from pulsarctl.shell.progress import progress
     from pulsarctl.state.session import Declared
     from pulsarctl.state.showing import show_plan
-    from pulsarctl.verbs.progress import progress
 
     declared = Declared.load(files, os.environ)
     with Crew(call.settings, parallel) as crew, progress(call) as step:

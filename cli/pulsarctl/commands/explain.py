@@ -36,7 +36,7 @@ def explain(
     Example: pulsarctl explain orders -s billing
     """
     from pulsarctl.diagnosis import terminal
-    from pulsarctl.verbs.diagnosing import explain as findings
+    from pulsarctl.facts.topic import explain as findings
 
     found = findings(call, topic, subscription)
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):

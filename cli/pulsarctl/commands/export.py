@@ -35,9 +35,9 @@ def export(
     Example: pulsarctl export -n shop/orders > state.yaml
     """
     from pulsarctl.bulk.crew import Crew
+    from pulsarctl.shell.progress import progress
     from pulsarctl.state import documents, editors, exporting, session
     from pulsarctl.state.scope import EVERYTHING, Scope
-    from pulsarctl.verbs.progress import progress
 
     if editor_schema:
         render.show(editors.json_schema(), Output.JSON)

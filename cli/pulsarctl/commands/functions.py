@@ -2,10 +2,7 @@
 
 from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
-from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.json_text import parse_json
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.of_functions import (
+from pulsarctl.requests.functions import (
     COMMON,
     CONSUMING,
     INSTANCE,
@@ -17,7 +14,10 @@ from pulsarctl.verbs.requests.of_functions import (
     identity,
     lifecycle,
 )
-from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.json_text import parse_json
 
 app = Noun("functions", "Deploy and manage Pulsar Functions.")
 

@@ -1,8 +1,8 @@
 """`pulsarctl functions-worker`: the workers that run functions and connectors."""
 
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Request, Shown
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Request, Shown
 
 app = Noun("functions-worker", "Inspect the workers that run functions and connectors.")
 

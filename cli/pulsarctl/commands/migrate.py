@@ -81,8 +81,8 @@ def migrate(
     from pulsarctl.migration.same_topic import refuse_same
     from pulsarctl.migration.session import endpoint, meter, show_results
     from pulsarctl.migration.switch import Destination
+    from pulsarctl.shell.progress import progress
     from pulsarctl.state import showing
-    from pulsarctl.verbs.progress import progress
 
     here, there = endpoint(call, source), endpoint(call, target)
     if here.settings.web_url == there.settings.web_url:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from pulsarctl.policies.flags import one_of
+from pulsarctl.requests.fields import CLUSTER, names
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Given, Place, Request, Shown
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.policies.flags import one_of
-from pulsarctl.verbs.requests.fields import CLUSTER, names
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
 app = Noun("ns-isolation-policy", "Control which brokers serve which namespaces.")
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
+from pulsarctl.requests.fields import NAMESPACE
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Given, Place, Request, Shown
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.fields import NAMESPACE
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
 app = Noun("packages", "Upload, download, and delete packages of functions and connectors.")
 

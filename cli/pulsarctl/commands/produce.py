@@ -4,6 +4,7 @@ import os
 
 from pulsarctl.encryption.key_source import public_key_file
 from pulsarctl.errors import UsageProblem
+from pulsarctl.facts.two_clusters import warn_of_two_clusters
 from pulsarctl.output import render
 from pulsarctl.produce.outgoing import STDIN, Outgoing
 from pulsarctl.produce.produce_options import (
@@ -53,7 +54,6 @@ from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
-from pulsarctl.verbs.two_clusters import warn_of_two_clusters
 
 app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 

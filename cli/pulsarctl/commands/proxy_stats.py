@@ -1,8 +1,8 @@
 """`pulsarctl proxy-stats`: what a Pulsar proxy serves. Use the admin URL of the proxy."""
 
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Place, Request, Shown
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
 
 app = Noun("proxy-stats", "Show the connections and the topics of a Pulsar proxy.")
 INDENT = Field(

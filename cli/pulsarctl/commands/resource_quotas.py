@@ -1,9 +1,9 @@
 """`pulsarctl resource-quotas`: the load that a bundle is expected to cause."""
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Given, Place, Request, Shown
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
 app = Noun("resource-quotas", "Show and set the expected load of bundles.")
 

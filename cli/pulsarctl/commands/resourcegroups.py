@@ -1,9 +1,9 @@
 """`pulsarctl resourcegroups`: limits that several namespaces share."""
 
+from pulsarctl.requests.fields import integer
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Field, Request, Shown
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.fields import integer
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Field, Request, Shown
 
 app = Noun("resourcegroups", "Create, list, and delete resource groups: limits that namespaces share.")
 

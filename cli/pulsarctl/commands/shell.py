@@ -28,7 +28,7 @@ def shell(call: Call) -> None:
 
     Example: pulsarctl shell --context prod
     """
-    from pulsarctl.verbs.sessions import session
+    from pulsarctl.shell.sessions import session
 
     lines = session(call)
     code = _at_a_prompt(lines) if render.can_draw() else _from_stdin(lines)
@@ -36,7 +36,7 @@ def shell(call: Call) -> None:
 
 
 def _at_a_prompt(session: Session) -> int:
-    from pulsarctl.verbs.prompt import Prompt
+    from pulsarctl.shell.prompt import Prompt
 
     prompt = Prompt(session, os.environ)
     render.line("Type a command, such as 'topics list public/default', 'help', or 'exit'.")

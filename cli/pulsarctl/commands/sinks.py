@@ -1,9 +1,9 @@
 """`pulsarctl sinks`: connectors of a cluster that runs them."""
 
+from pulsarctl.requests.connectors import connector
+from pulsarctl.requests.functions import COMMON, CONSUMING, RESOURCES, Option
+from pulsarctl.requests.installing import install_requests
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.of_connectors import connector
-from pulsarctl.verbs.requests.of_functions import COMMON, CONSUMING, RESOURCES, Option
 
 app = Noun("sinks", "Deploy and manage sink connectors.")
 

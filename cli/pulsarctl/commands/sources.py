@@ -1,9 +1,9 @@
 """`pulsarctl sources`: connectors of a cluster that runs them."""
 
+from pulsarctl.requests.connectors import connector
+from pulsarctl.requests.functions import COMMON, RESOURCES, Option
+from pulsarctl.requests.installing import install_requests
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.of_connectors import connector
-from pulsarctl.verbs.requests.of_functions import COMMON, RESOURCES, Option
 
 app = Noun("sources", "Deploy and manage source connectors.")
 

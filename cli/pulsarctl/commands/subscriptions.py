@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.peek import peeking
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, TIME, Force, Parallel, Properties, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.targets import subscriptions as many_subscriptions
+from pulsarctl.targets.many import act_on
+from pulsarctl.targets.subscriptions import TopicsAndSubscription, topics_and_subscription
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, chosen
 from pulsarctl.values.message_ids import parse_message_id
-from pulsarctl.verbs import many_subscriptions, peeking
-from pulsarctl.verbs.many import act_on
-from pulsarctl.verbs.many_subscriptions import TopicsAndSubscription, topics_and_subscription
-from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient

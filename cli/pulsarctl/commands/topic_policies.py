@@ -1,11 +1,11 @@
 """`pulsarctl topicPolicies`: the policy verbs of `topics` under the name of pulsar-admin."""
 
+from pulsarctl.policies.installing import install_topic_policies
+from pulsarctl.requests.fields import TOPIC
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import Request
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs.policies.installing import install_topic_policies
-from pulsarctl.verbs.requests.fields import TOPIC
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import Request
 
 app = Noun("topicPolicies", "Get, set, and remove the policies of a topic.")
 install_requests(

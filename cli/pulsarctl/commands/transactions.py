@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from pulsarctl.requests.installing import install_requests
+from pulsarctl.requests.request import REQUIRED, Field, Place, Request, Shown
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import parse_seconds
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.request import REQUIRED, Field, Place, Request, Shown
 
 app = Noun("transactions", "Inspect and abort transactions.")
 

@@ -1,4 +1,4 @@
 """Rules that tell what is wrong from what a broker reports: documents in, findings out.
 
-`verbs.diagnosing` gathers the documents. Imports only `values`, errors, and the escaping of `output`.
+`facts.topic` gathers the documents. Imports only `values`, errors, and the escaping of `output`.
 """

@@ -8,6 +8,6 @@
     applying, operations   the changes as requests: ordered, in parallel, with the failures by name
     exporting              what a broker has, as a document
 
-Only the commands `export`, `diff`, and `apply` import it. It imports `verbs.policies` for the tables, `bulk`, and what
+Only the commands `export`, `diff`, and `apply` import it. It imports `policies` for the tables, `bulk`, and what
 is below them.
 """

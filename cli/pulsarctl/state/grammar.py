@@ -3,13 +3,13 @@
 from typing import Any
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.policies.values import PERMISSIONS
 from pulsarctl.schemas.schema_files import TYPES
 from pulsarctl.state import settings
 from pulsarctl.state.documents import Map, mark_of
 from pulsarctl.state.scope import EVERYTHING
 from pulsarctl.values.names import full_topic, is_partition, namespace_path
 from pulsarctl.values.shapes import REQUIRED, Anything, Fields, Member, Named, Names, Number, Path, Text, Truth
-from pulsarctl.verbs.policies.values import PERMISSIONS
 
 PROBLEMS_SHOWN = 20
 POSITIONS = ("earliest", "latest")

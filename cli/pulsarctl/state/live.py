@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.bulk.crew import Crew
 from pulsarctl.errors import CliError, NotAuthorized, NotFound
+from pulsarctl.policies.values import PERMISSIONS
 from pulsarctl.state import grammar, settings
 from pulsarctl.state.scope import Scope, is_system, is_system_topic
 from pulsarctl.values.names import is_partition, namespace_of, without_partition
-from pulsarctl.verbs.policies.values import PERMISSIONS
 
 T = TypeVar("T")
 Document = dict[str, Any]

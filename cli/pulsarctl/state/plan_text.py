@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pulsarctl.output.redaction import is_secret
+from pulsarctl.policies.text import policy_text
 from pulsarctl.state.plan import Change, Part, Plan
 from pulsarctl.state.settings import QUOTA
-from pulsarctl.verbs.policies.text import policy_text
 
 SIGNS = {"create": "+", "update": "~", "delete": "-"}
 VALUE_LENGTH_MAX = 160

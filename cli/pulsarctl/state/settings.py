@@ -1,6 +1,6 @@
 """The settings under `policies`: how each is found in a broker's answers, and the requests that change it.
 
-They come from the tables behind `namespaces set-X` and `topics set-X` (`verbs.policies`), and have the names of these
+They come from the tables behind `namespaces set-X` and `topics set-X` (`policies`), and have the names of these
 verbs.
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pulsarctl.policies.installing import OF_NAMESPACES, OF_TOPICS
+from pulsarctl.policies.policy import Policy
 from pulsarctl.values.shapes import Names, Shape, Text
-from pulsarctl.verbs.policies.installing import OF_NAMESPACES, OF_TOPICS
-from pulsarctl.verbs.policies.policy import Policy
 
 OWN_CLUSTER = "{cluster}"
 QUOTA = "backlog-quota"  # one path for two policies, with the type of the quota in the query

@@ -1,4 +1,1 @@
-"""Verbs that several nouns share: policies, cursors, peeking.
-
-Commands import it, and `state` for the policies.
-"""
+"""The jobs of `pulsarctl ops`. Only `commands` imports it."""

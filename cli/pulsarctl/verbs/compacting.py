@@ -7,12 +7,12 @@ from pulsarctl.backlog.engine import Engine
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Progress, Table
 from pulsarctl.shell.arguments import BrokerTimeout, Topic, pairs
+from pulsarctl.shell.broker_tasks import raise_if_failed, wait_for
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration
-from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 from pulsarctl.verbs.bundled_broker import is_bundled
 from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
 from pulsarctl.verbs.on_spark import access

@@ -193,7 +193,7 @@ def _names(report: "Report") -> Table:
 
 def _write_page(call: Call, report: "Report", file: Path) -> None:
     from pulsarctl.backlog.page import page
-    from pulsarctl.verbs.secret_words import redacted
+    from pulsarctl.shell.secret_words import redacted
 
     try:
         file.write_text(page(report, f"pulsarctl {shlex.join(redacted(sys.argv[1:]))}"))

@@ -35,8 +35,8 @@ SparkSubmit = Annotated[
 def show_spark_submit(master: str, settings: dict[str, str], *options: str) -> None:
     """`options` are added to those of the command line. Secrets are masked."""
     import pulsarctl
+    from pulsarctl.shell.secret_words import redacted
     from pulsarctl.spark.submit import spark_submit
-    from pulsarctl.verbs.secret_words import redacted
 
     main = Path(pulsarctl.__path__[0]) / "__main__.py"
     arguments = [*redacted(sys.argv[1:]), *options]

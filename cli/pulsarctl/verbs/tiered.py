@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
+from pulsarctl.shell.broker_tasks import POLL_FIRST_SECONDS, POLL_MAX_SECONDS, raise_if_failed, wait_for
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic, pause
@@ -13,7 +14,6 @@ from pulsarctl.values.message_ids import LATEST
 from pulsarctl.values.names import full_topic, namespace_path
 from pulsarctl.values.quantities import human_size, parse_duration
 from pulsarctl.values.stores import offload_settings
-from pulsarctl.verbs.broker_tasks import POLL_FIRST_SECONDS, POLL_MAX_SECONDS, raise_if_failed, wait_for
 
 Target = Annotated[
     str,

@@ -42,7 +42,7 @@ class Mood:
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The pauses between two polls, which the test skips."""
     pauses: list[float] = []
-    monkeypatch.setattr("pulsarctl.verbs.broker_tasks.pause", pauses.append)
+    monkeypatch.setattr("pulsarctl.shell.broker_tasks.pause", pauses.append)
     yield pauses
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
+from pulsarctl.commands.topics.offload_start import first_within
 from pulsarctl.values.message_ids import MessageId
-from pulsarctl.verbs.offload_start import first_within
 from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.runner import Cli, Outcome
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pulsarctl.shell.session import split
+from tests.cli.drawn import Drawn
 from tests.cli.runner import Cli
-from tests.cli.verbs.live.drawn import Drawn
 
 
 def test_a_line_that_fails_does_not_end_it(cli: Cli) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from pulsarctl.diagnosis import delivery
 from pulsarctl.diagnosis.evidence import OldestMessage, SubscriptionEvidence, TopicEvidence
-from pulsarctl.verbs.diagnosing import sticky_hashes
+from pulsarctl.facts.topic import sticky_hashes
 
 TOPIC = TopicEvidence("persistent://public/default/orders", {}, {"lastConfirmedEntry": "1:5"}, 0, is_ours=False)
 

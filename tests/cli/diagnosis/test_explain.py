@@ -8,8 +8,8 @@ import pulsar
 import pytest
 from pulsar import ConsumerType
 
+from pulsarctl.facts import topic as diagnosing
 from pulsarctl.values.clock import now_ms
-from pulsarctl.verbs import diagnosing
 from tests.cli.diagnosis.findings import eventually, findings
 from tests.cli.publishing import publish, publish_batch
 from tests.cli.runner import Cli

@@ -25,7 +25,7 @@ DESCRIBED = {
     "diagnosis/checkup/client_rules.py",
     "iceberg/kinds.py",
     "state/editors.py",
-    "verbs/checkup/bundle.py",
+    "commands/doctor/bundle.py",
     "verbs/on_spark.py",
 }
 # Each is a hint, the command of a finding, or help.
@@ -90,10 +90,10 @@ def test_hints_are_printed_in_one_place() -> None:
 
 def test_findings_are_printed_only_as_explain_and_doctor_return_them() -> None:
     assert modules_with("checkup import area\n", "diagnosis import terminal\n") == [
-        "commands/doctor.py",
+        "commands/doctor/__init__.py",
+        "commands/doctor/bundle.py",
         "commands/explain.py",
         "diagnosis/checkup/area.py",
-        "verbs/checkup/bundle.py",
     ]
 
 

@@ -13,7 +13,7 @@ from pulsarctl.output.redaction import forms_masked
 from pulsarctl.settings.client_security import SECRETS
 from pulsarctl.shell.metavars import is_secret, takes_value
 from pulsarctl.shell.options import shared
-from pulsarctl.verbs.secret_words import redacted
+from pulsarctl.shell.secret_words import redacted
 from tests.cli.parsed import root
 from tests.cli.runner import Cli
 

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
+from tests.cli.drawn import SECONDS, Drawn
 from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.shell.terminal_shell import SHELLS, TerminalShell, is_missing
-from tests.cli.verbs.live.drawn import SECONDS, Drawn
 from tests.condition import wait_until
 
 HOSTILE = "z$(touch pwned)`touch pwned`'\" ;touch pwned"

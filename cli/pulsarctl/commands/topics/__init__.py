@@ -12,11 +12,11 @@ from pulsarctl.commands.topics import (
     statistics,
     subscriptions,
 )
+from pulsarctl.commands.topics.actions import ROWS as ACTIONS
+from pulsarctl.commands.topics.request_table import ROWS
+from pulsarctl.policies.installing import install_topic_policies
+from pulsarctl.requests.installing import install_requests
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.policies.installing import install_topic_policies
-from pulsarctl.verbs.requests.installing import install_requests
-from pulsarctl.verbs.requests.of_topics import ROWS
-from pulsarctl.verbs.requests.topic_actions import ROWS as ACTIONS
 
 app = Noun(
     "topics",

@@ -13,15 +13,15 @@ import typer
 
 from pulsarctl.errors import AlreadyRunning, CliError, Conflict
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Topic
+from pulsarctl.shell.broker_tasks import raise_if_failed, show_status, wait_for
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
+from pulsarctl.shell.progress import progress
+from pulsarctl.targets.many import Chosen, act_on, settle
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.broker_tasks import raise_if_failed, show_status, wait_for
-from pulsarctl.verbs.many import Chosen, act_on, settle
-from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
-from pulsarctl.verbs.progress import progress
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient

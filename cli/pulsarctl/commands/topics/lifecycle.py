@@ -12,10 +12,10 @@ from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parall
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
+from pulsarctl.targets.many import act_on, shown
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import namespace_of
-from pulsarctl.verbs.many import act_on, shown
-from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from pulsarctl.peek import peeking
 from pulsarctl.records.peeked_text import peeked_block
 from pulsarctl.shell.arguments import Subscription, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs import peeking
 
 
 class End(StrEnum):

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.broker_tasks import show_status
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs.broker_tasks import show_status
 
 app = Noun("topics", "")
 

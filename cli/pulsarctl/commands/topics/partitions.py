@@ -9,8 +9,8 @@ from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Namespace, Parallel, Top
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs.many import act_on
-from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, chosen
+from pulsarctl.targets.many import act_on
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
+from pulsarctl.commands.topics.request_table import SHADOW_SOURCE
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.shell.arguments import Subscription, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs.requests.of_topics import SHADOW_SOURCE
 
 app = Noun("topics", "")
 

@@ -15,10 +15,11 @@ from pulsarctl.shell.arguments import (
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs import cursors, many_subscriptions
-from pulsarctl.verbs.many import shown
-from pulsarctl.verbs.many_subscriptions import expire_each
-from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, chosen
+from pulsarctl.targets import cursors
+from pulsarctl.targets import subscriptions as many_subscriptions
+from pulsarctl.targets.many import shown
+from pulsarctl.targets.subscriptions import expire_each
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 
 app = Noun("topics", "")
 

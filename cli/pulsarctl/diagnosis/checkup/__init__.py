@@ -1,4 +1,4 @@
 """The rules of `doctor`: facts about the client, the broker, and the topics in, findings out.
 
-`verbs.checkup` gathers the facts.
+`facts` gathers the facts.
 """

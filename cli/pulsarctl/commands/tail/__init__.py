@@ -1,0 +1,159 @@
+"""`pulsarctl tail`: follow several topics."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pulsarctl.consume.consuming import FOREVER, Stops
+from pulsarctl.consume.reading_options import ConnectTimeout, IdleTimeout, SchemaType
+from pulsarctl.diagnosis.words import plural
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.output import render
+from pulsarctl.output.render import Output
+from pulsarctl.records.record_output import decoded, record_output
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values import clock
+from pulsarctl.values.names import is_namespace, namespace_of
+from pulsarctl.values.positions import AtTime, Earliest, LastMessages, Latest, Position, parse_position
+from pulsarctl.values.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from pulsarctl.records.record import Record
+
+TOPICS_MAX = 100  # each has a connection and a thread
+
+app = Noun("tail", "Follow several topics.")
+
+
+@app.verb("tail")
+def tail(
+    call: Call,
+    topics: Annotated[
+        list[str], typer.Argument(metavar="TOPIC", help="Topics or namespaces to follow, or regular expressions.")
+    ],
+    regex: Annotated[
+        bool, typer.Option("--regex", help="Treat the names as regular expressions, and follow new topics, too.")
+    ] = False,
+    start: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="POSITION",
+            help="Position to start at: latest, earliest, a TIME, -10m, or -N (the last N).",
+        ),
+    ] = "latest",
+    num_messages: Annotated[
+        int, typer.Option("-n", "--num-messages", metavar="N", min=0, help="Number of messages; 0 is no limit.")
+    ] = FOREVER,
+    idle_timeout: IdleTimeout = "0",
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "-F", "--format", metavar="TEMPLATE", help="Template for each message; see 'pulsarctl read --help'."
+        ),
+    ] = None,
+    schema_type: SchemaType = "bytes",
+    refresh: Annotated[
+        str,
+        typer.Option(
+            "--refresh", metavar="DURATION", help="Interval between looks for new topics of a namespace or of --regex."
+        ),
+    ] = "10s",
+    connect_timeout: ConnectTimeout = "30s",
+) -> None:
+    """Follow several topics.
+
+    Prints the messages of all topics as they arrive, each line with the name of its topic, which is colored on a
+    terminal. Messages of one partition are in order. Following acknowledges nothing and leaves nothing on the
+    broker. TENANT/NAMESPACE stands for all topics of a namespace, also later ones. With --regex, a name is a regular
+    expression after TENANT/NAMESPACE/, or in public/default without them.
+
+    Examples:
+      pulsarctl tail orders payments
+      pulsarctl tail public/shop
+      pulsarctl tail --regex 'public/shop/order.*' --from -10m
+      pulsarctl tail orders payments -o jsonl
+    """
+    from pulsarctl.commands.tail.following import Followed, existing, follow, matching
+    from pulsarctl.raw.reading import EntrySource, Reading
+
+    position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
+    of_one_namespace = not regex
+    if not regex and all(map(is_namespace, topics)):
+        topics, regex, of_one_namespace = [f"{each}/(?s:.*)" for each in topics], True, len(topics) == 1
+    found = matching(call, topics) if regex else existing(call, topics)
+    _check_number(found)
+    show = _printer(call, found, template, schema_type, one_namespace=of_one_namespace)
+    stops = Stops(num_messages, parse_duration(idle_timeout))
+
+    def open_source(topic: str, at: Position) -> EntrySource:
+        return Reading(settings, seconds, topic, at, None).open()
+
+    def look() -> None:
+        """A topic that has been created in the meantime is read from its first message."""
+        try:
+            for topic in matching(call, topics):
+                followed.add(topic, Earliest())
+        except CliError as error:
+            call.notice(f"warning: cannot look for new topics: {error.message}")
+
+    call.with_resource(orderly_end())
+    followed = Followed(open_source)
+    try:
+        for topic in found:
+            followed.add(topic, position)
+        call.tell(f"following {plural(len(found), 'topic')}; press Ctrl-C to stop")
+        follow(followed, show, stops, call.notice, look, parse_duration(refresh) if regex else 0)
+    finally:
+        followed.close()
+
+
+def _position(call: Call, text: str) -> Position:
+    found = parse_position(text, clock.now_ms())
+    if not isinstance(found, Latest | Earliest | AtTime | LastMessages):
+        raise UsageProblem(
+            f"cannot start several topics at {text}", hint="use --from latest, earliest, a TIME, -10m, or -N"
+        )
+    if isinstance(found, AtTime):
+        call.notice_time("from", found.publish_time_ms)
+    return found
+
+
+def _check_number(found: list[str]) -> None:
+    if len(found) > TOPICS_MAX:
+        raise UsageProblem(
+            f"cannot follow {len(found):,} topics: each takes a connection, and {TOPICS_MAX} is the limit",
+            hint="use a narrower pattern",
+        )
+
+
+def _printer(
+    call: Call, topics: list[str], template: str | None, schema_type: str, *, one_namespace: bool
+) -> "Callable[[Sequence[Record]], None]":
+    """Prints records as JSON lines or by the template, or as lines with the name of their topic."""
+    from pulsarctl.commands.tail.labels import Labels, line
+
+    def lookup(name: str, version: int) -> dict[str, Any]:
+        return call.admin.schemas.get(name, version)
+
+    is_labeled = template is None and call.output in (Output.AUTO, Output.TEXT)
+    plain = (lambda record: line(record).encode()) if is_labeled else record_output(call.output, template, frozenset())
+    text = decoded(plain, schema_type, lookup)
+    assert text is not None  # no content is hidden
+    spaces = {namespace_of(topic) for topic in topics}
+    labels = Labels(spaces.pop() if one_namespace and len(spaces) == 1 else None)
+    for topic in topics:
+        labels.add(topic)
+
+    def show(records: Sequence["Record"]) -> None:
+        for record in records:
+            if is_labeled:
+                labels.show(record, text(record).decode())
+            else:
+                render.data(text(record))
+        render.flush()
+
+    return show

@@ -1,0 +1,1 @@
+"""What a broker, a client, and a topic report, asked for once and judged by the rules of `diagnosis`."""

@@ -1,0 +1,167 @@
+"""Gathers what a broker reports of a topic, for the rules of `diagnosis`. Changes nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from pulsarctl.diagnosis import delivery, publishing, replication
+from pulsarctl.diagnosis.evidence import OldestMessage, SubscriptionEvidence, TopicEvidence
+from pulsarctl.diagnosis.finding import Finding, worst_first
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.peek.peeking import MARKER
+from pulsarctl.shell.call import Call
+from pulsarctl.values.clock import now_ms, pause
+from pulsarctl.values.names import namespace_of
+from pulsarctl.values.times import parse_time_ms
+
+BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the next
+SCHEMA_UPDATES = publishing.SCHEMA_UPDATES
+THROTTLED = "dispatchThrottled"
+COMPACTOR = "__compaction"
+MARKERS_MAX = 20  # an idle topic has fewer
+HASH_SLOTS = 65536
+Document = dict[str, Any]
+
+
+def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
+    """The findings for a topic with its subscriptions, or for one subscription. Raises `NotFound`."""
+    found: list[Finding] = []
+    known, ours = False, is_ours(call)
+    for part in call.admin.topics.parts(topic):
+        one = topic_evidence(call, part, ours)
+        found += [*publishing.explain(one), *replication.explain(one)] if subscription is None else []
+        for each in subscriptions(call, one, subscription):
+            known = True
+            found += worst_first(delivery.explain(each))
+    if subscription is not None and not known:
+        raise NotFound(
+            f"there is no subscription '{subscription}' on {topic}", hint=f"pulsarctl topics subscriptions {topic}"
+        )
+    return on_same_cluster(call, found)
+
+
+def on_same_cluster(call: Call, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with commands that reach the cluster of this call."""
+    return [replace(each, command=call.on_same_cluster(each.command)) for each in findings]
+
+
+def topic_evidence(
+    call: Call, topic: str, ours: bool, policies: Sequence[str] = (*publishing.READ, SCHEMA_UPDATES)
+) -> TopicEvidence:
+    """Of one partition, or of a topic without partitions. `policies`: those to read."""
+    return TopicEvidence(
+        topic=topic,
+        stats=_stats(call, topic),
+        internal=call.admin.topics.internal_stats(topic) if topic.startswith("persistent") else {},
+        now_ms=now_ms(),
+        is_ours=ours,
+        policies=_policies(call, topic, policies),
+    )
+
+
+def is_ours(call: Call) -> bool:
+    """Whether the broker is pulsarctl's: the only one that lists the damage of its data."""
+    try:
+        call.admin.brokers.damage()
+    except CliError:
+        return False
+    return True
+
+
+def subscriptions(call: Call, topic: TopicEvidence, only: str | None) -> Iterator[SubscriptionEvidence]:
+    before = topic.stats.get("subscriptions") or {}
+    chosen = {name: stats for name, stats in before.items() if only == name or (only is None and name != COMPACTOR)}
+    increased = _increases(call, topic.topic, chosen)
+    for name in sorted(chosen):
+        yield subscription_evidence(call, topic, name, increased.get(name, {}))
+
+
+def subscription_evidence(
+    call: Call, topic: TopicEvidence, name: str, throttled_now: Mapping[str, int]
+) -> SubscriptionEvidence:
+    stats = topic.stats["subscriptions"][name]
+    backlog = int(stats.get("msgBacklog") or 0)
+    oldest = _oldest(call, topic.topic, name) if backlog else None
+    only_markers = oldest is not None and oldest.is_marker and _only_markers(call, topic.topic, name, backlog)
+    return SubscriptionEvidence(topic, name, stats, oldest, throttled_now, only_markers=only_markers)
+
+
+def _stats(call: Call, topic: str) -> Document:
+    return call.admin.topics.stats(topic, subscriptionBacklogSize=True, getEarliestTimeInBacklog=True)
+
+
+def _increases(call: Call, topic: str, before: Document) -> dict[str, dict[str, int]]:
+    """Looks twice at the counters of dispatch rates, but only if some were ever limited."""
+    limited = {name: one for name, one in before.items() if any(_throttled(one).values())}
+    if not limited:
+        return {}
+    pause(BETWEEN_SECONDS)
+    after = _stats(call, topic).get("subscriptions") or {}
+    return {
+        name: {key: count - _throttled(one)[key] for key, count in _throttled(after.get(name) or one).items()}
+        for name, one in limited.items()
+    }
+
+
+def _throttled(subscription: Document) -> dict[str, int]:
+    return {name: int(count or 0) for name, count in subscription.items() if name.startswith(THROTTLED)}
+
+
+def _oldest(call: Call, topic: str, subscription: str) -> OldestMessage | None:
+    """The headers of the oldest unacknowledged entry; None if it cannot be read."""
+    try:
+        _payload, headers = call.admin.topics.peek(topic, subscription, 1)
+    except CliError:
+        return None
+    key = headers.get("X-Pulsar-partition-key", "")
+    return OldestMessage(
+        message_id=headers.get("X-Pulsar-Message-ID", ""),
+        published_ms=_time(headers.get("X-Pulsar-publish-time")),
+        deliver_at_ms=_time(headers.get("X-Pulsar-deliver-at-time")),
+        key=key,
+        key_hashes=sticky_hashes(key) if key else (),
+        is_marker=MARKER in headers,
+    )
+
+
+def _only_markers(call: Call, topic: str, subscription: str, backlog: int) -> bool:
+    """Whether all entries of a small backlog after the oldest one are markers."""
+    if backlog > MARKERS_MAX:
+        return False
+    try:
+        return all(MARKER in call.admin.topics.peek(topic, subscription, number)[1] for number in range(2, backlog + 1))
+    except NotFound:  # acknowledged in the meantime
+        return True
+    except CliError:
+        return False
+
+
+def sticky_hashes(key: str) -> tuple[int, ...]:
+    """What Key_Shared makes of a key, with ranges and with consistent hashing. 0 means none (PIP-379)."""
+    from mmh3 import hash as murmur3_32
+
+    found = int(murmur3_32(key.encode(), 0, False) & 0x7FFFFFFF)
+    return (found % HASH_SLOTS or 1, found % (HASH_SLOTS - 1) + 1)
+
+
+def _time(text: str | None) -> int:
+    return parse_time_ms(text, 0) if text else 0
+
+
+def _policies(call: Call, topic: str, names: Sequence[str]) -> Document:
+    """What is in effect on the topic. A broker without topic policies, or that refuses to show one, leaves it out."""
+    found: Document = {}
+    for name in names:
+        with suppress(CliError):
+            found[name] = _schema_updates(call, topic) if name == SCHEMA_UPDATES else _applied(call, topic, name)
+    return found
+
+
+def _applied(call: Call, topic: str, name: str) -> Any:
+    return call.admin.topics.policy(topic, name, applied=True)
+
+
+def _schema_updates(call: Call, topic: str) -> Any:
+    """Only namespaces have this policy."""
+    return call.admin.namespaces.policies(namespace_of(topic)).get(SCHEMA_UPDATES)

@@ -1,0 +1,64 @@
+"""The topics of a cluster, or of some namespaces, for the rules of `diagnosis.checkup.topic_rules`."""
+
+from collections.abc import Iterator, Sequence
+
+from pulsarctl.diagnosis.checkup import topic_rules
+from pulsarctl.diagnosis.evidence import TopicEvidence
+from pulsarctl.diagnosis.finding import Finding
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.facts.topic import COMPACTOR, is_ours, subscription_evidence, topic_evidence
+from pulsarctl.output.render import Progress
+from pulsarctl.shell.call import Call
+
+
+def namespaces(call: Call) -> list[str]:
+    return [each for tenant in call.admin.tenants.list() for each in call.admin.namespaces.list(tenant)]
+
+
+def names(call: Call, chosen: Sequence[str]) -> list[str]:
+    """The topics and partitions of the chosen namespaces, or of all; without those that Pulsar makes for itself."""
+    return [
+        topic
+        for each in chosen or namespaces(call)
+        for topic in call.admin.topics.list(each)
+        if not is_system_topic(topic)
+    ]
+
+
+def is_system_topic(topic: str) -> bool:
+    return topic.rpartition("/")[2].startswith("__") or "/pulsar/system/" in topic
+
+
+def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding]:
+    """Looks at the first `topics_max` topics by name."""
+    try:
+        found = names(call, chosen)
+        evidence = list(_evidence(call, found[:topics_max]))
+    except CliError as error:
+        return [topic_rules.not_checked(error.message, "pulsarctl brokers healthcheck")]
+    result = [finding for one in evidence for finding in _of_topic(call, one)]
+    result += topic_rules.namespaces(evidence)
+    result.append(topic_rules.checked(evidence))
+    if len(found) > topics_max:
+        rest = f"{len(found) - topics_max:,} of {len(found):,} are left out"
+        result.append(topic_rules.not_checked(rest, f"pulsarctl doctor --max-topics {len(found)}"))
+    return result
+
+
+def _evidence(call: Call, topics: Sequence[str]) -> Iterator[TopicEvidence]:
+    ours, progress = is_ours(call), Progress(quiet=call.settings.quiet)
+    for count, topic in enumerate(topics, 1):
+        progress.show(f"{count:,} of {len(topics):,} topics")
+        try:
+            yield topic_evidence(call, topic, ours, topic_rules.READ)
+        except NotFound:  # deleted in the meantime
+            continue
+    progress.clear()
+
+
+def _of_topic(call: Call, one: TopicEvidence) -> list[Finding]:
+    found = list(topic_rules.topic(one))
+    for name in sorted(one.stats.get("subscriptions") or {}):
+        if name != COMPACTOR:
+            found += topic_rules.subscription(subscription_evidence(call, one, name, {}))
+    return found

@@ -1,0 +1,1 @@
+"""Messages at the front of a subscription, without consuming them."""

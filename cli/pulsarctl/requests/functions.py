@@ -1,0 +1,209 @@
+"""What functions, sources, and sinks share: how one is named, its configuration, and the verbs of its life."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pulsarctl.admin.form import Form
+from pulsarctl.errors import UsageProblem
+from pulsarctl.requests.fields import document
+from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.shell.arguments import csv
+from pulsarctl.values.json_text import parse_json
+
+Option = tuple[str, str, Any, str]  # spellings, member of the configuration, kind (str, int, bool, ..., dict), help
+URL_SCHEMES = ("http://", "https://", "file://", "function://", "source://", "sink://", "builtin://")
+RESOURCES: tuple[Option, ...] = (
+    ("--cpu", "cpu", float, "CPU cores for each instance."),
+    ("--ram", "ram", int, "Memory for each instance, in bytes."),
+    ("--disk", "disk", int, "Disk space for each instance, in bytes."),
+)
+PACKAGE_HELP = {
+    "source_type": ("Builtin source to run, instead of --archive.", "NAME"),
+    "sink_type": ("Builtin sink to run, instead of --archive.", "NAME"),
+}
+COMMON: tuple[Option, ...] = (
+    ("--classname", "className", str, "Name of the class to run."),
+    ("--parallelism", "parallelism", int, "Number of instances."),
+    (
+        "--processing-guarantees",
+        "processingGuarantees",
+        str,
+        "Delivery guarantee: ATLEAST_ONCE, ATMOST_ONCE, EFFECTIVELY_ONCE, or (functions only) MANUAL.",
+    ),
+    (
+        "--custom-runtime-options",
+        "customRuntimeOptions",
+        str,
+        "Options for the runtime, as text that the runtime interprets.",
+    ),
+    ("--log-topic", "logTopic", str, "Topic for the log of the instances."),
+    ("--runtime-flags", "runtimeFlags", str, "Flags for the process of each instance, such as JVM options."),
+    ("--secrets", "secrets", dict, "Secrets by name, as a JSON object."),
+)
+CONSUMING: tuple[Option, ...] = (  # what has input topics: functions and sinks
+    ("-i --inputs", "inputs", list, "Comma-separated list of input topics."),
+    ("--topics-pattern", "topicsPattern", str, "Regular expression for the input topics, instead of --inputs."),
+    ("--input-specs", "inputSpecs", dict, "Consumer settings by input topic, as a JSON object."),
+    ("--retain-ordering", "retainOrdering", bool, "Process messages in order."),
+    ("--retain-key-ordering", "retainKeyOrdering", bool, "Process the messages of each key in order."),
+    ("--auto-ack", "autoAck", str, "Whether the framework acknowledges messages: true or false."),
+    ("--timeout-ms", "timeoutMs", int, "Time to process a message before it is redelivered, in milliseconds."),
+    ("--dead-letter-topic", "deadLetterTopic", str, "Topic for messages that failed after all retries."),
+)
+
+
+def identity(kind: str) -> tuple[Field, ...]:
+    fields = (
+        Field("tenant", f"Tenant of the {kind}.", ("--tenant",), "TENANT", default="public"),
+        Field("ns", f"Namespace of the {kind}, without its tenant.", ("--namespace",), "NAMESPACE", default="default"),
+        Field("name", f"Name of the {kind}.", ("--name",), "NAME", default=None),
+    )
+    if kind != "function":
+        return fields
+    full = Field(
+        "fqfn",
+        "Tenant, namespace, and name, as TENANT/NAMESPACE/NAME.",
+        ("--fqfn",),
+        "NAME",
+        Place.NOWHERE,
+        default=None,
+    )
+    return (*fields, full)
+
+
+def check_identity(given: Given) -> None:
+    """Raises `UsageProblem`."""
+    if full := given.get("fqfn"):
+        parts = str(full).split("/")
+        if len(parts) != 3 or not all(parts):
+            raise UsageProblem(f"'{full}' is not TENANT/NAMESPACE/NAME")
+        given["tenant"], given["ns"], given["name"] = parts
+    if not given["name"]:
+        raise UsageProblem("no name given", hint="use --name NAME")
+
+
+INSTANCE = Field("instance", "Number of one instance. Default: all.", ("--instance-id",), "N", default=None, kind=int)
+
+
+def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
+    """The verbs to get, list, delete, start, stop, restart, and watch one."""
+    of, named, example = f"//admin/v3/{root}/{{tenant}}/{{ns}}/{{name}}", identity(kind), "--name copy"
+
+    def act(verb: str) -> Request:
+        return Request(
+            verb,
+            "POST",
+            of,
+            f"{verb.capitalize()} the instances of a {kind}.",
+            example,
+            (*named, INSTANCE),
+            check=check_identity,
+            ending=f"{{instance}}/{verb}",
+            otherwise=verb,
+        )
+
+    return (
+        Request(
+            "get", "GET", of, f"Show the configuration of a {kind}.", example, named, Shown.VALUE, check=check_identity
+        ),
+        Request(
+            "list",
+            "GET",
+            f"//admin/v3/{root}/{{tenant}}/{{ns}}",
+            f"List the {kind}s of a namespace.",
+            "--tenant public --namespace default",
+            named[:2],
+            Shown.NAMES,
+        ),
+        Request(
+            "delete",
+            "DELETE",
+            of,
+            f"Delete a {kind}.",
+            example,
+            named,
+            check=check_identity,
+            question=f"Delete {kind} {{tenant}}/{{ns}}/{{name}}?",
+        ),
+        Request(
+            "status",
+            "GET",
+            of,
+            f"Show the status of a {kind}.",
+            example,
+            (*named, INSTANCE),
+            Shown.VALUE,
+            ("getstatus",),
+            check=check_identity,
+            ending="{instance}/status",
+            otherwise="status",
+        ),
+        *(act(verb) for verb in ("start", "stop", "restart")),
+    )
+
+
+def config_fields(options: tuple[Option, ...], file: str, package: tuple[tuple[str, ...], ...]) -> tuple[Field, ...]:
+    """The options of create and update; `package` are the options that name the program."""
+    found = []
+    for spellings, key, kind, help in options:
+        words = spellings.split()
+        name = words[-1].lstrip("-").replace("-", "_")
+        typed = str if kind in (dict, list) else kind
+        metavar = "" if kind is bool else "SECRETS" if key == "secrets" else "VALUE"
+        default: Any = False if kind is bool else None
+        found.append(Field(name, help, tuple(words), metavar, Place.NOWHERE, typed, default, key))
+    found.append(
+        Field(
+            "config", "Read the configuration from a YAML or JSON file.", (file,), "FILE", Place.NOWHERE, default=None
+        )
+    )
+    for spelled in package:
+        name = spelled[-1].lstrip("-").replace("-", "_")
+        help, shown = PACKAGE_HELP.get(name, ("Program to run: a file, or a URL such as builtin://NAME.", "FILE"))
+        found.append(Field(name, help, spelled, shown, Place.NOWHERE, default=None))
+    return tuple(found)
+
+
+def form_of(
+    options: tuple[Option, ...], part: str, packages: tuple[str, ...], updates: bool
+) -> Callable[[Given], Form]:
+    """Computes the form of create or update: the configuration, and the program or its URL."""
+
+    def made(given: Given) -> Form:
+        form = Form()
+        program = next((given[name] for name in packages if given.get(name)), None)
+        config = configuration(options, given)
+        if program is not None and str(program).startswith(URL_SCHEMES):
+            form.text("url", program)
+        elif program is not None:
+            form.file("data", program)
+        elif not updates:
+            raise UsageProblem("no program given", hint=f"use --{packages[0]} FILE")
+        return form.document(part, config)
+
+    return made
+
+
+def configuration(options: tuple[Option, ...], given: Given) -> dict[str, Any]:
+    """The members of the file and, with precedence, those of the options. Raises `UsageProblem`."""
+    found: dict[str, Any] = document(given["config"]) if given["config"] else {}
+    for spellings, key, kind, _ in options:
+        value = given[spellings.split()[-1].lstrip("-").replace("-", "_")]
+        if value is None or value is False:
+            continue
+        if key in ("cpu", "ram", "disk"):
+            found.setdefault("resources", {})[key] = value
+        else:
+            found[key] = _converted(key, value, kind)
+    return found | {"tenant": given["tenant"], "namespace": given["ns"], "name": given["name"]}
+
+
+def _converted(key: str, value: Any, kind: Any) -> Any:
+    if kind is list:
+        return csv([value])
+    if kind is not dict:
+        return value
+    try:
+        return parse_json(value)
+    except ValueError as error:
+        raise UsageProblem(f"{key} is not JSON: {error}") from error

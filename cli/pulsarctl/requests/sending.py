@@ -1,0 +1,51 @@
+"""Sends the request of a row, and prints its answer."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pulsarctl.errors import CliError
+from pulsarctl.requests.request import Given, Place, Request, Shown, target
+from pulsarctl.shell.call import Call
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
+
+
+def send(admin: "AdminClient", row: Request, given: Given) -> Any:
+    query = {field.key or field.name: field.value(given) for field in row.fields if field.place is Place.QUERY}
+    if row.into:
+        _save(Path(given[row.into]), admin.http.get_bytes(target(row, given), **query)[0])
+        return None
+    if row.payload is not None:
+        return admin.http.send(row.method, target(row, given), *row.payload(given).encoded())
+    return admin.http.request(row.method, target(row, given), body=_body(row, given), query=query)
+
+
+def _save(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise CliError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _body(row: Request, given: Given) -> Any:
+    """Members without a value are left out, so that the broker's defaults apply."""
+    if row.body is not None:
+        return row.body(given)
+    whole = [field for field in row.fields if field.place is Place.WHOLE]
+    if whole:
+        return whole[0].value(given)
+    members = {field.key or field.name: field.value(given) for field in row.fields if field.place is Place.BODY}
+    if not members and not any(field.place is Place.BODY for field in row.fields):
+        return None
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def show_value(call: Call, row: Request, found: Any) -> None:
+    match row.shown:
+        case Shown.VALUE:
+            call.show(found)
+        case Shown.MAP:
+            call.show(found or {}, as_map=True)
+        case Shown.NAMES:
+            call.show_names(row.column, sorted(found or []))

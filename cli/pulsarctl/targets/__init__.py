@@ -1,0 +1,1 @@
+"""The namespaces, topics, and subscriptions that one command acts on, named, matched, or listed."""

@@ -1,1 +1,0 @@
-"""What keeps running on a terminal: `tail` and `top`."""

@@ -1,4 +1,0 @@
-"""The policies of topics and namespaces: a module for each heading, with the flags of its policies and their rows.
-
-Only `verbs.policies.installing` reads the rows, and only commands call it.
-"""

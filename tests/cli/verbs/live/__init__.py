@@ -1,1 +1,0 @@
-"""`pulsarctl tail` and `pulsarctl top`."""
