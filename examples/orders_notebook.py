@@ -3,7 +3,7 @@
 #
 # Run the cells one after the other, or the whole file as a script:
 # `python examples/orders_notebook.py [SERVICE_URL ADMIN_URL]`.
-# It needs `pip install '.[spark]'` and a broker.
+# It needs `pip install 'pulsarctl[spark]'` and a broker.
 
 # %%
 import contextlib

@@ -65,6 +65,17 @@ def test_an_extra_is_offered(extra: str) -> None:
     assert PROJECT["optional-dependencies"][extra]
 
 
+def test_pages_and_messages_install_an_extra_in_one_way() -> None:
+    pages = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("cli/**/*.py"),
+        *ROOT.glob("broker_core/**/*.py"),
+    ]
+    installed = {match for page in pages for match in re.findall(r"pip install '?(\S*)\[", page.read_text("utf-8"))}
+    assert installed == {"pulsarctl"}
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_make_help_lists_every_target(target: str) -> None:
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

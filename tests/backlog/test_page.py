@@ -1,6 +1,6 @@
 """The report as an HTML page: complete, harmless for any name, and drawn by a real browser in light and dark.
 
-`PULSARCTL_WRITE_SCREENSHOTS=1` writes the pictures of docs/how-to/spark.md.
+`PULSARCTL_WRITE_SCREENSHOTS=1` writes the pictures of docs/how-to/backlog.md.
 """
 
 import json

@@ -14,7 +14,9 @@ from pyarrow import fs
 
 from tests.cli.shell.written_commands import PROMPT, in_blocks
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "how-to"
+BROKER = "pulsarctl standalone --port 6650 --http-port 8080 &\nuntil pulsarctl brokers healthcheck; do :; done\n"
 PORT = re.compile(r"\b(?:6650|6750|8080|8180|9000|16650|18080)\b")
 SECONDS = 120.0
 
@@ -92,6 +94,28 @@ def in_order(text: str, *expected: str) -> bool:
     return True
 
 
+def test_the_readme_shows_what_each_reader_gets(tmp_path: Path, ports: dict[str, str]) -> None:
+    lines = pasted("../../README.md", "For whom")
+    warned = "{ pulsarctl doctor || [ $? = 11 ]; }"  # its exit code says that it has a finding
+    shown = output(BROKER + lines.replace("pulsarctl doctor", warned), ports, tmp_path)
+    assert in_order(shown, "content:hello", "The broker answers", "BACKLOG", "ada,20.49", '"messages" : 3')
+
+
+def test_the_first_session_of_the_readme_prints_what_it_shows(tmp_path: Path, ports: dict[str, str]) -> None:
+    shown = output(BROKER + pasted("../../README.md", "Sixty seconds"), ports, tmp_path)
+    assert sorted(shown.splitlines()[-3:]) == ["ada paid 12.50", "ada paid 7.99", "bob paid 3.20"]
+    assert in_order(shown, "ada paid 12.50", "ada paid 7.99")
+
+
+def test_the_fixture_of_the_readme_runs(tmp_path: Path) -> None:
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert code
+    (tmp_path / "test_orders.py").write_text(code[1])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert "1 passed" in ended.stdout
+
+
 def test_two_clusters_replicate_to_each_other(tmp_path: Path, ports: dict[str, str]) -> None:
     sections = (
         "Two clusters in a session",
@@ -133,6 +157,5 @@ def test_a_load_is_measured(tmp_path: Path, ports: dict[str, str]) -> None:
 
 
 def test_a_message_is_encrypted_and_decrypted(tmp_path: Path, ports: dict[str, str]) -> None:
-    broker = "pulsarctl standalone --port 6650 --http-port 8080 &\nuntil pulsarctl brokers healthcheck; do :; done\n"
-    shown = output(broker + pasted("encryption.md", "End-to-end encryption", "Required encryption"), ports, tmp_path)
+    shown = output(BROKER + pasted("encryption.md", "End-to-end encryption", "Required encryption"), ports, tmp_path)
     assert shown.count("content:hello\n") == 2

@@ -1,4 +1,4 @@
-"""A report as JSON documents. Pure. The names are an interface; docs/how-to/spark.md lists them."""
+"""A report as JSON documents. Pure. The names are an interface; docs/how-to/backlog.md lists them."""
 
 from collections.abc import Sequence
 from typing import Any

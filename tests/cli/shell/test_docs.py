@@ -49,6 +49,13 @@ def test_every_command_has_a_summary_and_an_example(pages: list[Page]) -> None:
     assert [words for words in without if not words[-1].startswith(policies)] == []
 
 
+def test_the_page_of_exit_codes_says_what_the_help_says(pages: list[Page]) -> None:
+    said = " ".join(pages[0].help.partition("Exit codes: ")[2].partition(".")[0].split())
+    codes = [re.match(r"(\d+) (\S+)", code) for code in said.split(", ")]
+    rows = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
+    assert [code[1] for code in codes if code] == re.findall(r"^\| (\d+) \|", rows, re.MULTILINE)
+
+
 def test_every_option_and_argument_has_help(pages: list[Page]) -> None:
     silent = [(page.words, option.spellings) for page in pages for option in page.options if not option.help]
     assert silent == []

@@ -1,4 +1,4 @@
-"""The section "Security" of the README: its lines, in a shell, with other ports."""
+"""The session of docs/how-to/tls.md: its lines, in a shell, with other ports."""
 
 import json
 import re
@@ -11,12 +11,11 @@ from pathlib import Path
 
 from tests.cli.program import Program
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "tls.md"
 
 
 def lines() -> list[str]:
-    section = README.partition("\n## Security\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)  # one for each terminal
+    blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)  # one for each terminal
     return [line for block in blocks for line in block.splitlines() if line]
 
 
