@@ -111,7 +111,7 @@ def test_the_fixture_of_the_readme_runs(tmp_path: Path) -> None:
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert code
     (tmp_path / "test_orders.py").write_text(code[1])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert "1 passed" in ended.stdout
 
