@@ -107,7 +107,7 @@ class Reader:
         namespaces = self._objects("namespaces", self._namespaces(needed, found), _policies_document)
         for name, document in namespaces.items():
             found.namespaces[name] = namespace_of_document(document, found.cluster)
-            uncovered = [key for key in UNCOVERED if document.get(key) not in (None, "", [], {}, False, -1)]
+            uncovered = [key for key in UNCOVERED if _is_set(document.get(key))]
             found.uncovered[f"namespace {name}"] = uncovered
         self._read_topics(needed, found, namespaces)
         return found
@@ -225,6 +225,11 @@ def actions_by_role(grants: Document) -> Document:
 def _grants(document: Document) -> Document:
     found = document.get("auth_policies") or {}
     return {key: found.get(key) or {} for key in ("namespace_auth", "destination_auth", "subscription_auth_roles")}
+
+
+def _is_set(value: Any) -> bool:
+    """0 is a value: such a threshold offloads everything."""
+    return value is not False and value not in (None, "", [], {}, -1)
 
 
 def _or_none(read: Callable[[], T]) -> T | None:

@@ -133,6 +133,13 @@ def test_a_rate_without_a_period_is_exported(brokers: Brokers, write: Write) -> 
     assert left_out == ""
 
 
+def test_a_threshold_of_zero_is_named(brokers: Brokers, write: Write) -> None:
+    namespace, paths = new_topic(brokers.url)
+    asked(f"{paths['namespaces']}/offloadThreshold", "PUT", 0)
+    left_out = check_round_trip(brokers, write, namespace)[1]
+    assert left_out == f"notice: the file leaves out offload_threshold of namespace {namespace}\n"
+
+
 def test_what_a_file_cannot_say_is_named_and_the_rest_is_exported(brokers: Brokers, write: Write) -> None:
     namespace, paths = new_topic(brokers.url)
     for path, value in (
