@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from broker_core.admin.body_memory import BodyMemory, Share
-from broker_core.admin.browsers import BrowserRules, came_in_clear, is_loopback
+from broker_core.admin.browsers import BrowserRules, came_in_clear
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
 from broker_core.admin.guard import NOT_AUTHENTICATED, Guard
+from broker_core.admin.peer import is_over_loopback, own_end
 from broker_core.admin.results import refused, result_of
 from broker_core.admin.statuses import status_of
 from broker_core.client_log import ClientLog
@@ -35,22 +36,10 @@ if TYPE_CHECKING:
 
 client_log = ClientLog(__name__)
 
-CLOSE_SECONDS = 2.0
 _STILL_POSSIBLE = "the change may still be made: check before you try again"
 
 _HANDLERS = "broker_core.admin.all_routes"
 _PROTOCOL = "broker_core.admin.protocol"
-
-
-class AdminServer:
-    """The running server."""
-
-    def __init__(self, runner: web.ServerRunner) -> None:
-        self._runner = runner
-
-    async def close(self) -> None:
-        """Stops accepting, and gives running requests two seconds."""
-        await self._runner.cleanup()
 
 
 async def start_admin(
@@ -58,23 +47,14 @@ async def start_admin(
     sockets: Sequence[socket.socket],
     tls_sockets: Sequence[socket.socket],
     context: ssl.SSLContext | None,
-) -> AdminServer:
+) -> web.ServerRunner:
     """Serves the admin API on listening sockets, and on others over TLS; closes none of them, also if it fails."""
-    web, protocol, routes = await asyncio.to_thread(_imported)
-    dispatcher = Dispatcher(broker, routes, web)
-    runner = web.ServerRunner(
-        protocol.Connections(dispatcher.answer, broker.config.http), shutdown_timeout=CLOSE_SECONDS
+    library, protocol, routes = await asyncio.to_thread(_imported)
+    served = ([one.dup() for one in each] for each in (sockets, tls_sockets))
+    runner: web.ServerRunner = await protocol.serve(
+        Dispatcher(broker, routes, library).answer, broker.config.http, *served, context
     )
-    await runner.setup()
-    try:
-        for one in sockets:
-            await web.SockSite(runner, one.dup()).start()
-        for one in tls_sockets:
-            await web.SockSite(runner, one.dup(), ssl_context=context).start()
-    except BaseException:
-        await runner.cleanup()
-        raise
-    return AdminServer(runner)
+    return runner
 
 
 def _imported() -> tuple[Any, Any, Routes]:
@@ -125,7 +105,7 @@ class Dispatcher:
     async def _handle(self, request: web.BaseRequest, share: Share) -> Answer:
         path, _, query = request.raw_path.partition("?")
         method = "GET" if request.method == "HEAD" else request.method
-        refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
+        refusal = self._browsers.refusal(request.headers, over_loopback=is_over_loopback(request))
         if refusal is not None:
             return refused(refusal, 403)
         # The first of equal names counts, as in Pulsar.
@@ -160,7 +140,7 @@ class Dispatcher:
             method=method,
             path=path,
             sessions=self._sessions,
-            listener=self._broker.listener_at(_own_end(request)),
+            listener=self._broker.listener_at(own_end(request)),
         )
         work = self._carried_out(found.route, call, f"{method} {path}")
         if method == "GET":
@@ -196,19 +176,8 @@ class Dispatcher:
         share.keep(0)
 
 
-def _is_over_loopback(request: web.BaseRequest) -> bool:
-    own_end = _own_end(request)
-    return own_end is None or is_loopback(str(own_end[0]))
-
-
-def _own_end(request: web.BaseRequest) -> tuple[Any, ...] | None:
-    """The address of this machine by which the request came."""
-    transport = request.transport
-    return transport.get_extra_info("sockname") if transport is not None else None
-
-
 def _is_private(request: web.BaseRequest) -> bool:
-    return request.secure or (_is_over_loopback(request) and not came_in_clear(request.headers))
+    return request.secure or (is_over_loopback(request) and not came_in_clear(request.headers))
 
 
 def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_core.admin.peer import certificate_of
 from broker_core.errors import AuthenticationFailed, Forbidden, TenantNotFound, Unauthorized
 from broker_core.security.authorization import Target, check_has_rule
 from broker_core.security.http_credentials import METHOD_HEADER
@@ -58,7 +59,7 @@ class Guard:
         if is_console(path):
             return await self._user_of_console(request)
         host = request.remote or "gone"
-        identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
+        identity = await security.authenticate_request(host, request.headers, query, certificate_of(request))
         original = request.headers.get(_ORIGINAL_HEADER, "")
         if not original.isascii():  # servers disagree about the encoding of headers
             raise AuthenticationFailed(f"the header {_ORIGINAL_HEADER} has characters outside ASCII")
@@ -69,7 +70,7 @@ class Guard:
     async def _user_of_console(self, request: web.BaseRequest) -> Principal | None:
         """None for someone who has to sign in. A session takes precedence, and an address holds no credentials."""
         session = self._sessions.find(request.headers.get("Cookie", "")) if self._sessions else None
-        headers, certificate = (session.headers, b"") if session else (request.headers, _certificate(request))
+        headers, certificate = (session.headers, b"") if session else (request.headers, certificate_of(request))
         try:
             identity = await self._security.authenticate_request(request.remote or "gone", headers, {}, certificate)
         except AuthenticationFailed:
@@ -105,12 +106,6 @@ class Guard:
 
 def not_authenticated() -> AuthenticationFailed:
     return AuthenticationFailed(NOT_AUTHENTICATED)
-
-
-def _certificate(request: web.BaseRequest) -> bytes:
-    transport = request.transport
-    found = transport.get_extra_info("ssl_object") if transport is not None else None
-    return (found.getpeercert(True) or b"") if found is not None else b""
 
 
 def _target(operation: Operation, call: Call) -> Target:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import ssl
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,9 +25,11 @@ from broker_core.config.http import HttpConfig
 
 log = ClientLog(__name__)
 
+CLOSE_SECONDS = 2.0  # for running requests, when the server stops
 LINGER_SECONDS = 2.0  # a client may continue to send what is refused this long, so that it sees the answer
 HEAD_LINES = 4  # the maximum size of a header, in lines of the maximum length
 LONGEST_REASON = 200
+Answerer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _HEAD_END = b"\r\n\r\n"
 
 
@@ -159,7 +163,7 @@ class Connection(web.RequestHandler):
 
 
 class Connections(web.Server):
-    def __init__(self, answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], config: HttpConfig) -> None:
+    def __init__(self, answer: Answerer, config: HttpConfig) -> None:
         super().__init__(answer)
         self._config = config
         self._by_host: Counter[str] = Counter()
@@ -203,6 +207,29 @@ class Connections(web.Server):
         self._by_host[host] -= 1
         if self._by_host[host] <= 0:
             del self._by_host[host]
+
+
+async def serve(
+    answer: Answerer,
+    config: HttpConfig,
+    sockets: Sequence[socket.socket],
+    tls_sockets: Sequence[socket.socket] = (),
+    context: ssl.SSLContext | None = None,
+) -> web.ServerRunner:
+    """Serves listening sockets, and others over TLS; its `cleanup` gives running requests two seconds."""
+    runner = web.ServerRunner(Connections(answer, config), shutdown_timeout=CLOSE_SECONDS)
+    await runner.setup()
+    try:
+        for one in sockets:
+            await web.SockSite(runner, one).start()
+        for one in tls_sockets:
+            await web.SockSite(runner, one, ssl_context=context).start()
+    except BaseException:
+        await runner.cleanup()
+        for one in (*sockets, *tls_sockets):
+            one.close()
+        raise
+    return runner
 
 
 def _refusal(status: int, reason: str) -> bytes:

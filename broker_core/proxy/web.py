@@ -9,8 +9,9 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from broker_core.admin.browsers import BrowserRules, is_loopback
-from broker_core.admin.protocol import Connections
+from broker_core.admin.browsers import BrowserRules
+from broker_core.admin.peer import certificate_of, is_over_loopback
+from broker_core.admin.protocol import serve
 from broker_core.client_log import ClientLog
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed
@@ -20,7 +21,6 @@ from broker_core.proxy.gateway import Gateway
 
 log = ClientLog(__name__)
 
-CLOSE_SECONDS = 2.0
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 STATS = "/proxy-stats"
 NO_BROKERS = "this proxy has no admin API, because it was started without --brokers-web (brokerWebServiceURL)"
@@ -41,13 +41,7 @@ class WebServer:
     async def start(
         self, sockets: Sequence[socket.socket], tls_sockets: Sequence[socket.socket], context: ssl.SSLContext | None
     ) -> None:
-        connections = Connections(self.answer, self._gateway.config.http)
-        self._runner = web.ServerRunner(connections, shutdown_timeout=CLOSE_SECONDS)
-        await self._runner.setup()
-        for one in sockets:
-            await web.SockSite(self._runner, one).start()
-        for one in tls_sockets:
-            await web.SockSite(self._runner, one, ssl_context=context).start()
+        self._runner = await serve(self.answer, self._gateway.config.http, sockets, tls_sockets, context)
 
     async def close(self) -> None:
         """Gives running requests two seconds."""
@@ -66,7 +60,7 @@ class WebServer:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """The proxy's health and metrics do not depend on how busy the brokers are."""
         path = request.raw_path.partition("?")[0].rstrip("/")
-        refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
+        refusal = self._browsers.refusal(request.headers, over_loopback=is_over_loopback(request))
         if refusal is not None:
             return refused(403, refusal)
         if request.method not in METHODS:
@@ -101,7 +95,7 @@ class WebServer:
             return ""
         query = dict(reversed(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True)))
         host = request.remote or "gone"
-        identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
+        identity = await security.authenticate_request(host, request.headers, query, certificate_of(request))
         return identity.role
 
     def _stats(self, method: str, path: str, role: str) -> web.Response:
@@ -122,15 +116,3 @@ class WebServer:
 
 def _response(page: pages.Page) -> web.Response:
     return web.Response(status=page.status, body=page.body.encode(), headers={"Content-Type": page.content_type})
-
-
-def _certificate(request: web.BaseRequest) -> bytes:
-    transport = request.transport
-    found = transport.get_extra_info("ssl_object") if transport is not None else None
-    return (found.getpeercert(True) or b"") if found is not None else b""
-
-
-def _is_over_loopback(request: web.BaseRequest) -> bool:
-    transport = request.transport
-    own_end = transport.get_extra_info("sockname") if transport is not None else None
-    return own_end is None or is_loopback(str(own_end[0]))

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from broker_core.server.ports import BACKLOG
 
 if TYPE_CHECKING:
-    from broker_core.admin.app import AdminServer
+    from aiohttp import web
+
     from broker_core.broker import Broker
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class AdminListener:
         self._sockets = sockets
         self._tls_sockets = tls_sockets
         self._context = context
-        self._server: AdminServer | None = None
+        self._server: web.ServerRunner | None = None
         self._work: asyncio.Task[None]
 
     def listen(self, broker: Broker) -> None:
@@ -74,7 +75,7 @@ class AdminListener:
         try:
             await asyncio.wait([self._work])
             if self._server is not None:
-                await self._server.close()
+                await self._server.cleanup()
         finally:
             for one in (*self._sockets, *self._tls_sockets):
                 one.close()

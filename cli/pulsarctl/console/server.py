@@ -16,7 +16,7 @@ from broker_core.admin.body_memory import BodyMemory
 from broker_core.admin.browsers import BrowserRules
 from broker_core.admin.call import Answer
 from broker_core.admin.exchange import read_body, send
-from broker_core.admin.protocol import Connections
+from broker_core.admin.protocol import serve
 from broker_core.config.http import HttpConfig
 from broker_core.console import console
 from broker_core.console.admin_api import AdminApi, Refused
@@ -25,7 +25,6 @@ from broker_core.console.paths import BASE, HOME
 from broker_core.errors import BrokerError
 
 OPEN = f"{BASE}/open"
-CLOSE_SECONDS = 2.0
 REQUESTS_MAX = 64
 _LIMITS = HttpConfig(max_connections=256)
 _NO_KEY = "Open the address that pulsarctl console printed: it gives this browser access, with a key at its end."
@@ -42,10 +41,7 @@ class ConsoleServer:
         self._port = 0
 
     async def start(self, sockets: Sequence[socket.socket]) -> None:
-        self._runner = web.ServerRunner(Connections(self._answer, _LIMITS), shutdown_timeout=CLOSE_SECONDS)
-        await self._runner.setup()
-        for one in sockets:
-            await web.SockSite(self._runner, one).start()
+        self._runner = await serve(self._answer, _LIMITS, sockets)
         self._port = int(sockets[0].getsockname()[1])
 
     async def close(self) -> None:
