@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from broker_core.offload.manifest import manifest_path
@@ -46,11 +47,25 @@ def objects_of(store: Store, instance: str) -> dict[str, int]:
         store.filesystem.get_file_info(fs.FileSelector(store.key(folder), recursive=True, allow_not_found=True))
         for folder in (instance, tables_folder(instance))
     )
-    found = [*copies, *(info for info in tables if _TABLE_FILE.search(info.path))]
+    copies = _within(store, copies, instance)
+    found = [*copies, *(info for info in _within(store, tables, instance) if _TABLE_FILE.search(info.path))]
     files = {info.path[prefix:]: info.size for info in found if info.is_file}
     used = {folder for path in files for folder in _folders_of(path)}
     folders = {info.path[prefix:] for info in copies if not info.is_file} - used
     return files | {f"{folder}/": 0 for folder in folders}
+
+
+def _within(store: Store, infos: Iterable[Any], instance: str) -> list[Any]:
+    """Those that are this instance's: a store may list anything, and a link may lead anywhere."""
+    start = f"{store.root.rstrip('/')}/"
+    own = tuple(f"{start}{folder}/" for folder in (instance, tables_folder(instance)))
+    is_own = lru_cache(lambda folder: not store.leads_out(folder))
+    return [info for info in infos if info.path.startswith(own) and is_own(_folder_of(info, len(start)))]
+
+
+def _folder_of(info: Any, prefix: int) -> str:
+    path: str = info.path[prefix:]
+    return path.rpartition("/")[0] if info.is_file else path
 
 
 def _folders_of(path: str) -> Iterator[str]:

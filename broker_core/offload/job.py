@@ -162,9 +162,9 @@ def _manifest(job: OffloadJob, built: _Built, tables: list[TableFile]) -> Manife
 def _upload(store: Store, path: str, source: Path, bytes_per_second: float) -> None:
     """At most at the rate, measured over the whole file."""
     if store.uri.startswith("file:"):
-        store.filesystem.create_dir(store.key(path).rpartition("/")[0], recursive=True)
+        store.filesystem.create_dir(store.own_key(path).rpartition("/")[0], recursive=True)
     started, sent = time.monotonic(), 0
-    with source.open("rb") as file, store.filesystem.open_output_stream(store.key(path)) as target:
+    with source.open("rb") as file, store.filesystem.open_output_stream(store.own_key(path)) as target:
         while data := file.read(_CHUNK):
             target.write(data)
             sent += len(data)
@@ -173,7 +173,7 @@ def _upload(store: Store, path: str, source: Path, bytes_per_second: float) -> N
 
 
 def _write_whole(store: Store, path: str, data: bytes) -> None:
-    with store.filesystem.open_output_stream(store.key(path)) as target:
+    with store.filesystem.open_output_stream(store.own_key(path)) as target:
         target.write(data)
     with store.filesystem.open_input_stream(store.key(path)) as source:
         if source.read() != data:

@@ -7,6 +7,7 @@ was written with, without secrets, so that it stays readable when the policy cha
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import os
 from functools import lru_cache
@@ -55,6 +56,20 @@ class Store(NamedTuple):
     def key(self, path: str) -> str:
         return f"{self.root}/{path}"
 
+    def own_key(self, path: str) -> str:
+        """The key of what is written or removed. Raises OSError if a link leads out of the directory."""
+        if self.leads_out(path.rpartition("/")[0]):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.key(path))
+        return self.key(path)
+
+    def leads_out(self, folder: str) -> bool:
+        """Whether the folder, or one above it, is a link. The root may be one: the operator named it."""
+        if {".", ".."} & set(folder.split("/")):
+            return True
+        if not self.uri.startswith("file:"):
+            return False
+        return os.path.realpath(self.key(folder)) != os.path.join(os.path.realpath(self.root), folder).rstrip("/")
+
     def describe(self, path: str) -> str:
         return f"{self.uri}/{path}"
 
@@ -67,7 +82,7 @@ class Store(NamedTuple):
     def remove(self, path: str) -> None:
         """A missing object is fine. Raises OSError."""
         try:
-            self.filesystem.delete_file(self.key(path))
+            self.filesystem.delete_file(self.own_key(path))
         except FileNotFoundError:
             pass
         except OSError:
@@ -86,7 +101,7 @@ class Store(NamedTuple):
             if self.filesystem.get_file_info(fs.FileSelector(self.key(folder), allow_not_found=True)):
                 return
             with contextlib.suppress(FileNotFoundError):
-                self.filesystem.delete_dir(self.key(folder))
+                self.filesystem.delete_dir(self.own_key(f"{folder}/").rstrip("/"))
             folder = folder.rpartition("/")[0]
 
 
