@@ -11,6 +11,7 @@ from typing import Any
 
 import pulsar
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from broker_core.config.security import SecurityConfig
 from broker_core.config.server import ServerConfig
@@ -140,6 +141,19 @@ def test_a_cluster_with_a_certificate_of_another_authority_is_not_trusted(
     topic = topic_towards(west, east, {**over_tls(east, authority), **with_token("copier"), **other})
     admin(west.http_url, "PUT", topic.replace("://", "/"))
     wait_until(lambda: "certificate verify failed" in replication_stats(west, topic, "east")["lastError"], 10)
+
+
+def test_an_encrypted_key_is_refused_without_asking_for_its_password(
+    west: EmbeddedBroker, east: EmbeddedBroker, authority: Authority
+) -> None:
+    certificate, key = authority.issue("locked")
+    protection = serialization.BestAvailableEncryption(b"secret")
+    loaded = serialization.load_pem_private_key(key.read_bytes(), None)
+    key.write_bytes(loaded.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, protection))
+    files = {"brokerClientCertificateFilePath": str(certificate), "brokerClientKeyFilePath": str(key)}
+    topic = topic_towards(west, east, {**over_tls(east, authority), **files})
+    admin(west.http_url, "PUT", topic.replace("://", "/"))
+    wait_until(lambda: "the private key is encrypted" in replication_stats(west, topic, "east")["lastError"], 10)
 
 
 def test_a_role_without_permission_is_named_until_it_has_it(
