@@ -178,7 +178,7 @@ completions: $(READY) ## write the completion scripts of bash, zsh, and fish
 	@$(BIN)/pulsarctl completion zsh > completions/_pulsarctl
 	@$(BIN)/pulsarctl completion fish > completions/pulsarctl.fish
 
-docs: $(READY) ## generate docs/reference/cli.md, docs/reference/pulsar-admin.md, conf/, and parts of README.md and docs/reference/compatibility.md
+docs: $(READY) ## generate docs/reference (commands, configuration, REST, pulsar-admin), conf/, and parts of README.md and docs/reference/compatibility.md
 	@$(PY) .ci/docs/generate.py
 	@$(PY) -m tests.walk.page
 

@@ -1,4 +1,4 @@
-"""The command tree as data, the source of docs/reference/cli.md.
+"""The command tree as data, the source of docs/reference/commands.
 
 It omits hidden commands, aliases, and options, which are accepted for compatibility only. The options that every
 command accepts are listed once, at the root.
@@ -86,14 +86,28 @@ def _option(option: TyperOption) -> Option:
     return Option(spellings, metavar, option.help or "", str(getattr(shown, "value", shown)))
 
 
-def markdown(listed: list[Page]) -> str:
-    """docs/reference/cli.md."""
+def documents(listed: list[Page]) -> dict[str, str]:
+    """The files of docs/reference/commands: one for each word after `pulsarctl`, and their list."""
     root, *others = listed
-    lines = [MARK, "", "# Command reference", "", root.help, "", "## Shared options", ""]
-    lines += [SHARED, "", *_option_lines(root), "", TIMES, ""]
+    groups: dict[str, list[Page]] = {}
     for page in others:
-        level = "##" if len(page.words) == 1 else "###"
-        lines += [f"{level} pulsarctl {' '.join(page.words)}", "", *_body(page), ""]
+        groups.setdefault(page.words[0], []).append(page)
+    written = {f"{name}.md": _document(pages) for name, pages in groups.items()}
+    return {"index.md": _index(root, [pages[0] for pages in groups.values()]), **written}
+
+
+def _index(root: Page, groups: list[Page]) -> str:
+    lines = ["# Commands", "", MARK, "", root.help, ""]
+    lines += [f"- [{page.words[0]}]({page.words[0]}.md): {page.summary}" for page in groups]
+    lines += ["", "## Shared options", "", SHARED, "", *_option_lines(root), "", TIMES]
+    return "\n".join(lines) + "\n"
+
+
+def _document(pages: list[Page]) -> str:
+    lines: list[str] = []
+    for page in pages:
+        level = "#" * len(page.words)
+        lines += [f"{level} pulsarctl {' '.join(page.words)}", "", *([] if lines else [MARK, ""]), *_body(page), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -12,7 +12,7 @@ from broker_core.config.sections import Sections
 from broker_core.config.setting import Setting
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = sorted(page for page in DOCS.rglob("*.md") if page.name != "cli.md")
+PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name not in ("commands", "configuration"))
 KEY = re.compile(r"`([a-z]+[A-Z]\w*)`")
 
 

@@ -2,13 +2,14 @@
 
 import json
 import re
+import runpy
 import shlex
 from pathlib import Path
 
 import pytest
 
 from pulsarctl.shell import reference
-from pulsarctl.shell.reference import Page, markdown
+from pulsarctl.shell.reference import Page, documents
 from pulsarctl.state.editors import json_schema
 from tests.cli.parsed import parse
 from tests.cli.runner import Cli
@@ -23,7 +24,16 @@ def pages() -> list[Page]:
 
 
 def test_the_command_reference_is_up_to_date(pages: list[Page]) -> None:
-    assert (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8") == markdown(pages), "run `make docs`"
+    kept = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/reference/commands").glob("*.md")}
+    assert kept == documents(pages), "run `make docs`"
+
+
+def test_the_pages_of_configuration_and_of_the_admin_api_are_up_to_date() -> None:
+    scripts = {name: runpy.run_path(str(ROOT / ".ci" / "docs" / f"{name}.py")) for name in ("configuration", "rest")}
+    folder = ROOT / "docs" / "reference"
+    kept = {page.name: page.read_text(encoding="utf-8") for page in (folder / "configuration").glob("*.md")}
+    assert kept == scripts["configuration"]["documents"](), "run `make docs`"
+    assert (folder / "rest.md").read_text(encoding="utf-8") == scripts["rest"]["page"](), "run `make docs`"
 
 
 def test_the_client_configuration_is_up_to_date() -> None:
