@@ -151,7 +151,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _read(self) -> None:
         try:
-            while (self._unread or self._decoder.more) and not self._busy and not self.is_closed:
+            while not self._busy and not self.is_closed and (self._unread or self._decoder.more):
                 data, self._unread = self._unread, b""
                 for item in self._decoder.feed(data):
                     self._on_item(item)
@@ -354,7 +354,9 @@ class ClientConnection(asyncio.Protocol):
         self._state = State.SPLICED
         self.left()
         self._handshake.watch_splice(splice)
-        splice.start(early + self._decoder.rest + self._unread, (link.greeting if greets else b"") + link.early)
+        early += self._decoder.rest + self._unread
+        del self._decoder, self._unread  # the splice keeps this object for as long as it lives
+        splice.start(early, (link.greeting if greets else b"") + link.early)
 
     def _splice_ended(self, splice: Splice) -> None:
         if self._handshake is not None:
