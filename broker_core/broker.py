@@ -31,19 +31,19 @@ from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.connection_count import ConnectionCount
 from broker_core.limits.incomplete_frames import IncompleteFrames
+from broker_core.metadata.policies.offload_policies import OffloadRules, rules_of
+from broker_core.metadata.schema.described import described
+from broker_core.metadata.schema.registry import SchemaRegistry
+from broker_core.metadata.tenancy.cluster_name import claim
+from broker_core.metadata.tenancy.tenancy import Tenancy
 from broker_core.names import topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
-from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
-from broker_core.schema.described import described
-from broker_core.schema.registry import SchemaRegistry
 from broker_core.security.open_ports import without_certificates
 from broker_core.security.secret_files import open_to_others
 from broker_core.security.service import Security
 from broker_core.storage.engine import StorageEngine
-from broker_core.tenancy.cluster_name import claim
-from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.partitioned import PartitionedTopics

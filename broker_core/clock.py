@@ -2,7 +2,7 @@
 
 Timers use the monotonic clock; times that are stored or compared with publish times use the wall clock. The wall clock
 may jump in either direction, so whether something is due is decided again whenever a timer fires.
-`policies.expiry_clock` decides what expires.
+`metadata.policies.expiry_clock` decides what expires.
 """
 
 import time

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.metadata.policies.expiry_clock import ExpiryClock
+    from broker_core.metadata.policies.in_force import PoliciesInForce
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.names import TopicName
-    from broker_core.policies.expiry_clock import ExpiryClock
-    from broker_core.policies.in_force import PoliciesInForce
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.tasks import Spawn
     from broker_core.topic_log import TopicLog
 

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from broker_core.rates.rate import Rate
-    from broker_core.storage.arrival_times import ArrivalTimes
-    from broker_core.storage.block import Block, EntryRun
-    from broker_core.storage.catalog import LedgerInfo
-    from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.storage.errors import Lost, StorageError
-    from broker_core.storage.ledger_copies import LedgerCopies
-    from broker_core.storage.message_index import MessageIndex
-    from broker_core.storage.position import Position
-    from broker_core.storage.retention import Retention
+    from broker_core.storage.log.arrival_times import ArrivalTimes
+    from broker_core.storage.log.compacted_ledger import CompactedLedger, CompactedWriter
+    from broker_core.storage.log.message_index import MessageIndex
+    from broker_core.storage.log.retention import Retention
+    from broker_core.storage.managed_ledger.ledger_copies import LedgerCopies
+    from broker_core.storage.records.block import Block, EntryRun
+    from broker_core.storage.records.catalog import LedgerInfo
+    from broker_core.storage.records.position import Position
 
 
 class ReadableLog(Protocol):

@@ -1,6 +1,6 @@
 """The managed ledger of a topic in a broker in this process."""
 
-from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.topic.topic import Topic
 
 

@@ -8,9 +8,9 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, obj
 from broker_core.errors import InvalidValue, RecordNotFound
-from broker_core.policies.json_values import string
+from broker_core.metadata.policies.json_values import string
+from broker_core.metadata.tenancy.tool_records import BOOKIE_RACKS
 from broker_core.security.operations import SUPER_USER
-from broker_core.tenancy.tool_records import BOOKIE_RACKS
 
 
 async def list_bookies(_call: Call) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
 from broker_core.errors import ClusterNotFound, RecordNotFound
-from broker_core.policies.json_values import shown
+from broker_core.metadata.policies.json_values import shown
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import ANYONE, SUPER_USER, on_broker
 from broker_core.stats.health import check_health, degraded, unwell

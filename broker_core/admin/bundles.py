@@ -9,12 +9,12 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT64, array
 from broker_core.errors import BundleNotFound, InvalidValue, NotEmpty, TopicNotFound
+from broker_core.metadata.policies.json_values import whole_number
+from broker_core.metadata.tenancy.bundles import hash_of, limits_of
+from broker_core.metadata.tenancy.namespace import Namespace
 from broker_core.names import NON_PERSISTENT, PERSISTENT, parse_topic
-from broker_core.policies.json_values import whole_number
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import SUPER_USER, namespace_policy, on_namespace
-from broker_core.tenancy.bundles import hash_of, limits_of
-from broker_core.tenancy.namespace import Namespace
 
 EVENLY = "range_equally_divide"
 BY_TOPICS = "topic_count_equally_divide"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 from broker_core.errors import InvalidName, InvalidRequest
+from broker_core.metadata.policies.json_values import whole_number
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies.json_values import whole_number
 
 if TYPE_CHECKING:
     from broker_core.admin.body_memory import Share

@@ -13,10 +13,10 @@ from broker_core.errors import (
     InvalidRequest,
     InvalidValue,
 )
+from broker_core.metadata.policies.json_values import mapping, names, string, truth
+from broker_core.metadata.tenancy.documents import CLUSTER
 from broker_core.names import check_entity
-from broker_core.policies.json_values import mapping, names, string, truth
 from broker_core.security.operations import ANYONE, cluster_policy, on_cluster
-from broker_core.tenancy.documents import CLUSTER
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

@@ -8,9 +8,9 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRINGS, obj
 from broker_core.errors import AlreadyExists, ClusterNotFound, InvalidValue, RecordNotFound
-from broker_core.policies.json_values import names
+from broker_core.metadata.policies.json_values import names
+from broker_core.metadata.tenancy.tool_records import FAILURE_DOMAINS
 from broker_core.security.operations import on_cluster
-from broker_core.tenancy.tool_records import FAILURE_DOMAINS
 
 
 async def list_domains(call: Call) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from broker_core.clock import iso
 from broker_core.rates.long_text import Json
 from broker_core.rates.time_slices import sliced
-from broker_core.storage.open_batches import words_of
+from broker_core.storage.records.open_batches import words_of
 from broker_core.topic.replicated_property import without_replicated
 
 if TYPE_CHECKING:
-    from broker_core.storage.catalog import LedgerInfo
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.catalog import LedgerInfo
+    from broker_core.storage.records.position import Position
     from broker_core.topic.topic import Topic
     from broker_core.topic_log import TopicLog
 

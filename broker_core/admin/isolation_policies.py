@@ -15,9 +15,9 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, STRINGS, obj, one_of
 from broker_core.errors import InvalidRequest, InvalidValue, RecordNotFound
-from broker_core.policies.json_values import int32, mapping, name_or_none, names, properties
+from broker_core.metadata.policies.json_values import int32, mapping, name_or_none, names, properties
+from broker_core.metadata.tenancy.tool_records import ISOLATION_POLICIES
 from broker_core.security.operations import cluster_policy
-from broker_core.tenancy.tool_records import ISOLATION_POLICIES
 
 _SCOPES = ("all_matching", "none", "changed")
 _PLAIN = re.compile(r"[\w:.-]*")  # nothing in it is special, except that a dot matches any character

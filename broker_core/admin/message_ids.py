@@ -9,8 +9,8 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION
 from broker_core.admin.targets import one_topic
 from broker_core.errors import InvalidValue, TopicNotFound
+from broker_core.metadata.policies.json_values import whole_number
 from broker_core.names import TopicName
-from broker_core.policies.json_values import whole_number
 from broker_core.security.operations import on_topic
 from broker_core.topic.peek import bytes_after
 from broker_core.wire.message import messages_in_batch

@@ -21,11 +21,11 @@ from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
 from broker_core.errors import BrokerError, CannotShow, InvalidRequest, InvalidValue, TopicNotFound
+from broker_core.metadata.policies.json_values import whole_number
+from broker_core.metadata.policies.topic_policies import at_least_zero
 from broker_core.names import is_reserved_subscription
-from broker_core.policies.json_values import whole_number
-from broker_core.policies.topic_policies import at_least_zero
 from broker_core.security.operations import on_topic
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.topic import peek
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, MessageMetadata

@@ -18,9 +18,8 @@ from broker_core.errors import (
     InvalidRequest,
     InvalidValue,
 )
-from broker_core.names import NamespaceName
-from broker_core.policies.json_values import mapping, names, string, truth
-from broker_core.policies.kept import (
+from broker_core.metadata.policies.json_values import mapping, names, string, truth
+from broker_core.metadata.policies.kept import (
     AFFINITY,
     ALLOWED_CLUSTERS,
     ANTI_AFFINITY,
@@ -28,10 +27,11 @@ from broker_core.policies.kept import (
     MIGRATED,
     RESOURCE_GROUP,
 )
-from broker_core.policies.migration import stored_destination
+from broker_core.metadata.policies.migration import stored_destination
+from broker_core.metadata.tenancy import tool_records
+from broker_core.metadata.tenancy.documents import CLUSTER
+from broker_core.names import NamespaceName
 from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
-from broker_core.tenancy import tool_records
-from broker_core.tenancy.documents import CLUSTER
 
 _NAME = re.compile(r"[-=:.\w]+")
 

@@ -12,9 +12,9 @@ from broker_core.admin.replication import with_own_cluster
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY_OBJECT, PROPERTIES
 from broker_core.errors import InvalidRequest, NotAllowed, TopicNotFound
+from broker_core.metadata.tenancy.system_topics import users_topics
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
 from broker_core.security.operations import TENANT_ADMIN, namespace_policy, on_namespace, on_tenant
-from broker_core.tenancy.system_topics import users_topics
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

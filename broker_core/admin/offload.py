@@ -15,8 +15,8 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION, of
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidRequest, InvalidValue, NotImplementedHere
+from broker_core.metadata.policies.offload_policies import OffloadPolicies, configured_store
 from broker_core.offload.errors import OffloadFailed, detail_of, masked
-from broker_core.policies.offload_policies import OffloadPolicies, configured_store
 from broker_core.security.operations import SUPER_USER, namespace_policy, on_topic
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ACTIONS, STRING, STRINGS, array, obj
 from broker_core.admin.targets import check_exists
 from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.metadata.policies.json_values import mapping, names, shown, string
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies.json_values import mapping, names, shown, string
 from broker_core.security.operations import TENANT_ADMIN, on_namespace
 
 KNOWN_ACTIONS = ("produce", "consume", "functions", "sources", "sinks", "packages")

@@ -18,10 +18,10 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import of, of_policy
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidValue, NamespaceNotFound
-from broker_core.policies.json_values import whole_number
-from broker_core.policies.policy_set import PolicySet, as_json
-from broker_core.policies.topic_policies import POLICIES
-from broker_core.policies.values import DispatchRate
+from broker_core.metadata.policies.json_values import whole_number
+from broker_core.metadata.policies.policy_set import PolicySet, as_json
+from broker_core.metadata.policies.topic_policies import POLICIES
+from broker_core.metadata.policies.values import DispatchRate
 from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, Operation, namespace_policy, topic_policy
 
 # For these, Pulsar has another message for a missing namespace.

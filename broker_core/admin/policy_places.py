@@ -1,6 +1,6 @@
 """Where the REST API has each policy of a namespace and of a topic: names, methods, and answers of Pulsar's paths.
 
-`broker_core.policies` declares the policies themselves; the two levels use different names for several of them.
+`broker_core.metadata.policies` declares the policies. The two levels use different names for several of them.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.errors import InvalidRequest
-from broker_core.policies.json_values import mapping, whole_number
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.metadata.policies.json_values import mapping, whole_number
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 
 _NAMED = {"earliest": EARLIEST, "latest": LATEST}
 

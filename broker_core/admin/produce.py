@@ -19,14 +19,14 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY, INT64, PROPERTIES, STRING, array, obj
 from broker_core.admin.targets import check_exists
 from broker_core.errors import InvalidRequest, NotAllowed, ProducerFenced, TopicNotFound
+from broker_core.metadata.policies.json_values import LONG_MAX, Fields, mapping, string, whole_number
+from broker_core.metadata.schema.admission import admit_producer
+from broker_core.metadata.schema.schema_data import SchemaData
+from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.names import TopicName
-from broker_core.policies.json_values import LONG_MAX, Fields, mapping, string, whole_number
 from broker_core.publishing.policy_checks import check_delay
-from broker_core.schema.admission import admit_producer
-from broker_core.schema.schema_data import SchemaData
-from broker_core.schema.schema_type import SchemaType
 from broker_core.security.operations import on_topic
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.topic.one_entry import OneEntry, publish_one
 from broker_core.wire.pulsar_api_pb2 import KeyValue, MessageMetadata
 from broker_core.wire.schema_commands import version_bytes

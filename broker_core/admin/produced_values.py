@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.errors import BrokerError, InvalidRequest
-from broker_core.policies.json_values import check_plain, number, shown, string, truth, whole_number
-from broker_core.schema.schema_type import SchemaType
+from broker_core.metadata.policies.json_values import check_plain, number, shown, string, truth, whole_number
+from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.wire.fixed_values import NUMBERS
 
 MOST_DEPTH = 64  # of a JSON payload

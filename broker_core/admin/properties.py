@@ -7,7 +7,7 @@ from typing import Any
 
 from broker_core.admin.call import Call
 from broker_core.errors import InvalidRequest
-from broker_core.policies import json_values
+from broker_core.metadata.policies import json_values
 
 
 def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = None) -> dict[str, str]:

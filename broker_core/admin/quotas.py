@@ -10,8 +10,8 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import of
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidRequest, TopicNotFound
-from broker_core.policies.policy_set import as_json
-from broker_core.policies.values import BacklogQuota
+from broker_core.metadata.policies.policy_set import as_json
+from broker_core.metadata.policies.values import BacklogQuota
 from broker_core.security.operations import namespace_policy, topic_policy
 
 FIELDS = {"destination_storage": "size_quota", "message_age": "age_quota"}

@@ -8,10 +8,10 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT32, INT64, obj
 from broker_core.errors import InUse, RecordNotFound
-from broker_core.policies import kept
-from broker_core.policies.json_values import int32, whole_number
+from broker_core.metadata.policies import kept
+from broker_core.metadata.policies.json_values import int32, whole_number
+from broker_core.metadata.tenancy.tool_records import RESOURCE_GROUP
 from broker_core.security.operations import SUPER_USER
-from broker_core.tenancy.tool_records import RESOURCE_GROUP
 
 _LIMITS = {
     "publishRateInMsgs": int32,

@@ -8,9 +8,9 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import NUMBER, TRUTH, obj
 from broker_core.errors import RecordNotFound
-from broker_core.policies.json_values import number, truth
+from broker_core.metadata.policies.json_values import number, truth
+from broker_core.metadata.tenancy.tool_records import RESOURCE_QUOTA
 from broker_core.security.operations import SUPER_USER
-from broker_core.tenancy.tool_records import RESOURCE_QUOTA
 
 _DEFAULT = {
     "msgRateIn": 40.0,

@@ -13,14 +13,14 @@ from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import SCHEMA_PAYLOAD
 from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema, SchemaNotFound
+from broker_core.metadata.policies.json_values import string
+from broker_core.metadata.schema.described import described
+from broker_core.metadata.schema.key_value import key_value_data
+from broker_core.metadata.schema.registry import SchemaVersion
+from broker_core.metadata.schema.schema_data import SchemaData
+from broker_core.metadata.schema.schema_type import SchemaType
+from broker_core.metadata.schema.strategy import Strategy
 from broker_core.names import PERSISTENT, TopicName
-from broker_core.policies.json_values import string
-from broker_core.schema.described import described
-from broker_core.schema.key_value import key_value_data
-from broker_core.schema.registry import SchemaVersion
-from broker_core.schema.schema_data import SchemaData
-from broker_core.schema.schema_type import SchemaType
-from broker_core.schema.strategy import Strategy
 from broker_core.security.operations import TENANT_ADMIN, on_topic
 
 

@@ -10,8 +10,8 @@ import dataclasses
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from broker_core.policies.topic_policies import TopicPolicies
-from broker_core.policies.values import PolicyObject
+from broker_core.metadata.policies.topic_policies import TopicPolicies
+from broker_core.metadata.policies.values import PolicyObject
 
 Shape = dict[str, Any]
 

@@ -14,11 +14,11 @@ from broker_core.admin.shapes import PROPERTIES, RESET_DATA, TRUTH
 from broker_core.admin.targets import check_exists, every_topic, one_topic
 from broker_core.backlog.backlogs import no_backlog
 from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpired, ReservedName, SubscriptionNotFound
+from broker_core.metadata.policies.json_values import truth
 from broker_core.names import is_reserved_subscription
-from broker_core.policies.json_values import truth
 from broker_core.rates.time_slices import gathered, sliced
 from broker_core.security.operations import on_topic
-from broker_core.storage.position import LATEST
+from broker_core.storage.records.position import LATEST
 
 if TYPE_CHECKING:
     from broker_core.backlog.backlogged import Backlogged

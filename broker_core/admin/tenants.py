@@ -10,8 +10,8 @@ from broker_core.admin.namespaces import delete_with_topics
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import TENANT
 from broker_core.errors import InvalidValue, NotAllowed
+from broker_core.metadata.tenancy.documents import Tenant
 from broker_core.security.operations import on_tenant
-from broker_core.tenancy.documents import Tenant
 
 
 async def list_tenants(call: Call) -> list[str]:

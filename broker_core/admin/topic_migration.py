@@ -15,8 +15,8 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT64, STRING, obj
 from broker_core.admin.targets import one_topic
 from broker_core.errors import InvalidRequest
-from broker_core.policies.json_values import mapping, string, whole_number
-from broker_core.policies.migration import Destination
+from broker_core.metadata.policies.json_values import mapping, string, whole_number
+from broker_core.metadata.policies.migration import Destination
 from broker_core.security.operations import SUPER_USER, on_topic
 from broker_core.topic.migration import Phase
 

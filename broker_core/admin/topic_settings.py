@@ -9,7 +9,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, STRINGS, obj
 from broker_core.admin.targets import policy_topic
 from broker_core.errors import InvalidValue, NotImplementedHere
-from broker_core.policies.json_values import names
+from broker_core.metadata.policies.json_values import names
 from broker_core.security.operations import topic_policy
 
 

@@ -22,11 +22,11 @@ from broker_core.errors import (
     TopicNotFound,
     WrongTopicKind,
 )
+from broker_core.metadata.policies.json_values import int32
+from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_system_topic
 from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, check_partitioned_name
-from broker_core.policies.json_values import int32
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import on_namespace, on_topic, topic_policy
-from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic

@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from broker_core.rates.rate import Rate
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic_log import TopicLog
 
 

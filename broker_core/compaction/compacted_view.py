@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import Block
-    from broker_core.storage.compacted_ledger import CompactedLedger
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.log.compacted_ledger import CompactedLedger
+    from broker_core.storage.records.block import Block
     from broker_core.topic_log import ReadableLog
 
 

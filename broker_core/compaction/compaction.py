@@ -21,13 +21,13 @@ from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
 from broker_core.errors import AlreadyRunning, BrokerError, NotAllowed
 from broker_core.names import COMPACTION_CURSOR
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 
 if TYPE_CHECKING:
     from broker_core.compaction.survivors import Survivors
-    from broker_core.storage.block import Block
-    from broker_core.storage.compacted_ledger import CompactedLedger
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.log.compacted_ledger import CompactedLedger
+    from broker_core.storage.records.block import Block
     from broker_core.topic_context import TopicContext
     from broker_core.topic_log import DurableLog
     from broker_core.wire.last_places import LastPlaces

@@ -27,7 +27,7 @@ from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, Malfor
 from broker_core.wire.slots import Slot, open_entry
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
 
 SAMPLES_MAX = 10_000
 SAMPLES_PER_BLOCK = 2

@@ -10,7 +10,7 @@ from broker_core.wire.batch import is_chunk
 from broker_core.wire.slots import Slot, open_entry
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
 
 
 class KeyTable(Survivors):

@@ -15,7 +15,7 @@ from broker_core.wire.batch import compact_batch
 from broker_core.wire.slots import OpenedEntry, Slot, open_entry
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
 
 MessagePosition = tuple[int, int, int]  # ledger ID, entry ID, batch index (0 outside of batches)
 

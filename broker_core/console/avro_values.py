@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from broker_core.schema.avro import AvroType
+from broker_core.metadata.schema.avro import AvroType
 
 STEPS_MAX = 5_000
 DEPTH_MAX = 60

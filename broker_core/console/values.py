@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from broker_core.console.avro_values import Unreadable, read_avro
-from broker_core.schema.avro import InvalidAvro, parse_avro
+from broker_core.metadata.schema.avro import InvalidAvro, parse_avro
 from broker_core.wire.fixed_values import NUMBERS
 
 SHOWN_MAX = 4_000  # characters or bytes of a value on a page

@@ -15,7 +15,7 @@ from broker_core.wire.send_metadata import metadata_or_none
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.redelivery import EntryId
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
 
 ROUTES_MAX = 10_000  # incomplete messages; above it the oldest count as abandoned
 HELD_MAX = 1000  # chunks held for other consumers before the broker stops reading

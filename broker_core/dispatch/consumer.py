@@ -16,15 +16,15 @@ from broker_core.dispatch.pending import Pending
 from broker_core.dispatch.stamped_block import StampedBlock
 from broker_core.rates.rate import Rate
 from broker_core.storage.errors import StorageError
-from broker_core.storage.open_batches import OpenBatches, words_of
+from broker_core.storage.records.open_batches import OpenBatches, words_of
 from broker_core.wire import commands
 from broker_core.wire.encode import MessageEncoder
 
 if TYPE_CHECKING:
     from broker_core.client import Client
     from broker_core.clock import Clock
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
 
 log = ClientLog(__name__)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.config.features import EntryMetadataConfig
-    from broker_core.delayed.services import DelayedServices
+    from broker_core.dispatch.delayed.services import DelayedServices
     from broker_core.dispatch.unacked_limits import BrokerUnacked
+    from broker_core.metadata.policies.in_force import PoliciesInForce
     from broker_core.names import TopicName
-    from broker_core.policies.in_force import PoliciesInForce
     from broker_core.tasks import Spawn
 
 

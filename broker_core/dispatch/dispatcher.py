@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.hash_ranges import KeySharedMode
     from broker_core.dispatch.redelivery import EntryId
     from broker_core.dispatch.unacked_limits import UnackedLimits
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
+    from broker_core.storage.records.position import Position
 
 STEPS_PER_WAKE = 64  # then the other topics get the loop
 

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from broker_core.delayed.tracker import DelayedTracker
+from broker_core.dispatch.delayed.tracker import DelayedTracker
 from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.facts import NOTHING_HELD, HeldBack
 from broker_core.dispatch.redelivery import EntryId, RedeliveryCounts
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.reader import Source
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
+    from broker_core.storage.records.position import Position
 
 DUE_AT_A_TIME = 2000  # delayed entries that are taken before other topics get the loop
 

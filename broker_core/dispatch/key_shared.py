@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.hash_ranges import KeySharedMode
     from broker_core.dispatch.reader import Source
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
+    from broker_core.storage.records.position import Position
 
 READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permits belongs to others
 READ_GAP = 16  # entries that are read in vain rather than reading twice

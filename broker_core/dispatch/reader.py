@@ -14,13 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.redelivery import Run
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
 
 log = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.reader import Source
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
+    from broker_core.storage.records.position import Position
 
 
 class SharedDispatcher(IndividualDispatcher):

@@ -18,7 +18,7 @@ from broker_core.wire.sticky_key import sticky_key
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.hash_ranges import KeySharedMode
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
 
 
 class SingleActiveDispatcher(Dispatcher):

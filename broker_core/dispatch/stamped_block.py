@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, chain
 
-from broker_core.storage.block import Block
+from broker_core.storage.records.block import Block
 
 
 class StampedBlock(Block):

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from broker_core.dispatch.stamped_block import StampedBlock
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.wire.broker_metadata import broker_metadata
 
 if TYPE_CHECKING:
     from broker_core.config.features import EntryMetadataConfig
     from broker_core.dispatch.reader import Source
-    from broker_core.storage.arrival_times import ArrivalTimes
-    from broker_core.storage.block import Block
-    from broker_core.storage.message_index import MessageIndex
+    from broker_core.storage.log.arrival_times import ArrivalTimes
+    from broker_core.storage.log.message_index import MessageIndex
+    from broker_core.storage.records.block import Block
     from broker_core.topic_log import TopicLog
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.dispatch.consumer import Consumer
-    from broker_core.policies.in_force import PoliciesInForce
+    from broker_core.metadata.policies.in_force import PoliciesInForce
 
 
 def resumes_below(limit: int) -> int:

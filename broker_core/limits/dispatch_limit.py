@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_core.limits.rate_limit import RateLimit
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
 
 TICK_SECONDS = 0.01  # minimum time between wake-ups of a dispatcher, so that messages go in runs
 FIRST_GUESS_BYTES = 1024  # size of a message before the first one is sent

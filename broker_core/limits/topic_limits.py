@@ -13,8 +13,8 @@ from broker_core.errors import ConsumerBusy, LimitReached, ProducerBusy
 
 if TYPE_CHECKING:
     from broker_core.client import Client
+    from broker_core.metadata.policies.in_force import PoliciesInForce
     from broker_core.names import TopicName
-    from broker_core.policies.in_force import PoliciesInForce
 
 TOPICS_EXCEEDED = "Exceed maximum number of topics in namespace."
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import RateConfig
     from broker_core.dispatch.dispatcher import Dispatcher
-    from broker_core.policies.in_force import PoliciesInForce
-    from broker_core.policies.values import DispatchRate, SubscribeRate
+    from broker_core.metadata.policies.in_force import PoliciesInForce
+    from broker_core.metadata.policies.values import DispatchRate, SubscribeRate
 
 SUBSCRIBERS_KEPT = 1000  # subscribers to remember before those with all tokens are dropped
 

@@ -11,7 +11,7 @@ from typing import Any
 from broker_core.offload.manifest import manifest_path
 from broker_core.offload.stores import Store
 from broker_core.offload.tables import tables_folder
-from broker_core.storage.offloaded import OffloadedCopy
+from broker_core.storage.records.offloaded import OffloadedCopy
 
 _OBJECT = re.compile(r"/(\d+)-([0-9a-f-]{36})(?:\.parquet|\.json|/[^/]+\.parquet)\Z")
 _TABLE_FILE = re.compile(r"/data/\d+-[0-9a-f-]{36}/[^/]+\.parquet\Z")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from broker_core.storage import ledger_file
-from broker_core.storage.block import DELAYED, HEADER, Block, Columns
-from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
+from broker_core.storage.records import ledger_file
+from broker_core.storage.records.block import DELAYED, HEADER, Block, Columns
+from broker_core.storage.records.catalog import LedgerInfo
 
 
 def blocks_of_file(disk: Disk, path: Path, ledger_id: int, entries: int, end: int) -> Iterator[Block]:

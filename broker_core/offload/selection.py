@@ -6,9 +6,9 @@ By threshold, those beyond the newest ledgers that fill the size, or sealed long
 
 from collections.abc import Mapping, Sequence
 
-from broker_core.policies.offload_policies import OffloadRules
-from broker_core.storage.catalog import LedgerInfo
-from broker_core.storage.position import Position
+from broker_core.metadata.policies.offload_policies import OffloadRules
+from broker_core.storage.records.catalog import LedgerInfo
+from broker_core.storage.records.position import Position
 
 
 def before(sealed: Sequence[LedgerInfo], position: Position) -> list[int]:

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from broker_core.offload.errors import NotConfigured
-from broker_core.policies.offload_places import (
+from broker_core.metadata.policies.offload_places import (
     AZURE,
     DRIVERS,
     FILESYSTEM,
@@ -31,6 +30,7 @@ from broker_core.policies.offload_places import (
     Settings,
     first_of,
 )
+from broker_core.offload.errors import NotConfigured
 
 MISSING = "cannot use tiered storage: pyarrow is not installed; run `pip install 'pulsarctl[offload]'`"
 SECRETS = frozenset({S3_ID, S3_SECRET})

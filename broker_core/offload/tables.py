@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from broker_core.metadata.policies.offload_places import FILESYSTEM, S3
 from broker_core.names import topic_of_ledger
 from broker_core.offload.errors import NotConfigured
 from broker_core.offload.table_names import table_name
-from broker_core.policies.offload_places import FILESYSTEM, S3
 
 if TYPE_CHECKING:
     from broker_core.offload.orders import OffloadJob, Removal

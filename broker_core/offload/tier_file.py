@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
-from broker_core.storage.catalog import LedgerInfo
-from broker_core.storage.spans import Spans
+from broker_core.storage.records.catalog import LedgerInfo
+from broker_core.storage.records.spans import Spans
 
 INDEX_KEY = b"pulsarctl.tier"
 INDEX_VERSION = 1

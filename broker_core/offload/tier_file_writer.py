@@ -8,7 +8,7 @@ from pathlib import Path
 from crc32c import crc32c
 
 from broker_core.offload.tier_file import INDEX_KEY, Group, TierIndex, checksum, schema
-from broker_core.storage.block import Block
+from broker_core.storage.records.block import Block
 
 GROUP_BYTES = 1 << 20
 GROUP_ENTRIES = 1 << 16

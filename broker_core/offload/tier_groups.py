@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from broker_core.offload.tier_file import Group, checksum
 from broker_core.offload.tier_footer import TierFooter
 from broker_core.offload.tier_pages import check_pages
-from broker_core.storage.block import Block
+from broker_core.storage.records.block import Block
 
 _COLUMNS = ("messages", "publish_time", "deliver_at", "entry")
 

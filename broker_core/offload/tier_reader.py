@@ -20,12 +20,12 @@ from crc32c import crc32c
 from broker_core.config.offload import OffloadConfig
 from broker_core.offload.errors import NotConfigured, masked
 from broker_core.offload.stores import Store
-from broker_core.storage.block import Block
 from broker_core.storage.errors import Damaged, Lost, Unreachable
 from broker_core.storage.filenames import offloaded_copy
-from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.spans import Spans
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.ledger_file import Ledger
+from broker_core.storage.records.offloaded import OffloadedCopy
+from broker_core.storage.records.spans import Spans
 
 if TYPE_CHECKING:
     from broker_core.offload.tier_file import Group

@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import uuid4
 
+from broker_core.metadata.policies.offload_places import AllowedStores, Place
 from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
 from broker_core.offload.stores import (
     SECRETS,
@@ -30,20 +31,19 @@ from broker_core.offload.stores import (
 )
 from broker_core.offload.tables import PROGRAM, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
-from broker_core.policies.offload_places import AllowedStores, Place
 from broker_core.storage import filenames
-from broker_core.storage.offloaded import OffloadedCopy
+from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.tasks import OneAtATime
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.offload import OffloadConfig
+    from broker_core.metadata.policies.offload_policies import OffloadRules
     from broker_core.offload.audit import StoreAudit
     from broker_core.offload.orders import OffloadJob, Removal
     from broker_core.offload.worker_process import WorkerProcess
-    from broker_core.policies.offload_policies import OffloadRules
     from broker_core.storage.engine import StorageEngine
-    from broker_core.storage.ledger_copies import LedgerCopies
+    from broker_core.storage.managed_ledger.ledger_copies import LedgerCopies
 
 log = logging.getLogger(__name__)
 

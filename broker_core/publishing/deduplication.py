@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from broker_core.config.features import DeduplicationConfig
     from broker_core.publishing.replication import Origin
     from broker_core.storage.errors import StorageError
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
     from broker_core.wire.send import SendRun
 
 

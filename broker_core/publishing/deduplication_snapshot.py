@@ -17,13 +17,13 @@ from broker_core.names import DEDUPLICATION_CURSOR
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.replication import MARKER_MESSAGES, is_replicator, origin_by_name, origin_by_position
 from broker_core.publishing.sequence_ids import NO_PRODUCER, SequenceIds
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.wire.errors import MalformedEntry
 from broker_core.wire.message import checksum_of, parse_metadata
 from broker_core.wire.send import Chunk
 
 if TYPE_CHECKING:
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic_log import TopicLog
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ A start learns them by reading the entries again, from the first chunk on.
 from collections.abc import KeysView
 from dataclasses import dataclass, field
 
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.wire.send import Chunk
 
 CHUNKS_MAX = 10_000  # of one message; further chunks are not tracked

@@ -12,8 +12,8 @@ from broker_core.errors import BrokerError, MetadataFailed, NotAllowed
 from broker_core.wire.message import parse_metadata
 
 if TYPE_CHECKING:
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.names import TopicName
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.wire.send import SendRun
 
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from broker_core.client import Client
     from broker_core.clock import Clock
     from broker_core.limits.rate_limit import RateLimit
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.names import TopicName
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.publishing.deduplication import Deduplication
     from broker_core.storage.errors import StorageError
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
     from broker_core.wire.send import SendRun
 
 

@@ -19,7 +19,7 @@ from broker_core.wire.message import MAGIC, entry_parts
 from broker_core.wire.pulsar_api_pb2 import KeyValue, MessageMetadata
 
 if TYPE_CHECKING:
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
 
 _SIZE = struct.Struct(">I")
 

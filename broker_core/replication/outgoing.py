@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from broker_core.publishing.replication import MARKER_MESSAGES
 from broker_core.replication.copies import Copy, copy_of, stays_here
 from broker_core.replication.errors import CannotReplicate
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.wire.client_protocol import FRAME_PADDING_BYTES
 from broker_core.wire.errors import MalformedEntry
 from broker_core.wire.message import parse_metadata
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_core.rates.rate import Rate
     from broker_core.replication.link import Link
     from broker_core.replication.services import ReplicationServices
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
     from broker_core.topic_context import TopicContext
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from broker_core.publishing.replication import MARKER_MESSAGES
 from broker_core.replication.snapshot_cache import SnapshotCache
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.wire.markers import SnapshotMarker, parse_marker
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
     from broker_core.wire.markers import Positions
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.publishing.replication import OF_A_MARKER
 from broker_core.replication.errors import CannotReplicate
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import CommandProducerSuccess
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_core.metadata.schema.schema_type import to_wire
 from broker_core.replication.connection import refusal
-from broker_core.schema.schema_type import to_wire
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import CommandGetOrCreateSchemaResponse, CommandGetSchemaResponse, KeyValue, Schema
 from broker_core.wire.schema_commands import version_number
 
 if TYPE_CHECKING:
+    from broker_core.metadata.schema.registry import SchemaRegistry
+    from broker_core.metadata.schema.schema_data import SchemaData
     from broker_core.names import TopicName
     from broker_core.replication.connection import RemoteConnection
-    from broker_core.schema.registry import SchemaRegistry
-    from broker_core.schema.schema_data import SchemaData
 
 
 class RemoteSchemas:

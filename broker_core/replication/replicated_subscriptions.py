@@ -23,14 +23,14 @@ from broker_core.rates.backoff import Backoff
 from broker_core.replication.passed_snapshots import PassedSnapshots
 from broker_core.replication.snapshot_rounds import SnapshotRounds
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.wire import markers
 from broker_core.wire.send import SendRun
 
 if TYPE_CHECKING:
     from broker_core.replication.replicator import Replicator
     from broker_core.replication.services import ReplicationServices
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)

@@ -27,14 +27,14 @@ from broker_core.replication.copies import Copy
 from broker_core.replication.errors import CannotReplicate, ClosedThere, DeletedThere
 from broker_core.replication.link import Link
 from broker_core.replication.outgoing import Outgoing
-from broker_core.storage.block import EMPTY
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
+from broker_core.storage.records.block import EMPTY
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
     from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)

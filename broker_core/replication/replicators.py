@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import TopicFenced
 from broker_core.limits.rate_limit import RateLimit
+from broker_core.metadata.tenancy.system_topics import stays_in_its_cluster
 from broker_core.publishing.replication import REPLICATOR_PREFIX
 from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import LATEST, Position
-from broker_core.tenancy.system_topics import stays_in_its_cluster
+from broker_core.storage.records.position import LATEST, Position
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
     from broker_core.replication.replicator import Replicator
     from broker_core.replication.services import ReplicationServices
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
     from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_core.config.replication import ReplicationConfig
+    from broker_core.metadata.schema.registry import SchemaRegistry
     from broker_core.names import TopicName
     from broker_core.replication.remote_clusters import RemoteClusters
-    from broker_core.schema.registry import SchemaRegistry
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

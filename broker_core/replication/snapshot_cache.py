@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 
 if TYPE_CHECKING:
     from broker_core.wire.markers import Positions

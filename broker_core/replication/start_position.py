@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from broker_core.errors import InvalidConfiguration
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 
 _POSITION = re.compile(r"(\d{1,18}):(\d{1,18})")
 

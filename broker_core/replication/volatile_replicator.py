@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.rates.rate import Rate
 from broker_core.replication.replicator import Replicator, ReplicatorState
-from broker_core.storage.block import EMPTY
+from broker_core.storage.records.block import EMPTY
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import Block
+    from broker_core.storage.records.block import Block
 
 
 class VolatileReplicator(Replicator):

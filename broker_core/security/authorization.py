@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.config.security import names
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.security.operations import Kind, Operation
 from broker_core.security.principal import RESERVED_ORIGINAL, Principal
 from broker_core.security.provider import role_fault
-from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.config.security import SecurityConfig
+    from broker_core.metadata.tenancy.documents import Tenant
+    from broker_core.metadata.tenancy.permissions import Permissions
     from broker_core.names import NamespaceName, TopicName
-    from broker_core.tenancy.documents import Tenant
-    from broker_core.tenancy.permissions import Permissions
 
 PRODUCE, CONSUME, PACKAGES = "produce", "consume", "packages"
 _EITHER = frozenset({PRODUCE, CONSUME})
@@ -217,7 +217,7 @@ class Authorization:
 
 
 def _no_permissions() -> Permissions:
-    from broker_core.tenancy.permissions import Permissions  # a broker without authorization never needs it
+    from broker_core.metadata.tenancy.permissions import Permissions  # a broker without authorization never needs it
 
     return Permissions()
 

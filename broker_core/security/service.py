@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.openid import OpenIdConfig
     from broker_core.config.security import SecurityConfig
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.security.authentication import Authentication
     from broker_core.tasks import Spawn
-    from broker_core.tenancy.tenancy import Tenancy
 
 REFUSED = "Failed to authenticate"  # all that a client learns; the reason is in the log
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.rates.long_text import LongText
 from broker_core.rates.time_slices import TimeSlices
 from broker_core.stats.broker_metrics import COUNTERS, Totals, of_broker, summary_of
@@ -34,7 +35,6 @@ from broker_core.stats.topic_metrics import (
     of_throttled,
     of_writes,
 )
-from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

@@ -15,7 +15,7 @@ from broker_core.rates.traffic import NOTHING, Traffic
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.facts import DrainingHash, OwnedHashes
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic.subscription import Subscription
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
     from broker_core.dispatch.consumer import Consumer
     from broker_core.publishing.producer import Producer
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.topic import Topic
 

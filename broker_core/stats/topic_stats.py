@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.publishing.access import AccessMode
 from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.rates.traffic import Traffic
@@ -17,13 +18,12 @@ from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
 from broker_core.stats.replicator_stats import ReplicatorStats, replication_stats
 from broker_core.stats.subscription_stats import EMPTY, SubscriptionStats, compaction_subscription
 from broker_core.stats.write_stats import WriteStats
-from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
-    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.publishing.producer import Producer
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
     from broker_core.topic.topic import Topic
 
 NO_BACKLOG = -1  # publish time of the oldest message of an empty backlog

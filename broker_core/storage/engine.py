@@ -18,15 +18,11 @@ from typing import TypeVar
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import directory, filenames
-from broker_core.storage.ack_journal import AckJournal
-from broker_core.storage.cache import BlockCache
-from broker_core.storage.cache_traffic import CacheTraffic
-from broker_core.storage.catalog import ManagedLedgerInfo
-from broker_core.storage.catalog_log import CatalogLog
-from broker_core.storage.checkpoint import Checkpoints
-from broker_core.storage.copy_reader import CopyReader, NoCopies
+from broker_core.storage.catalog.catalog_log import CatalogLog
+from broker_core.storage.catalog.database import Database
+from broker_core.storage.catalog.metadata import Metadata
+from broker_core.storage.cursor.ack_journal import AckJournal
 from broker_core.storage.damage import DamageRecord
-from broker_core.storage.database import Database
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
 from broker_core.storage.errors import (
     Damaged,
@@ -36,24 +32,28 @@ from broker_core.storage.errors import (
     Lost,
     StorageError,
 )
-from broker_core.storage.journal import Journal
-from broker_core.storage.journal_spare import remove_spare_files
-from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.ledger_services import GroupTimes, LedgerServices
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.metadata import Metadata
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.offloaded_copies import OffloadedCopies
-from broker_core.storage.open_files import OpenFiles
-from broker_core.storage.open_ledgers import OpenLedgers, missing_bytes
+from broker_core.storage.log.cache import BlockCache
+from broker_core.storage.log.cache_traffic import CacheTraffic
+from broker_core.storage.log.copy_reader import CopyReader, NoCopies
+from broker_core.storage.log.journal import Journal
+from broker_core.storage.log.journal_spare import remove_spare_files
+from broker_core.storage.log.open_files import OpenFiles
+from broker_core.storage.log.reader import Reader
+from broker_core.storage.log.synced_mark import read_mark
+from broker_core.storage.log.writer import Writer
+from broker_core.storage.managed_ledger.checkpoint import Checkpoints
+from broker_core.storage.managed_ledger.ledger_services import GroupTimes, LedgerServices
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.managed_ledger.offloaded_copies import OffloadedCopies
+from broker_core.storage.managed_ledger.open_ledgers import OpenLedgers, missing_bytes
+from broker_core.storage.managed_ledger.synced_groups import SyncedGroups
 from broker_core.storage.pressure import Pressure
-from broker_core.storage.reader import Reader
+from broker_core.storage.records.catalog import ManagedLedgerInfo
+from broker_core.storage.records.ledger_file import Ledger
+from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.recovery import Recovery
 from broker_core.storage.space import DiskSpace
-from broker_core.storage.synced_groups import SyncedGroups
-from broker_core.storage.synced_mark import read_mark
 from broker_core.storage.watch import DirectoryWatch
-from broker_core.storage.writer import Writer
 
 log = logging.getLogger("broker_core.storage")
 _MB = 1 << 20

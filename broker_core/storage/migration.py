@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from broker_core.storage import filenames
-from broker_core.storage.database import refused
+from broker_core.storage.catalog.database import refused
+from broker_core.storage.catalog.tables import BATCH_TABLE, OFFLOAD_TABLES, TRIMMED_TABLE
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew, NotOurDirectory
-from broker_core.storage.tables import BATCH_TABLE, OFFLOAD_TABLES, TRIMMED_TABLE
 
 Step = Callable[[Disk, Path], None]
 

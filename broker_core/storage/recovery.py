@@ -13,14 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker_core.storage import changes, filenames, journal_group, ledger_file, salvage
-from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, HEADER_SIZE, ROW_SIZE, check
-from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import DamageReport, Lost
-from broker_core.storage.journal_file import Window, header_problem
-from broker_core.storage.open_files import OpenFiles
-from broker_core.storage.synced_mark import Mark
+from broker_core.storage.log import salvage
+from broker_core.storage.log.open_files import OpenFiles
+from broker_core.storage.log.synced_mark import Mark
+from broker_core.storage.records import changes, journal_group, ledger_file
+from broker_core.storage.records.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, HEADER_SIZE, ROW_SIZE, check
+from broker_core.storage.records.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.records.journal_file import Window, header_problem
 
 _FLUSH = 1 << 20
 _FLUSH_ALL = 32 << 20

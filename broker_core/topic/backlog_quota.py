@@ -17,15 +17,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ProducerBlocked, ProducerHeld
-from broker_core.policies.values import EVICT, HOLD
+from broker_core.metadata.policies.values import EVICT, HOLD
 from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
     from broker_core.backlog.backlogged import Backlogged
     from broker_core.config.features import BacklogQuotaConfig
-    from broker_core.policies.values import BacklogQuota
+    from broker_core.metadata.policies.values import BacklogQuota
     from broker_core.publishing.producer import Producer
     from broker_core.topic_context import TopicContext
 

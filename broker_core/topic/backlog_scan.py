@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
     from broker_core.topic_log import TopicLog
 
 READ_ENTRIES = 1000

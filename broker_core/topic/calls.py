@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from broker_core.storage.block import EntryRun
     from broker_core.storage.errors import StorageError
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.block import EntryRun
+    from broker_core.storage.records.position import Position
     from broker_core.topic.state import Lifecycle
     from broker_core.topic.subscriptions import Subscriptions
 

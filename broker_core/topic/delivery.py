@@ -20,9 +20,9 @@ from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES,
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.dispatcher import Dispatcher
-    from broker_core.policies.migration import Destination
-    from broker_core.storage.block import Block
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.metadata.policies.migration import Destination
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.block import Block
     from broker_core.topic.subscription_context import SubscriptionContext
 
 

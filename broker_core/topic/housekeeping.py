@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from broker_core.compaction.compaction import CompactionState
 from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
-from broker_core.storage.retention import Retention
+from broker_core.storage.log.retention import Retention
 
 if TYPE_CHECKING:
     from broker_core.backlog.backlogged import Backlogged

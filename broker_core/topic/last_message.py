@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 
 if TYPE_CHECKING:
     from broker_core.topic_log import TopicLog

@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, TopicFenced, TopicMoved
-from broker_core.policies.migration import Destination
+from broker_core.metadata.policies.migration import Destination
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed, TopicFenced
+from broker_core.metadata.policies.offload_policies import OffloadRules, rules_of
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.offload import selection
 from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
-from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
     from broker_core.offload.tiered_storage import TieredStorage
-    from broker_core.storage.catalog import LedgerInfo
+    from broker_core.storage.records.catalog import LedgerInfo
     from broker_core.topic_context import TopicContext
     from broker_core.topic_log import DurableLog
 

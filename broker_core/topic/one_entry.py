@@ -10,7 +10,7 @@ from broker_core.wire.unnumbered import mark_unnumbered
 
 if TYPE_CHECKING:
     from broker_core.storage.errors import StorageError
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
     from broker_core.topic.topic import Topic
     from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 

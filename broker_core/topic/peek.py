@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic_log import TopicLog
 
 READ_ENTRIES = 1000

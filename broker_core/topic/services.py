@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig, EntryMetadataConfig
     from broker_core.config.topic import TopicConfig
-    from broker_core.delayed.services import DelayedServices
+    from broker_core.dispatch.delayed.services import DelayedServices
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.limits.topic_throttles import BrokerRates
+    from broker_core.metadata.policies.expiry_clock import ExpiryClock
+    from broker_core.metadata.policies.migration import Destination
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.names import TopicName
     from broker_core.offload.tiered_storage import TieredStorage
-    from broker_core.policies.expiry_clock import ExpiryClock
-    from broker_core.policies.migration import Destination
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.rates.histogram import Histogram
     from broker_core.replication.services import ReplicationServices
     from broker_core.tasks import Spawn

@@ -14,7 +14,7 @@ from broker_core.backlog.backlogged import Backlogged
 from broker_core.client_log import ClientLog
 from broker_core.errors import MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.tasks import to_the_end
 from broker_core.topic.delivery import Delivery
 from broker_core.topic.replicated_property import is_replicated, with_replicated, without_replicated
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.names import TopicName
     from broker_core.replication.passed_snapshots import PassedSnapshots
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
 
 log = ClientLog(__name__)
 

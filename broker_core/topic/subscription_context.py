@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from broker_core.limits.topic_limits import TopicLimits
     from broker_core.limits.topic_throttles import TopicThrottles
     from broker_core.replication.replicated_subscriptions import ReplicatedSubscriptions
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
     from broker_core.topic.state import Lifecycle
     from broker_core.topic_context import TopicContext
 

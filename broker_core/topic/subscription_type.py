@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_core.dispatch.dispatcher import Dispatcher
     from broker_core.dispatch.hash_ranges import KeySharedMode
     from broker_core.dispatch.reader import Source
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
 
 EXCLUSIVE = CommandSubscribe.Exclusive
 SHARED = CommandSubscribe.Shared

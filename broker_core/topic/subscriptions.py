@@ -10,13 +10,13 @@ from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.rates.rate import Rate
 from broker_core.rates.time_slices import sliced
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 from broker_core.tasks import to_the_end
 from broker_core.topic.replicated_property import with_replicated
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
-    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic.state import Lifecycle
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.subscription_context import SubscriptionContext

@@ -17,7 +17,7 @@ from broker_core.wire import commands
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.publishing.producer import Producer
-    from broker_core.storage.position import Position
+    from broker_core.storage.records.position import Position
     from broker_core.topic.subscription import Subscription
     from broker_core.topic_log import DurableLog
 

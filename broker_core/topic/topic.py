@@ -18,8 +18,9 @@ from broker_core.dispatch.context import DispatchContext
 from broker_core.errors import BrokerError
 from broker_core.limits.topic_limits import TopicLimits
 from broker_core.limits.topic_throttles import TopicThrottles
+from broker_core.metadata.policies.in_force import PoliciesInForce
+from broker_core.metadata.schema.admission import SchemaSubject
 from broker_core.names import RESERVED_SUBSCRIPTIONS
-from broker_core.policies.in_force import PoliciesInForce
 from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
 from broker_core.publishing.deduplication_switch import DeduplicationSwitch
@@ -30,9 +31,8 @@ from broker_core.rates.time_slices import gathered, sliced
 from broker_core.rates.writes import Writes
 from broker_core.replication.replicated_subscriptions import MarkerCalls, ReplicatedSubscriptions
 from broker_core.replication.replicators import Replicators
-from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
 from broker_core.topic.calls import TopicCalls
 from broker_core.topic.housekeeping import Housekeeping
@@ -50,10 +50,10 @@ from broker_core.topic_context import TopicContext
 if TYPE_CHECKING:
     from broker_core.client import Client
     from broker_core.config.topic import TopicConfig
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.names import TopicName
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.publishing.replication import MarkerSender
-    from broker_core.storage.block import EntryRun
+    from broker_core.storage.records.block import EntryRun
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import TopicLog
 

@@ -11,7 +11,7 @@ from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.rates.time_slices import sliced
 
 if TYPE_CHECKING:
-    from broker_core.tenancy.tenancy import Tenancy
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.topics.documents import TopicDocuments
     from broker_core.topics.loaded import LoadedTopics
 

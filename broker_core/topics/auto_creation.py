@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
-from broker_core.policies.values import PARTITIONED
-from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
+from broker_core.metadata.policies.values import PARTITIONED
+from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
-    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.being_deleted import BeingDeleted
 
 

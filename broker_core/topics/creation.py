@@ -16,8 +16,8 @@ from broker_core.topics.quota import TopicQuota
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
-    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.being_deleted import BeingDeleted
     from broker_core.topics.deleted import DeletedTopics
     from broker_core.topics.documents import TopicDocuments

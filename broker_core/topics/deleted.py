@@ -13,7 +13,7 @@ from broker_core.errors import TopicNotFound
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.names import TopicName
-    from broker_core.storage.metadata import Metadata
+    from broker_core.storage.catalog.metadata import Metadata
 
 DELETED_TOPIC = "deleted-topic"  # kind of the documents
 KEPT = 10_000

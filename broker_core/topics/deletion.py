@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.errors import InUse, ReplicatedTopic, TopicNotFound
+from broker_core.metadata.tenancy.system_topics import is_change_events
 from broker_core.names import NON_PERSISTENT, PERSISTENT, ledger_name, parse_topic
 from broker_core.rates.time_slices import TimeSlices
-from broker_core.tenancy.system_topics import is_change_events
 
 if TYPE_CHECKING:
+    from broker_core.metadata.schema.registry import SchemaRegistry
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
-    from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.engine import StorageEngine
-    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topic.topic import Topic
     from broker_core.topics.always_loaded import AlwaysLoadedTopics
     from broker_core.topics.deleted import DeletedTopics

@@ -8,15 +8,15 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from broker_core.metadata.tenancy.documents import TOPIC, read_topic
+from broker_core.metadata.tenancy.system_topics import users_topics
 from broker_core.names import within
 from broker_core.rates.time_slices import sliced
-from broker_core.tenancy.documents import TOPIC, read_topic
-from broker_core.tenancy.system_topics import users_topics
 
 if TYPE_CHECKING:
     from broker_core.errors import BrokerError
     from broker_core.names import NamespaceName, TopicName
-    from broker_core.storage.metadata import Metadata
+    from broker_core.storage.catalog.metadata import Metadata
 
 log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from broker_core.errors import BrokerError
-from broker_core.policies.values import CAUGHT_UP
+from broker_core.metadata.policies.values import CAUGHT_UP
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock

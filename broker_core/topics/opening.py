@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from broker_core.delayed.services import DelayedServices
+from broker_core.dispatch.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.limits.topic_throttles import BrokerRates
+from broker_core.metadata.policies.migration import Destination, destination
+from broker_core.metadata.policies.system import without_limits
+from broker_core.metadata.tenancy.documents import CLUSTER
+from broker_core.metadata.tenancy.system_topics import is_change_events, is_system_topic
 from broker_core.names import TopicName, ledger_name
-from broker_core.policies.migration import Destination, destination
-from broker_core.policies.system import without_limits
-from broker_core.tenancy.documents import CLUSTER
-from broker_core.tenancy.system_topics import is_change_events, is_system_topic
 from broker_core.topic.services import TopicServices
 from broker_core.topic.topic import Topic
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
+    from broker_core.metadata.policies.expiry_clock import ExpiryClock
+    from broker_core.metadata.policies.topic_policies import TopicPolicies
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.offload.tiered_storage import TieredStorage
-    from broker_core.policies.expiry_clock import ExpiryClock
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.rates.histogram import Histogram
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
-    from broker_core.tenancy.tenancy import Tenancy
 
 COMPACTIONS_AT_A_TIME = 2  # each one holds the keys of its topic in memory
 
@@ -78,12 +78,12 @@ class TopicOpener:
     async def open(self, name: TopicName) -> Topic:
         """The topic over its log, without its subscriptions, which `Topic.load` restores."""
         if not name.is_persistent:
-            from broker_core.nonpersistent.topic import NonPersistentTopic
+            from broker_core.topics.nonpersistent.topic import NonPersistentTopic
 
             return NonPersistentTopic(name, self._services)
         ledger = await self._storage.open_ledger(ledger_name(name))
         if is_change_events(name):
-            from broker_core.change_events.topic import ChangeEventsTopic
+            from broker_core.topics.change_events.topic import ChangeEventsTopic
 
             return ChangeEventsTopic(name, ledger, self._services, self._tenancy.topic_policies)
         return Topic(name, ledger, self._services)

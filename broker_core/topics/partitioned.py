@@ -21,9 +21,9 @@ from broker_core.tasks import OneAtATime, to_the_end
 from broker_core.topics.deletion import check_unused
 
 if TYPE_CHECKING:
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
     from broker_core.tasks import Spawn
-    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
 
 log = logging.getLogger(__name__)

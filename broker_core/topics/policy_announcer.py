@@ -1,7 +1,7 @@
 """Publishes the policies for all clusters that were set here, as events that replicators carry to the other clusters.
 
-What still has to be published is on disk (`tenancy.unsent_policies`), so no change is lost, and nothing delays the
-request that made it. An event holds all policies of its topic, so a repeated one is harmless.
+What still has to be published is on disk (`metadata.tenancy.unsent_policies`), so no change is lost, and nothing delays
+the request that made it. An event holds all policies of its topic, so a repeated one is harmless.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import logging
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError
+from broker_core.metadata.schema.admission import admit_producer
+from broker_core.metadata.tenancy.system_topics import CHANGE_EVENTS
 from broker_core.names import PERSISTENT, parse_topic
 from broker_core.rates.backoff import Backoff
-from broker_core.schema.admission import admit_producer
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.system_topics import CHANGE_EVENTS
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.metadata.policies.policy_set import PolicySet
+    from broker_core.metadata.schema.registry import SchemaRegistry
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
-    from broker_core.policies.policy_set import PolicySet
-    from broker_core.schema.registry import SchemaRegistry
-    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
 
 log = logging.getLogger(__name__)
@@ -75,8 +75,8 @@ class PolicyAnnouncer:
 
     async def _publish(self, topic: TopicName, policies: PolicySet) -> None:
         # Imported here: few brokers have policies for all clusters.
-        from broker_core.change_events.policy_event import PolicyChange, event_entry, own_schema
         from broker_core.topic.one_entry import publish_one
+        from broker_core.topics.change_events.policy_event import PolicyChange, event_entry, own_schema
         from broker_core.wire.schema_commands import version_bytes
 
         name = parse_topic(f"{PERSISTENT}://{topic.namespace}/{CHANGE_EVENTS}")

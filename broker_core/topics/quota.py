@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.limits.topic_limits import check_topics
+from broker_core.metadata.tenancy.system_topics import is_system_topic, users_topics
 from broker_core.names import NamespaceName, within
-from broker_core.tenancy.system_topics import is_system_topic, users_topics
 
 if TYPE_CHECKING:
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
-    from broker_core.tenancy.tenancy import Tenancy
 
 
 class TopicQuota:

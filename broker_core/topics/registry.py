@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, TopicMoved, TopicNotFound
+from broker_core.metadata.policies.expiry_clock import ExpiryClock
+from broker_core.metadata.tenancy.documents import CLUSTER
 from broker_core.names import PERSISTENT, NamespaceName, TopicName
-from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import milliseconds
 from broker_core.replication.remote_clusters import RemoteClusters
 from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.documents import CLUSTER
 from broker_core.topics.always_loaded import AlwaysLoadedTopics
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.being_deleted import BeingDeleted
@@ -38,13 +38,13 @@ from broker_core.topics.renewal import TopicRenewal
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
+    from broker_core.metadata.schema.registry import SchemaRegistry
+    from broker_core.metadata.tenancy.documents import PropertyChange
+    from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.rates.rate import Sampled
-    from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
-    from broker_core.tenancy.documents import PropertyChange
-    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topic.backlog_quota import BacklogQuotas
     from broker_core.topic.topic import Topic
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.rates.time_slices import sliced
-from broker_core.tenancy.system_topics import is_system_topic
 from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
 

@@ -137,8 +137,8 @@ class _Embedded:
         return Urls(self._broker.service_url, self._broker.http_url)
 
     def start(self) -> None:
+        from broker_core.metadata.tenancy.cluster_name import OtherCluster
         from broker_core.storage.errors import DirectoryLocked, StorageError
-        from broker_core.tenancy.cluster_name import OtherCluster
 
         try:
             self._broker.start()

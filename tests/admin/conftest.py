@@ -15,7 +15,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ServerConfig
 from broker_core.names import parse_topic
 from broker_core.server.server import Server
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.topic.one_entry import OneEntry
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from broker_core.admin.all_routes import all_routes
+from broker_core.metadata.tenancy.tool_records import KINDS
 from broker_core.names import parse_topic
-from broker_core.tenancy.tool_records import KINDS
 from tests.admin import setters
 from tests.admin.conftest import Admin
 from tests.admin.namespace_bodies import FULL

@@ -7,8 +7,8 @@ import pytest
 
 from broker_core.admin.brokers import broker_id
 from broker_core.config.broker import BrokerConfig
+from broker_core.metadata.policies.values import BacklogQuota
 from broker_core.names import parse_topic
-from broker_core.policies.values import BacklogQuota
 from broker_core.storage.errors import DamageReport, Lost
 from tests.admin.conftest import PORT_ZERO, Admin, start
 from tests.broker_process import BrokerProcess

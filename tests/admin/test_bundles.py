@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.tenancy.bundles import hash_of
+from broker_core.metadata.tenancy.bundles import hash_of
 from tests.admin.conftest import Admin
 
 NAMESPACE = "namespaces/acme/shop"

@@ -15,7 +15,7 @@ from broker_core.admin.exchange import SLICE_BYTES
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.http import HttpConfig
 from broker_core.names import parse_topic
-from broker_core.storage.position import LATEST
+from broker_core.storage.records.position import LATEST
 from broker_core.wire.compression import compress
 from broker_core.wire.pulsar_api_pb2 import CompressionType, EncryptionKeys, KeyValue
 from tests.admin.conftest import PORT_ZERO, Admin, start

@@ -7,8 +7,8 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.policies import PolicyConfig
+from broker_core.metadata.policies.values import RetentionPolicy
 from broker_core.names import parse_topic
-from broker_core.policies.values import RetentionPolicy
 from tests.admin.conftest import PORT_ZERO, Admin
 
 NAMESPACE = "namespaces/acme/shop"

@@ -7,8 +7,8 @@ import pytest
 
 from broker_core.admin.produced_values import encode
 from broker_core.errors import InvalidRequest
+from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.names import parse_topic
-from broker_core.schema.schema_type import SchemaType
 from broker_core.wire.message import Entry, parse_entry
 from tests.admin.conftest import Admin, Reply
 

@@ -10,7 +10,7 @@ import pytest
 from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.names import parse_topic
 from broker_core.stats.topic_stats import topic_stats
-from broker_core.storage.position import LATEST
+from broker_core.storage.records.position import LATEST
 from broker_core.topic.topic import Topic
 from tests.admin.conftest import Admin
 from tests.admin.pulsar_fields import CONSUMER_FIELDS, PUBLISHER_FIELDS, SUBSCRIPTION_FIELDS, TOPIC_FIELDS

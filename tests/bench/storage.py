@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage import changes
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records import changes
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.storage import Run, run_of
 
 PAYLOAD = 120

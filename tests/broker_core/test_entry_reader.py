@@ -2,7 +2,7 @@
 
 from broker_core.dispatch.reader import missing
 from broker_core.dispatch.redelivery import Run
-from broker_core.storage.block import EMPTY, Block
+from broker_core.storage.records.block import EMPTY, Block
 
 
 def found(ledger_id: int, first_entry_id: int) -> Block:

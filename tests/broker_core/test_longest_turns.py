@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from broker_core.config.broker import BrokerConfig
+from broker_core.metadata.policies.values import DispatchRate
 from broker_core.names import TopicName, parse_topic
-from broker_core.policies.values import DispatchRate
 from broker_core.rates.time_slices import sliced
 from broker_core.server.server import Server
 from broker_core.testing import FREE_PORTS

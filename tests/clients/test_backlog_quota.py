@@ -10,7 +10,7 @@ import pytest
 from broker_core.clock import SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import BacklogQuotaConfig
-from broker_core.policies.values import EVICT, HOLD, REFUSE, BacklogQuota
+from broker_core.metadata.policies.values import EVICT, HOLD, REFUSE, BacklogQuota
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand

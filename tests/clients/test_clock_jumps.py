@@ -10,8 +10,8 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import BacklogQuotaConfig
+from broker_core.metadata.policies.values import EVICT, BacklogQuota, RetentionPolicy
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.policies.values import EVICT, BacklogQuota, RetentionPolicy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clocks import ShiftedClock

@@ -13,9 +13,9 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DelayedConfig
+from broker_core.metadata.policies.values import DelayedDelivery
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.policies.values import DelayedDelivery
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.subscription import Subscription
 from tests.bench import delivery_times

@@ -12,7 +12,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import RateConfig
-from broker_core.policies.values import DispatchRate, PublishRate, SubscribeRate
+from broker_core.metadata.policies.values import DispatchRate, PublishRate, SubscribeRate
 from broker_core.stats.topic_stats import topic_stats
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb

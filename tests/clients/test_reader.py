@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pulsar
 import pytest
 
-from broker_core.policies.values import RetentionPolicy
+from broker_core.metadata.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
 from tests.clients.compacting import compact
 from tests.clients.conftest import TIMEOUT_MS

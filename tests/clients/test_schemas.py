@@ -20,8 +20,8 @@ from pulsar.schema import (
     StringSchema,
 )
 
+from broker_core.metadata.schema.registry import SchemaVersion
 from broker_core.names import parse_topic
-from broker_core.schema.registry import SchemaVersion
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.policies.values import RetentionPolicy
+from broker_core.metadata.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_namespace_policies

@@ -7,8 +7,8 @@ from typing import Any
 import pulsar
 import pytest
 
+from broker_core.metadata.policies.values import HOLD, BacklogQuota, DispatchRate, PublishRate
 from broker_core.names import parse_topic
-from broker_core.policies.values import HOLD, BacklogQuota, DispatchRate, PublishRate
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand

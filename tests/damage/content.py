@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from broker_core.broker import Broker
 from broker_core.names import parse_topic
 from broker_core.storage.errors import Damaged, Lost
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.topic.topic import Topic
 from broker_core.topic_log import TopicLog
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker_core.storage import ledger_file
+from broker_core.storage.records import ledger_file
 
 PAGE = 4096
 KINDS = (

@@ -11,7 +11,7 @@ from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.synced_mark import Mark, read_mark
+from broker_core.storage.log.synced_mark import Mark, read_mark
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.condition import wait_until
 from tests.damage.content import Content, read_content

@@ -9,7 +9,7 @@ from pathlib import Path
 from broker_core.broker import Broker
 from broker_core.errors import BrokerError
 from broker_core.storage.errors import DamageReport, Lost, StorageError
-from broker_core.storage.inspection.check import find_damage
+from broker_core.storage.repair.inspection.check import find_damage
 from tests.damage.content import Content, read_content
 from tests.damage.injury import Injury, injure
 from tests.damage.load import CONFIG, NAMESPACE, TOPICS, Sample

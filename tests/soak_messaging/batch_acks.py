@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker_core.storage.open_batches import bits_of, words_of
+from broker_core.storage.records.open_batches import bits_of, words_of
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.batch import BatchMessage, join_batch

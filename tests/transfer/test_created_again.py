@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.names import parse_topic
-from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.iceberg.lake_place import LakePlace

@@ -7,8 +7,8 @@ from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, Persis
 from broker_core.server.handlers.seek import position_of
 from broker_core.server.session import Attachment, Session
 from broker_core.storage.errors import StorageError
-from broker_core.storage.open_batches import bits_of
-from broker_core.storage.position import Position
+from broker_core.storage.records.open_batches import bits_of
+from broker_core.storage.records.position import Position
 from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb

@@ -26,7 +26,7 @@ from broker_core.server.handlers.schema import check_consumers_schema, takes_any
 from broker_core.server.handlers.seek import position_of
 from broker_core.server.redirect import redirect_consumer
 from broker_core.server.session import SUBSCRIBE, Attachment, Session, creation
-from broker_core.storage.position import LATEST
+from broker_core.storage.records.position import LATEST
 from broker_core.topic.migration import TopicMigration
 from broker_core.topic.subscription import Subscription
 from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from broker_core.errors import IncompatibleSchema, SchemaNotFound, TopicNotFound
+from broker_core.metadata.schema.admission import admit_consumer, admit_producer
+from broker_core.metadata.schema.registry import schema_id
+from broker_core.metadata.schema.schema_data import SchemaData
+from broker_core.metadata.schema.schema_type import SchemaType, from_wire, to_wire
 from broker_core.names import parse_topic
-from broker_core.schema.admission import admit_consumer, admit_producer
-from broker_core.schema.registry import schema_id
-from broker_core.schema.schema_data import SchemaData
-from broker_core.schema.schema_type import SchemaType, from_wire, to_wire
 from broker_core.server.session import Session
 from broker_core.topic.topic import Topic
 from broker_core.wire import pulsar_api_pb2 as pb

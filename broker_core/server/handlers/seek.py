@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from broker_core.errors import MetadataFailed
 from broker_core.server.session import Session
-from broker_core.storage.open_batches import bits_of
-from broker_core.storage.position import Position
+from broker_core.storage.records.open_batches import bits_of
+from broker_core.storage.records.position import Position
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import messages_in_batch

@@ -10,10 +10,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, TopicFenced
+from broker_core.metadata.tenancy.system_topics import users_topics
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName
 from broker_core.rates.time_slices import sliced
 from broker_core.server.session import Session
-from broker_core.tenancy.system_topics import users_topics
 from broker_core.topics.pattern import InvalidPattern, TopicPattern
 from broker_core.topics.watcher import TopicListWatcher
 from broker_core.wire import commands

@@ -23,7 +23,7 @@ def dump(call: Call, path: Target) -> None:
 
     Example: pulsarctl storage dump data/ledgers
     """
-    from broker_core.storage.inspection.dump import dump_lines
+    from broker_core.storage.repair.inspection.dump import dump_lines
 
     damaged = 0
     for line in dump_lines(_existing(path)):
@@ -42,9 +42,9 @@ def check(call: Call, path: Target) -> None:
 
     Example: pulsarctl storage check data
     """
-    from broker_core.storage.inspection.check import find_damage, is_in_use
-    from broker_core.storage.inspection.metadata import stored_documents
-    from broker_core.tenancy.documents import find_bad_values
+    from broker_core.metadata.tenancy.documents import find_bad_values
+    from broker_core.storage.repair.inspection.check import find_damage, is_in_use
+    from broker_core.storage.repair.inspection.metadata import stored_documents
 
     if is_in_use(path):
         call.notice(f"a broker is using {path}: results may include files that changed during the check")
@@ -68,7 +68,7 @@ def accept_loss(
     """
     from broker_core.storage.damage import accept_loss
     from broker_core.storage.errors import DirectoryLocked
-    from broker_core.storage.inspection.check import find_damage
+    from broker_core.storage.repair.inspection.check import find_damage
 
     found = find_damage(_existing(directory))
     try:
@@ -97,7 +97,7 @@ def rebuild(
     Example: pulsarctl storage rebuild data
     """
     from broker_core.storage.errors import DirectoryLocked, StorageError
-    from broker_core.storage.rebuild import rebuild
+    from broker_core.storage.repair.rebuild import rebuild
 
     try:
         rebuilt = rebuild(_existing(directory), journal_directory)

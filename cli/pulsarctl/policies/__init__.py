@@ -1,4 +1,4 @@
 """The policies of topics and namespaces: a module for each heading, with the flags of its policies and their rows.
 
-Only `policies.installing` reads the rows, and only commands call it.
+Only `metadata.policies.installing` reads the rows, and only commands call it.
 """

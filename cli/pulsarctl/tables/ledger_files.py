@@ -13,11 +13,12 @@ from urllib.parse import quote
 import numpy as np
 
 from broker_core.names import ledger_name, parse_topic
-from broker_core.storage import filenames, ledger_file
-from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, ROW_SIZE
+from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
-from broker_core.storage.spans import POINT_SIZE, Spans
+from broker_core.storage.records import ledger_file
+from broker_core.storage.records.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, ROW_SIZE
+from broker_core.storage.records.spans import POINT_SIZE, Spans
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun

@@ -1,6 +1,6 @@
 """Entries and blocks for the tests of compaction."""
 
-from broker_core.storage.block import Block
+from broker_core.storage.records.block import Block
 from broker_core.wire.batch import BatchMessage, build_batch
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata, SingleMessageMetadata

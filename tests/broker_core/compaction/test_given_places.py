@@ -10,7 +10,7 @@ from broker_core.compaction.errors import WrongPlaces
 from broker_core.compaction.given_places import GivenPlaces
 from broker_core.compaction.key_table import KeyTable
 from broker_core.compaction.survivors import Survivors
-from broker_core.storage.block import Block
+from broker_core.storage.records.block import Block
 from broker_core.wire.last_places import LEDGERS_MAX, WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
 from broker_core.wire.message import build_entry
 from broker_core.wire.slots import open_entry

@@ -10,7 +10,7 @@ import pytest
 
 from broker_core.console.avro_values import Unreadable, read_avro
 from broker_core.console.values import SHOWN_MAX, ValueReader
-from broker_core.schema.avro import parse_avro
+from broker_core.metadata.schema.avro import parse_avro
 
 ORDER: dict[str, Any] = {
     "type": "record",

@@ -9,9 +9,9 @@ from broker_core.compaction.compaction import CompactionState
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
 from broker_core.dispatch import reader
-from broker_core.storage.block import Block
-from broker_core.storage.position import Position
-from broker_core.storage.retention import Retention
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.topic import Topic
 from broker_core.wire import client_commands, commands

@@ -9,7 +9,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
 from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
-from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb

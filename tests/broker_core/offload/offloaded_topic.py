@@ -17,8 +17,8 @@ from broker_core.config.offload import OffloadConfig
 from broker_core.config.policies import PolicyConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import LATEST
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.position import LATEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.offloading import OffloadState
 from broker_core.topic.topic import Topic

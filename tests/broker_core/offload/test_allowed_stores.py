@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from broker_core.metadata.policies.offload_policies import OffloadPolicies
+from broker_core.metadata.policies.policy_set import PolicySet
 from broker_core.names import parse_topic
-from broker_core.policies.offload_policies import OffloadPolicies
-from broker_core.policies.policy_set import PolicySet
 from broker_core.storage.errors import Unreachable
 from broker_core.topic.offloading import OffloadState
 from tests.broker_core.offload.conftest import S3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pulsar
 
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic, values
 from tests.condition import wait_until

@@ -13,7 +13,7 @@ import pytest
 
 from broker_core.offload.worker_process import WorkerProcess
 from broker_core.storage.errors import Damaged
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.topic.offloading import OffloadState
 from tests.broker_core.offload.conftest import BUCKET, S3
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, values

@@ -18,8 +18,8 @@ from broker_core.offload.tier_file import INDEX_KEY, Group, TierIndex, schema
 from broker_core.offload.tier_footer import TierFooter, tail_length
 from broker_core.offload.tier_groups import GroupReader
 from broker_core.offload.tier_pages import check_pages
-from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.errors import Damaged
+from broker_core.storage.records.catalog import LedgerInfo
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
 
 MEMORY = 1 << 30  # more than the process has already

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from broker_core.config.server import ServerConfig
+from broker_core.metadata.tenancy.documents import Tenant
 from broker_core.names import NamespaceName
-from broker_core.tenancy.documents import Tenant
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
 
 DOTS = "persistent://../../.."

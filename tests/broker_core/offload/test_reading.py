@@ -7,7 +7,7 @@ from typing import Any
 
 import pulsar
 
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from tests.broker_core.offload.conftest import S3
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, values
 from tests.cli.runner import Cli

@@ -9,15 +9,15 @@ import pytest
 
 from broker_core.errors import TopicFenced
 from broker_core.names import parse_topic
-from broker_core.storage.block import Block
-from broker_core.storage.copy_reader import CopyReader
 from broker_core.storage.errors import Closed, Damaged
 from broker_core.storage.filenames import ledger_file
-from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.position import EARLIEST
-from broker_core.storage.retention import Retention
-from broker_core.storage.spans import Spans
+from broker_core.storage.log.copy_reader import CopyReader
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.ledger_file import Ledger
+from broker_core.storage.records.offloaded import OffloadedCopy
+from broker_core.storage.records.position import EARLIEST
+from broker_core.storage.records.spans import Spans
 from broker_core.topic.topic import Topic
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
 from tests.condition import wait_until

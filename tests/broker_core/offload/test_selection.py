@@ -2,11 +2,11 @@
 
 import pytest
 
+from broker_core.metadata.policies.offload_policies import OffloadRules
 from broker_core.offload import selection
-from broker_core.policies.offload_policies import OffloadRules
-from broker_core.storage.catalog import LedgerInfo
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.position import Position
+from broker_core.storage.records.catalog import LedgerInfo
+from broker_core.storage.records.offloaded import OffloadedCopy
+from broker_core.storage.records.position import Position
 
 NOW = 1_000_000
 

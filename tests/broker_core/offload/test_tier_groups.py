@@ -9,7 +9,7 @@ import pytest
 from broker_core.offload.tier_file_writer import GROUP_BYTES, TierFileWriter
 from broker_core.offload.tier_footer import TierFooter, tail_length
 from broker_core.offload.tier_groups import GroupReader
-from broker_core.storage.block import Block
+from broker_core.storage.records.block import Block
 
 PER_GROUP = 3
 GROUPS = 4

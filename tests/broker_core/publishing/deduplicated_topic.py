@@ -6,7 +6,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
 from broker_core.names import parse_topic
 from broker_core.publishing.deduplication_snapshot import CURSOR
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand

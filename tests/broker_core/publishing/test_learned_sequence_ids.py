@@ -17,7 +17,7 @@ from broker_core.names import parse_topic
 from broker_core.publishing.deduplication_snapshot import SequenceSnapshot
 from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb

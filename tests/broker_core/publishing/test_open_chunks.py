@@ -1,7 +1,7 @@
 """Chunks that are sent again before their message is complete."""
 
 from broker_core.publishing.open_chunks import CHUNKS_MAX, OpenChunks
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.wire.send import Chunk
 
 

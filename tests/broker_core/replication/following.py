@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pulsar
 
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.markers import Marker, parse_marker
 from tests.broker_core.replication.clusters import admin

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage.rebuild import rebuild
-from broker_core.tenancy.cluster_name import INSTANCE, KEY, OtherCluster
+from broker_core.metadata.tenancy.cluster_name import INSTANCE, KEY, OtherCluster
+from broker_core.storage.repair.rebuild import rebuild
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.replication.clusters import admin, config_of, new_namespace, register

@@ -10,7 +10,7 @@ from broker_core.publishing.replication import SOURCE_POSITION
 from broker_core.rates.backoff import MOST_SECONDS, Backoff
 from broker_core.replication.copies import copy_of, stays_here
 from broker_core.replication.start_position import start_position
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.frame import FrameDecoder
 from broker_core.wire.message import add_checksum, build_entry, parse_entry

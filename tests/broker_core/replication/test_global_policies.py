@@ -8,15 +8,15 @@ from urllib.error import HTTPError
 import pulsar
 import pytest
 
-from broker_core.change_events.policy_event import PolicyChange, event_entry
-from broker_core.change_events.topic import ChangeEventsTopic
 from broker_core.config.broker import BrokerConfig
+from broker_core.metadata.policies.policy_set import PolicySet
+from broker_core.metadata.policies.values import BacklogQuota, DispatchRate, RetentionPolicy
 from broker_core.names import POLICY_CURSOR, parse_topic
-from broker_core.policies.policy_set import PolicySet
-from broker_core.policies.values import BacklogQuota, DispatchRate, RetentionPolicy
 from broker_core.testing import EmbeddedBroker
 from broker_core.topic.one_entry import OneEntry, publish_one
 from broker_core.topic.topic import Topic
+from broker_core.topics.change_events.policy_event import PolicyChange, event_entry
+from broker_core.topics.change_events.topic import ChangeEventsTopic
 from broker_core.wire.message import build_entry, parse_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from tests.broker_core.replication.clusters import (

@@ -11,9 +11,9 @@ import pytest
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import PersistenceFailed
+from broker_core.metadata.tenancy.documents import CLUSTER, Tenant
 from broker_core.names import POLICY_CURSOR, NamespaceName, parse_topic
 from broker_core.storage.disk import RealDisk
-from broker_core.tenancy.documents import CLUSTER, Tenant
 from broker_core.topic.special_entries import MARKERS_PROPERTY
 from tests.broker_core.storage.storage import until
 

@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.publishing.replication import OF_A_MARKER, source_position
 from broker_core.replication import replicator
-from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import commands
 from broker_core.wire.frame import Command

@@ -13,7 +13,7 @@ import pytest
 from broker_core.config.replication import ReplicationConfig
 from broker_core.names import parse_topic
 from broker_core.publishing.replication import MarkerSender
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.markers import (
     SnapshotMarker,

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from broker_core.replication.snapshot_cache import SnapshotCache
-from broker_core.storage.position import LATEST, Position
+from broker_core.storage.records.position import LATEST, Position
 
 
 def filled(most: int, entries: range) -> SnapshotCache:

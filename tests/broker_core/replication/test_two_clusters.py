@@ -7,7 +7,7 @@ import pulsar
 import pytest
 
 from broker_core.names import parse_topic
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from broker_core.testing import EmbeddedBroker
 from broker_core.topic.topic import Topic
 from broker_core.wire.message import entry_parts, parse_entry

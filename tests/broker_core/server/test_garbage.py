@@ -16,7 +16,7 @@ from broker_core.dispatch.reader import EntryReader
 from broker_core.publishing.producer import Producer
 from broker_core.server.connection import Connection
 from broker_core.server.session import Session
-from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe

@@ -7,8 +7,8 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
+from broker_core.metadata.policies.values import RetentionPolicy
 from broker_core.names import parse_topic
-from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb

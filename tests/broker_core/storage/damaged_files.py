@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from broker_core.storage import filenames, journal_group, ledger_file
-from broker_core.storage.block import HEADER_SIZE, ROW_SIZE
+from broker_core.storage import filenames
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Damaged
+from broker_core.storage.records import journal_group, ledger_file
+from broker_core.storage.records.block import HEADER_SIZE, ROW_SIZE
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
 
 RUNS = 4

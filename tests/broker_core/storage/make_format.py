@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage import journal
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.log import journal
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.offloaded import OffloadedCopy
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 COPY = OffloadedCopy(

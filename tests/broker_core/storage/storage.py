@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.block import Block
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 
 MANY = 1 << 30

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.records.ack_ranges import AckWindow
 
 LIMIT = 60
 ids = st.lists(st.integers(0, LIMIT + 5), min_size=1, max_size=12)

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from tests.broker_core.storage.storage import append, contents, entries_of, opened, read_all, run_of
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.block import AGE_MAX
-from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.block import AGE_MAX
 from tests.broker_core.storage.storage import append, opened, run_of
 from tests.clocks import StillClock
 

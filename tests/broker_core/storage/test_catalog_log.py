@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage.catalog_log import CatalogLog
+from broker_core.storage.catalog.catalog_log import CatalogLog
+from broker_core.storage.catalog.tables import put
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.tables import put
 from broker_core.testing import EmbeddedBroker
 
 

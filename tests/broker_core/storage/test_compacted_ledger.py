@@ -9,7 +9,7 @@ import pytest
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.filenames import compacted_file
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, entries_of, opened, run_of, until
 from tests.held_disk import HeldReads
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from broker_core.config.storage import StorageConfig
 from broker_core.offload.ledger_blocks import blocks_of_file
-from broker_core.storage.block import Block
-from broker_core.storage.copy_reader import CopyReader
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Closed, Damaged
-from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.offloaded import OffloadedCopy
-from broker_core.storage.position import EARLIEST
-from broker_core.storage.retention import Retention
-from broker_core.storage.spans import Spans
+from broker_core.storage.log.copy_reader import CopyReader
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.ledger_file import Ledger
+from broker_core.storage.records.offloaded import OffloadedCopy
+from broker_core.storage.records.position import EARLIEST
+from broker_core.storage.records.spans import Spans
 from tests.broker_core.storage.storage import append, crash, opened, read_all, run_of
 
 CONFIG = StorageConfig(cache_mb=0, reserve_mb=0, journal_pace_ms=0)

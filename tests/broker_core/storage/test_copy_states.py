@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from broker_core.storage.offloaded import RECORDED, STEPS, CopyState, Step
+from broker_core.storage.records.offloaded import RECORDED, STEPS, CopyState, Step
 
 
 class World(NamedTuple):

@@ -7,8 +7,8 @@ import pytest
 
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.errors import Closed, StorageError
-from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.spans import SPAN_ENTRIES
+from broker_core.storage.records.position import EARLIEST, Position
+from broker_core.storage.records.spans import SPAN_ENTRIES
 from tests.broker_core.storage.storage import append, crash, opened, run_of, until
 from tests.held_disk import HeldReads
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage import filenames, ledger_file
+from broker_core.storage import filenames
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, StorageError
-from broker_core.storage.inspection.check import find_damage
+from broker_core.storage.records import ledger_file
+from broker_core.storage.repair.inspection.check import find_damage
 from tests.broker_core.storage.damaged_files import (
     JOURNAL_REGIONS,
     LEDGER_REGIONS,

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage import filenames, journal_group
-from broker_core.storage.block import ACKS
-from broker_core.storage.position import EARLIEST
+from broker_core.storage import filenames
+from broker_core.storage.records import journal_group
+from broker_core.storage.records.block import ACKS
+from broker_core.storage.records.position import EARLIEST
 from tests.broker_core.storage.damaged_files import (
     ENTRIES,
     JOURNAL_REGIONS,

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage import filenames, ledger_file
-from broker_core.storage.block import HEADER_SIZE, ROW_SIZE, encode_run
+from broker_core.storage import filenames
 from broker_core.storage.errors import Damaged, Lost
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records import ledger_file
+from broker_core.storage.records.block import HEADER_SIZE, ROW_SIZE, encode_run
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.damaged_files import ENTRIES, LEDGER_REGIONS, flip, salvaged, written
 from tests.broker_core.storage.storage import append, contents, opened, read_all, run_of
 

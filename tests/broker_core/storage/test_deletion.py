@@ -9,7 +9,7 @@ import pytest
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, StorageError
 from broker_core.storage.filenames import ledger_file
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, opened, run_of, until
 from tests.held_disk import HeldSyncs

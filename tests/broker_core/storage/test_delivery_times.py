@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage import block as blocks
-from broker_core.storage.block import Block, Columns
-from broker_core.storage.inspection.check import find_damage
-from broker_core.storage.inspection.dump import dump_lines
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.tail import joined
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records import block as blocks
+from broker_core.storage.records.block import Block, Columns
+from broker_core.storage.records.position import EARLIEST, Position
+from broker_core.storage.records.tail import joined
+from broker_core.storage.repair.inspection.check import find_damage
+from broker_core.storage.repair.inspection.dump import dump_lines
 from tests.broker_core.storage.storage import MANY, append, crash, opened, run_of
 
 TIMES = st.one_of(st.just(0), st.integers(0, (1 << 64) - 1))

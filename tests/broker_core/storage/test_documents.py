@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage import tables
+from broker_core.storage.catalog import tables
 from broker_core.storage.errors import StorageError
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import opened, until

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.storage.doorbell import Doorbell, EventDoorbell, PipeDoorbell
+from broker_core.storage.log.doorbell import Doorbell, EventDoorbell, PipeDoorbell
 
 PATIENCE_SECONDS = 10.0
 KINDS = [PipeDoorbell, EventDoorbell] if hasattr(os, "eventfd") else [PipeDoorbell]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage.errors import Closed, Fenced, StorageError
-from broker_core.storage.position import Position
-from broker_core.storage.retention import Retention
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.records.position import Position
 from tests.broker_core.storage.storage import append, contents, crash, faulty, opened, reopened, run_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.errors import DiskFull, Fenced, StorageError, Terminated
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, faulty, opened, reopened, run_of, until
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.spans import SPAN_BYTES
+from broker_core.storage.records.spans import SPAN_BYTES
 from tests.broker_core.storage.storage import append, opened, run_of
 
 LEDGERS, ENTRIES = 12, 4000

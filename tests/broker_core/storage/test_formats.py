@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage import block, filenames, journal_group, migration
+from broker_core.storage import filenames, migration
 from broker_core.storage.disk import Disk, RealDisk
 from broker_core.storage.errors import Unreachable
-from broker_core.storage.inspection.check import find_damage
-from broker_core.storage.inspection.dump import dump_lines
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records import block, journal_group
+from broker_core.storage.records.position import EARLIEST, Position
+from broker_core.storage.repair.inspection.check import find_damage
+from broker_core.storage.repair.inspection.dump import dump_lines
 from tests.broker_core.storage.make_format import COPY
 from tests.broker_core.storage.storage import Run, append, contents, entries_of, opened, run_of
 

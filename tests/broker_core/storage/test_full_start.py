@@ -12,7 +12,7 @@ from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames, space
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import DiskFull
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, opened, run_of, until
 

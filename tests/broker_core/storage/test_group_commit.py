@@ -7,8 +7,8 @@ from pathlib import Path
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import Position
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, opened, run_of, until
 

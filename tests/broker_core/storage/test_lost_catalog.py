@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage import filenames
-from broker_core.storage.catalog_log import DATA_START, CatalogLog
-from broker_core.storage.database import translated
+from broker_core.storage.catalog.catalog_log import DATA_START, CatalogLog
+from broker_core.storage.catalog.database import translated
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import CatalogUnusable, Damaged, StorageError
-from broker_core.storage.inspection.check import find_damage
-from broker_core.storage.position import EARLIEST
-from broker_core.storage.rebuild import rebuild
+from broker_core.storage.records.position import EARLIEST
+from broker_core.storage.repair.inspection.check import find_damage
+from broker_core.storage.repair.rebuild import rebuild
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
 
 DOCUMENT = {"publishRate": 7}

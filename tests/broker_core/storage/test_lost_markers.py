@@ -6,8 +6,8 @@ import pytest
 
 from broker_core.storage import filenames
 from broker_core.storage.errors import NotOurDirectory
-from broker_core.storage.inspection.check import find_damage
-from broker_core.storage.rebuild import rebuild
+from broker_core.storage.repair.inspection.check import find_damage
+from broker_core.storage.repair.rebuild import rebuild
 from tests.broker_core.storage.storage import append, contents, opened, run_of
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import EARLIEST, LATEST, Position
-from broker_core.storage.retention import Retention
-from broker_core.storage.spans import SPAN_ENTRIES
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
+from broker_core.storage.records.spans import SPAN_ENTRIES
 from tests.broker_core.storage.storage import append, crash, opened, run_of
 from tests.held_disk import HeldReads
 

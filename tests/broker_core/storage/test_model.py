@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.retention import Retention
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, crash, opened, read_all, run_of
 
 CONFIG = StorageConfig(max_entries_per_ledger=7, cache_mb=0, open_files=2, reserve_mb=0)

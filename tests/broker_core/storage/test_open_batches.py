@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.storage.open_batches import (
+from broker_core.storage.records.open_batches import (
     OpenBatch,
     OpenBatches,
     bits_of,
@@ -12,7 +12,7 @@ from broker_core.storage.open_batches import (
     encode_batches,
     words_of,
 )
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 
 bits = st.integers(1, (1 << 300) - 1)
 batches = st.dictionaries(st.integers(0, 1 << 32 - 1), st.builds(OpenBatch, st.integers(0, 1000), bits), max_size=5)

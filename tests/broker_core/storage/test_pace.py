@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_core.storage.pace import FULL_BYTES, FULL_ENTRIES, GROWN, STREAM_BYTES_PER_SECOND, Pace
+from broker_core.storage.log.pace import FULL_BYTES, FULL_ENTRIES, GROWN, STREAM_BYTES_PER_SECOND, Pace
 
 LONGEST = 0.005
 USUAL = LONGEST / GROWN

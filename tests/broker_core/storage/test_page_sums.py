@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage import filenames
+from broker_core.storage.catalog.page_sums import PAGE
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import CatalogUnusable
-from broker_core.storage.page_sums import PAGE
 from tests.broker_core.storage.storage import opened
 
 DOCUMENT = {"text": "x" * (1 << 20)}

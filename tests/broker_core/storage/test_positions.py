@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.storage.catalog import LedgerInfo
-from broker_core.storage.ledger_list import LedgerList
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.log.ledger_list import LedgerList
+from broker_core.storage.records.catalog import LedgerInfo
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 
 logs = st.dictionaries(st.integers(1, 12), st.integers(0, 4), max_size=5)
 positions = st.builds(Position, st.integers(-1, 14), st.integers(-1, 6))

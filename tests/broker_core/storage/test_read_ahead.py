@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.block import Block
-from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, opened, run_of
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.filenames import ledger_file
-from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
 
@@ -93,7 +93,7 @@ async def test_a_deleted_ledger_stays_deleted(tmp_path: Path) -> None:
 
 
 async def test_trimmed_ledgers_stay_trimmed(tmp_path: Path) -> None:
-    from broker_core.storage.retention import Retention
+    from broker_core.storage.log.retention import Retention
 
     engine = await opened(tmp_path, StorageConfig(max_entries_per_ledger=2))
     ledger = await engine.open_ledger("t")

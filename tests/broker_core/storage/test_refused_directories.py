@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.storage import filenames, journal_group
+from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import CatalogUnusable, DirectoryLocked, FormatTooNew, NotOurDirectory
+from broker_core.storage.records import journal_group
 from tests.broker_core.storage.damaged_files import journal_of, written
 from tests.broker_core.storage.storage import opened
 

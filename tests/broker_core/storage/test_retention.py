@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker_core.storage.position import EARLIEST, LATEST, Position
-from broker_core.storage.retention import LedgerView, LogView, Retention, next_due, removable, roll_is_due
+from broker_core.storage.log.retention import LedgerView, LogView, Retention, next_due, removable, roll_is_due
+from broker_core.storage.records.position import EARLIEST, LATEST, Position
 
 MINUTE = 60_000
 

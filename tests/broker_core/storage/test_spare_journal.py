@@ -7,7 +7,7 @@ import pytest
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.journal_spare import SpareFiles, remove_spare_files
+from broker_core.storage.log.journal_spare import SpareFiles, remove_spare_files
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
 
 SIZE = 1 << 20

@@ -8,8 +8,8 @@ from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import DamageReport
 from broker_core.storage.filenames import ledger_file
-from broker_core.storage.inspection.check import find_damage
-from broker_core.storage.synced_mark import Mark, read_mark, write_mark
+from broker_core.storage.log.synced_mark import Mark, read_mark, write_mark
+from broker_core.storage.repair.inspection.check import find_damage
 from tests.broker_core.storage.damaged_files import flip, groups_in, journal_of, salvaged
 from tests.broker_core.storage.storage import append, crash, opened, run_of, until
 

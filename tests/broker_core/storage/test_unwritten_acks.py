@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from tests.broker_core.storage.storage import append, opened, run_of
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.open_files import OpenFiles
-from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.retention import Retention
+from broker_core.storage.log.open_files import OpenFiles
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.records.position import EARLIEST, Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import PATIENCE_SECONDS, append, contents, opened, run_of, until
 

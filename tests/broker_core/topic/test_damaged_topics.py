@@ -14,7 +14,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.storage import StorageConfig
-from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.receiving import consume, payloads
 from tests.condition import wait_until

@@ -9,7 +9,7 @@ from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import TopicFenced
 from broker_core.names import parse_topic
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.records.position import EARLIEST
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 
 TOPIC = parse_topic("persistent://public/default/t")

@@ -7,8 +7,8 @@ import pytest
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.topic import TopicConfig
+from broker_core.metadata.policies.values import AutoSubscriptionCreation, AutoTopicCreation
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.policies.values import AutoSubscriptionCreation, AutoTopicCreation
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.commands import frame

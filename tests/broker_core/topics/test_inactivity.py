@@ -11,9 +11,9 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import InactiveConfig
 from broker_core.config.topic import TopicConfig
+from broker_core.metadata.policies.values import CAUGHT_UP, InactiveTopics, RetentionPolicy
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies.values import CAUGHT_UP, InactiveTopics, RetentionPolicy
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topics.inactivity import _each
 from broker_core.wire import client_commands

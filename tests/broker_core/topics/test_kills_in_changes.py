@@ -9,10 +9,10 @@ from pathlib import Path
 from broker_core.admin.namespaces import delete_with_topics, delete_without_topics
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
+from broker_core.metadata.schema.schema_data import SchemaData
+from broker_core.metadata.schema.schema_type import SchemaType
+from broker_core.metadata.schema.strategy import Strategy
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.schema.schema_data import SchemaData
-from broker_core.schema.schema_type import SchemaType
-from broker_core.schema.strategy import Strategy
 from broker_core.storage.disk import RealDisk
 from tests.broker_core.storage.storage import crash, until
 

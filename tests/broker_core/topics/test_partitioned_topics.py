@@ -11,8 +11,8 @@ import pytest
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import AlreadyExists, BrokerError, TopicNotFound
+from broker_core.metadata.policies.values import AutoTopicCreation
 from broker_core.names import parse_topic
-from broker_core.policies.values import AutoTopicCreation
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import StorageError
 from tests.held_disk import HeldDisk

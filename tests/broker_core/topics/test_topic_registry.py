@@ -8,10 +8,10 @@ import pytest
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import LimitReached, NamespaceFull, TopicFenced, TopicNotFound
+from broker_core.metadata.schema.schema_data import SchemaData
+from broker_core.metadata.schema.schema_type import SchemaType
+from broker_core.metadata.schema.strategy import Strategy
 from broker_core.names import TopicName, parse_topic
-from broker_core.schema.schema_data import SchemaData
-from broker_core.schema.schema_type import SchemaType
-from broker_core.schema.strategy import Strategy
 from broker_core.topic.topic import Topic
 from tests.condition import wait_until
 from tests.held_disk import HeldDisk

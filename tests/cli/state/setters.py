@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from broker_core.admin import policy_places, quotas
 from broker_core.admin.shapes import of, of_policy
-from broker_core.policies.values import DispatchRate
+from broker_core.metadata.policies.values import DispatchRate
 from pulsarctl.state import settings
 from tests.cli.state.samples import OF_NAMESPACES, OF_TOPICS
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from broker_core.policies.topic_policies import POLICIES
+from broker_core.metadata.policies.topic_policies import POLICIES
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from broker_core.config.security import SecurityConfig
 from broker_core.errors import InvalidName, InvalidRequest
+from broker_core.metadata.tenancy.documents import Tenant
+from broker_core.metadata.tenancy.permissions import Permissions
 from broker_core.names import TopicName
 from broker_core.security.authorization import Authorization, Target
 from broker_core.security.principal import Principal
 from broker_core.security.questions import asked
-from broker_core.tenancy.documents import Tenant
-from broker_core.tenancy.permissions import Permissions
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.auth.authentication import (
     Authentication,

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from broker_core.storage.engine import StorageEngine
-from broker_core.storage.inspection.check import find_damage, is_in_use
-from broker_core.storage.retention import Retention
+from broker_core.storage.log.retention import Retention
+from broker_core.storage.repair.inspection.check import find_damage, is_in_use
 from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 

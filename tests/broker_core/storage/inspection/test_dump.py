@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from broker_core.storage import filenames
-from broker_core.storage.inspection.check import find_damage
-from broker_core.storage.inspection.dump import dump_lines
-from broker_core.storage.position import Position
+from broker_core.storage.records.position import Position
+from broker_core.storage.repair.inspection.check import find_damage
+from broker_core.storage.repair.inspection.dump import dump_lines
 from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 

@@ -1,0 +1,1 @@
+"""What administrators declare: tenants, namespaces, policies, and schemas."""

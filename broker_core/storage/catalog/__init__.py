@@ -1,0 +1,1 @@
+"""metadata.sqlite and its second copy, catalog.log."""

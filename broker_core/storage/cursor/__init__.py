@@ -1,0 +1,1 @@
+"""What a subscription has acknowledged, and how that reaches the journal."""

@@ -1,0 +1,241 @@
+"""Which entries of a managed ledger a cursor has acknowledged.
+
+Everything up to `mark_delete` is acknowledged; above it, acknowledged entries are kept per ledger in an `AckWindow`,
+and batches of which only some messages are acknowledged in `OpenBatches`. Entries that do not exist (trimmed, or
+past the end of a sealed ledger) count as acknowledged.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+from broker_core.storage.cursor.backlog import Backlog
+from broker_core.storage.cursor.unwritten_acks import UnwrittenAcks
+from broker_core.storage.log.ledger_list import LedgerList
+from broker_core.storage.log.weights import Weights
+from broker_core.storage.records.ack_ranges import AckWindow
+from broker_core.storage.records.block import Block
+from broker_core.storage.records.catalog import CursorInfo
+from broker_core.storage.records.position import EARLIEST, Position
+
+_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
+
+
+class Acknowledgments(ABC):
+    """`_dirty` is whether `_mark_dirty` has passed changes on that nothing has taken yet."""
+
+    def __init__(
+        self, ledgers: LedgerList, weights: Weights, owner_id: int, info: CursorInfo, *, durable: bool
+    ) -> None:
+        self._ledgers = ledgers
+        self._weights = weights
+        self.info = info
+        self.open_batches = info.batches  # entries above mark-delete of which some messages are acknowledged
+        self.durable = durable
+        self._unwritten = UnwrittenAcks(owner_id, info)
+        self._dirty = False
+        self._front = EARLIEST
+        self._set_front(info.mark_delete)
+        self._backlog = Backlog(info, ledgers, weights)
+
+    @property
+    def mark_delete(self) -> Position:
+        return self.info.mark_delete
+
+    @property
+    def backlog_entries(self) -> int:
+        return self._backlog.entries(self._refresh_front())
+
+    @abstractmethod
+    def _mark_dirty(self) -> None:
+        """There are acknowledgments that the journal does not have."""
+
+    def acknowledge(self, ledger_id: int, entry_ids: Sequence[int]) -> int:
+        """Acknowledges entries of one ledger one by one; returns how many were newly acknowledged."""
+        ledger = self._ledgers.infos.get(ledger_id)
+        if ledger is None or not entry_ids:
+            return 0
+        front_ledger, front_entry = self._front
+        if (
+            entry_ids[0] == front_entry
+            and len(entry_ids) == 1
+            and ledger_id == front_ledger
+            and front_entry + 1 < ledger.entries
+            and not self.info.windows
+            and not self.info.batches
+        ):  # in order, one by one: what most consumers do
+            self.info.mark_delete = self._front
+            self._front = _new(Position, (ledger_id, front_entry + 1))
+            if not self._dirty:
+                self._mark_dirty()
+            return 1
+        if ledger_id != front_ledger:
+            front_ledger, front_entry = self._refresh_front()
+            if ledger_id < front_ledger:
+                return 0
+        if self.info.batches:
+            self.info.batches.discard(ledger_id, entry_ids)
+        window = self.info.windows.get(ledger_id)
+        if window is None:
+            if ledger_id == front_ledger and entry_ids[0] == front_entry and _in_order(entry_ids):
+                stop = min(entry_ids[-1] + 1, ledger.entries)
+                if stop <= front_entry:
+                    return 0
+                self._move(ledger_id, stop)
+                return stop - front_entry
+            window = AckWindow(front_entry if ledger_id == front_ledger else 0)
+            self.info.windows[ledger_id] = window
+        low = front_entry if ledger_id == front_ledger else 0
+        if min(entry_ids) < low or max(entry_ids) >= ledger.entries:
+            entry_ids = [entry_id for entry_id in entry_ids if low <= entry_id < ledger.entries]
+            if not entry_ids:
+                return 0
+        newly = window.acknowledge(entry_ids, ledger.entries)
+        if newly:
+            self.info.dirty_windows.add(ledger_id)
+            if self.durable:  # other cursors never write them, so the list would grow forever
+                self._unwritten.entries(ledger_id, entry_ids)
+            if ledger_id == front_ledger and (stop := window.first_unacknowledged(front_entry)) > front_entry:
+                self._move(ledger_id, min(stop, ledger.entries))
+            else:
+                self._mark_dirty()
+        return newly
+
+    def acknowledge_indexes(self, position: Position, open_bits: int, messages: int = 0) -> tuple[int, bool]:
+        """Acknowledges the messages of a batch except those in the bit set (1 is open); none becomes open again.
+
+        `messages` of the batch, if the caller knows; it need not be right. Returns how many messages were newly
+        acknowledged, and whether they were the last ones of the entry, which is acknowledged then.
+        """
+        ledger_id, entry_id = position
+        self._refresh_front()
+        if self.is_acknowledged(position) or not self._ledgers.is_valid(position):
+            return 0, False
+        messages = self._weights.messages_of(ledger_id, entry_id) or messages
+        batches = self.info.batches
+        before = batches.get(ledger_id, entry_id)
+        newly, left = batches.clear_bits(ledger_id, entry_id, messages, open_bits)
+        if left is None:
+            self.acknowledge(ledger_id, (entry_id,))
+        elif batches.get(ledger_id, entry_id) is not before:  # size unknown: acknowledges some, and counts none
+            if self.durable:
+                self._unwritten.batch(ledger_id, entry_id)
+            self._mark_dirty()
+        return newly, left is None
+
+    def acknowledge_up_to(self, position: Position) -> int:
+        """Acknowledges everything up to and including `position`; returns how many entries are newly acknowledged."""
+        position = min(position, self._ledgers.last_confirmed)
+        if position.entry_id < 0:  # before the first entry of a ledger: the end of the previous one
+            position = self._ledgers.previous(position)
+        front = self._refresh_front()
+        if position < front:
+            return 0
+        before = self.backlog_entries
+        for ledger_id in [i for i in self.info.windows if i < position.ledger_id]:
+            self._drop_window(ledger_id)
+        stop = position.entry_id + 1
+        window = self.info.windows.get(position.ledger_id)
+        if window is not None:
+            stop = window.first_unacknowledged(stop)
+        if self.info.batches:
+            self.info.batches.discard_below(Position(position.ledger_id, stop))
+        self._move(position.ledger_id, stop)
+        return before - self.backlog_entries
+
+    def is_acknowledged(self, position: Position) -> bool:
+        if position <= self.info.mark_delete:
+            return True
+        window = self.info.windows.get(position.ledger_id)
+        return window is not None and window.is_acknowledged(position.entry_id)
+
+    def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
+        """Index ranges [a, b) of the block's entries that are not acknowledged."""
+        ledger_id, first = block.ledger_id, block.first_entry_id
+        n = len(block.starts)
+        mark_ledger, mark_entry = self.info.mark_delete
+        start = first
+        if ledger_id <= mark_ledger:
+            if ledger_id < mark_ledger:
+                return []
+            start = max(first, mark_entry + 1)
+        window = self.info.windows.get(ledger_id)
+        if window is None:
+            return [(start - first, n)] if start < first + n else []
+        return [(a - first, b - first) for a, b in window.open_ranges(start, first + n)]
+
+    def oldest_unacknowledged(self) -> Position | None:
+        """None if there is no backlog."""
+        front = self._refresh_front()
+        return front if self._ledgers.is_valid(front) else None
+
+    def skip(self, entries: int) -> int:
+        """Acknowledges the next `entries` unacknowledged entries; returns how many there were."""
+        done = 0
+        while done < entries and (front := self.oldest_unacknowledged()):
+            ledger = self._ledgers.infos[front.ledger_id]
+            window = self.info.windows.get(front.ledger_id)
+            stop = ledger.entries
+            for a, b in window.open_ranges(front.entry_id, ledger.entries) if window else [(front.entry_id, stop)]:
+                stop = min(b, a + entries - done)
+                done += stop - a
+                if done == entries:
+                    break
+            self.acknowledge_up_to(Position(front.ledger_id, stop - 1))
+        return done
+
+    def ack_ranges(self) -> Iterator[tuple[int, int, int]]:
+        """(ledger, first, last) of the entries acknowledged above mark-delete."""
+        front = self._refresh_front()
+        for ledger_id in sorted(self.info.windows):
+            start = front.entry_id if ledger_id == front.ledger_id else 0
+            for a, b in self.info.windows[ledger_id].acked_ranges(start):
+                yield ledger_id, a, b - 1
+
+    # ---- mark-delete
+
+    def _move(self, ledger_id: int, stop: int) -> None:
+        """Mark-delete moves to (ledger_id, stop - 1), and on over what is acknowledged in the ledgers that follow."""
+        ledgers = self._ledgers
+        while True:
+            if stop > 0:
+                self.info.mark_delete = Position(ledger_id, stop - 1)
+            window = self.info.windows.get(ledger_id)
+            if window is not None:
+                window.drop_before(stop)
+                self.info.dirty_windows.add(ledger_id)
+                if not window.bits:
+                    del self.info.windows[ledger_id]
+            following = ledgers.following(ledger_id)
+            ledger = ledgers.infos.get(ledger_id)
+            if following is None or (ledger is not None and stop < ledger.entries):
+                break
+            ledger_id = following
+            window = self.info.windows.get(ledger_id)
+            stop = window.first_unacknowledged(0) if window is not None else 0
+        self._front = Position(ledger_id, stop)
+        self._mark_dirty()
+
+    def _refresh_front(self) -> Position:
+        """The first position above mark-delete that is not acknowledged; ledgers may have come or gone meanwhile."""
+        ledger_id, entry_id = self._front
+        ledger = self._ledgers.infos.get(ledger_id)
+        if ledger is None or entry_id >= ledger.entries:
+            self._set_front(self.info.mark_delete)
+        return self._front
+
+    def _set_front(self, mark_delete: Position) -> None:
+        front = self._ledgers.next_valid(mark_delete.next)
+        window = self.info.windows.get(front.ledger_id)
+        if window is not None and (stop := window.first_unacknowledged(front.entry_id)) > front.entry_id:
+            front = self._ledgers.next_valid(Position(front.ledger_id, stop))
+        self._front = front
+
+    def _drop_window(self, ledger_id: int) -> None:
+        del self.info.windows[ledger_id]
+        self.info.dirty_windows.add(ledger_id)
+
+
+def _in_order(entry_ids: Sequence[int]) -> bool:
+    first = entry_ids[0]
+    n = len(entry_ids)
+    return n == 1 or (entry_ids[-1] - first == n - 1 and list(entry_ids) == list(range(first, first + n)))

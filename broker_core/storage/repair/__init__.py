@@ -1,0 +1,1 @@
+"""Programs that inspect a directory, and that rebuild a lost catalog. The broker never runs them."""
