@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from broker_core.metadata.policies.offload_places import (
+from broker_core.metadata.policies.offload_stores import (
     AZURE,
     DRIVERS,
     FILESYSTEM,
@@ -25,8 +25,8 @@ from broker_core.metadata.policies.offload_places import (
     S3_ID,
     S3_ROLE,
     S3_SECRET,
-    NoPlace,
-    Place,
+    NoOffloadStore,
+    OffloadStore,
     Settings,
     first_of,
 )
@@ -117,7 +117,7 @@ def place_of(driver: str, settings: Settings) -> dict[str, str]:
     return {key: value for key, value in settings.items() if value and key not in SECRETS}
 
 
-def check_driver(driver: str, settings: Settings) -> Place:
+def check_driver(driver: str, settings: Settings) -> OffloadStore:
     """Where the store is. Raises `NotConfigured`."""
     if not driver:
         raise NotConfigured(
@@ -127,8 +127,8 @@ def check_driver(driver: str, settings: Settings) -> Place:
     if driver not in DRIVERS:
         raise NotConfigured(f"cannot offload: {driver} is not a driver of this broker; use {', '.join(DRIVERS)}")
     try:
-        return Place.named_by(driver, settings)
-    except NoPlace as error:
+        return OffloadStore.named_by(driver, settings)
+    except NoOffloadStore as error:
         raise NotConfigured(f"cannot offload: {error}") from None
 
 
@@ -152,18 +152,18 @@ def _kept(driver: str, settings: tuple[tuple[str, str], ...], limits: StoreLimit
 # ---- drivers
 
 
-def _open_directory(place: Place, settings: Settings, limits: StoreLimits) -> Store:
+def _open_directory(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     from pyarrow import fs  # optional, and slow to import
 
     return Store(fs.LocalFileSystem(), place.root, f"file://{place.root}")
 
 
-def _endpoint(place: Place) -> dict[str, str]:
+def _endpoint(place: OffloadStore) -> dict[str, str]:
     parts = urlsplit(place.endpoint)
     return {"endpoint_override": parts.netloc, "scheme": parts.scheme} if place.endpoint else {}
 
 
-def _open_s3(place: Place, settings: Settings, limits: StoreLimits) -> Store:
+def _open_s3(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     from pyarrow import fs
 
     options: dict[str, Any] = _endpoint(place)
@@ -185,7 +185,7 @@ def _open_s3(place: Place, settings: Settings, limits: StoreLimits) -> Store:
     return Store(filesystem, place.root, f"s3://{place.root}")
 
 
-def _open_gcs(place: Place, settings: Settings, limits: StoreLimits) -> Store:
+def _open_gcs(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     from datetime import timedelta
 
     from pyarrow import fs
@@ -201,7 +201,7 @@ def _open_gcs(place: Place, settings: Settings, limits: StoreLimits) -> Store:
     return Store(filesystem, place.root, f"gs://{place.root}")
 
 
-def _open_azure(place: Place, settings: Settings, limits: StoreLimits) -> Store:
+def _open_azure(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     """Account and key come from the environment, as in Pulsar."""
     from pyarrow import fs
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.metadata.policies.offload_places import FILESYSTEM, S3
+from broker_core.metadata.policies.offload_stores import FILESYSTEM, S3
 from broker_core.names import topic_of_ledger
 from broker_core.offload.errors import NotConfigured
 from broker_core.offload.table_names import table_name

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import uuid4
 
-from broker_core.metadata.policies.offload_places import AllowedStores, Place
+from broker_core.metadata.policies.offload_stores import AllowedStores, OffloadStore
 from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
 from broker_core.offload.stores import (
     SECRETS,
@@ -340,12 +340,12 @@ class TieredStorage:
         self._unremoved[copy.uuid] = reason
 
 
-def _name_of(place: Place) -> StoreName:
+def _name_of(place: OffloadStore) -> StoreName:
     """Whatever its endpoint: the store of a copy may get no credentials any more."""
     return place.driver, place.root
 
 
-def _is_in(place: Place, copy: OffloadedCopy) -> bool:
+def _is_in(place: OffloadStore, copy: OffloadedCopy) -> bool:
     try:
         other = check_driver(copy.driver, copy.place)
     except NotConfigured:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Chosen:
+class SelectedEntries:
     """`passed`: entries that stay here. `end`: the first one that was not looked at. `blocked`: why, if it stopped."""
 
     end: int
@@ -41,9 +41,9 @@ class Outgoing:
         self._cluster = cluster
         self._expired = expired
 
-    async def choose(self, block: Block, ranges: Iterable[tuple[int, int]], link: Link) -> Chosen:
+    async def choose(self, block: Block, ranges: Iterable[tuple[int, int]], link: Link) -> SelectedEntries:
         """Looks at the entries in the ranges of indexes, up to one that cannot be sent."""
-        chosen = Chosen(block.first_entry_id + len(block))
+        chosen = SelectedEntries(block.first_entry_id + len(block))
         for index in (index for first, stop in ranges for index in range(first, stop)):
             entry_id = block.first_entry_id + index
             try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pulsarctl.backlog.engine import LOCAL_BYTES_MAX, LOCAL_ENTRIES_MAX, Choice, Engine, choose
+from pulsarctl.backlog.engine import LOCAL_BYTES_MAX, LOCAL_ENTRIES_MAX, Engine, EngineChoice, choose
 from pulsarctl.backlog.verdict import Condition, seconds_to_empty, verdict
 from pulsarctl.errors import CliError
 
@@ -13,18 +13,18 @@ def missing() -> None:
     raise CliError("this command runs on Spark, and pyspark is not installed")
 
 
-def chosen(wanted: Engine, *, entries: int = 10, size: int = 10, spark: bool = True) -> Choice:
+def chosen(wanted: Engine, *, entries: int = 10, size: int = 10, spark: bool = True) -> EngineChoice:
     require = (lambda: None) if spark else missing
     return choose(wanted, entries=entries, size=size, bytes_max=LOCAL_BYTES_MAX, require_spark=require)
 
 
 def test_auto_counts_a_small_plan_locally() -> None:
-    assert chosen(Engine.AUTO, entries=LOCAL_ENTRIES_MAX, size=LOCAL_BYTES_MAX) == Choice(Engine.LOCAL)
+    assert chosen(Engine.AUTO, entries=LOCAL_ENTRIES_MAX, size=LOCAL_BYTES_MAX) == EngineChoice(Engine.LOCAL)
 
 
 def test_auto_counts_many_entries_or_many_bytes_on_spark() -> None:
-    assert chosen(Engine.AUTO, entries=LOCAL_ENTRIES_MAX + 1) == Choice(Engine.SPARK)
-    assert chosen(Engine.AUTO, size=LOCAL_BYTES_MAX + 1) == Choice(Engine.SPARK)
+    assert chosen(Engine.AUTO, entries=LOCAL_ENTRIES_MAX + 1) == EngineChoice(Engine.SPARK)
+    assert chosen(Engine.AUTO, size=LOCAL_BYTES_MAX + 1) == EngineChoice(Engine.SPARK)
 
 
 def test_auto_without_spark_counts_a_large_plan_locally_and_says_so() -> None:
@@ -36,7 +36,7 @@ def test_auto_without_spark_counts_a_large_plan_locally_and_says_so() -> None:
 
 
 def test_auto_without_spark_is_silent_about_a_small_plan() -> None:
-    assert chosen(Engine.AUTO, spark=False) == Choice(Engine.LOCAL)
+    assert chosen(Engine.AUTO, spark=False) == EngineChoice(Engine.LOCAL)
 
 
 def test_spark_is_not_replaced_where_it_is_asked_for() -> None:

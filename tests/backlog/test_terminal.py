@@ -2,9 +2,9 @@
 
 from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.cursor_facts import CursorFacts
-from pulsarctl.backlog.report import PartitionBacklog, Report, Snapshot, SubscriptionBacklog
+from pulsarctl.backlog.report import BacklogSnapshot, PartitionBacklog, Report, SubscriptionBacklog
 from pulsarctl.backlog.survey import LiveFacts
-from pulsarctl.backlog.tally import Block, LargeMessage, Tally
+from pulsarctl.backlog.tally import BacklogRun, LargeMessage, Tally
 from pulsarctl.backlog.terminal import lines
 
 NOW_MS = 1_770_000_000_000
@@ -76,13 +76,13 @@ def report() -> Report:
             SubscriptionBacklog(ORDERS, "a-subscription-with-a-long-name", partitions(), large()),
             SubscriptionBacklog("persistent://shop/eu/returns", "billing", (), small()),
         ),
-        before={(ORDERS, "a-subscription-with-a-long-name"): Snapshot(NOW_MS - HOUR_MS, 1500, 1_250_000)},
+        before={(ORDERS, "a-subscription-with-a-long-name"): BacklogSnapshot(NOW_MS - HOUR_MS, 1500, 1_250_000)},
     )
 
 
 def partitions() -> tuple[PartitionBacklog, ...]:
     live = LiveFacts("Shared", consumers=2, rate_in=2.5, rate_out=7.5, unacked=4)
-    blocks = [Block(17, 0, 800, 600_000), Block(18, 0, 100, 100_000)]
+    blocks = [BacklogRun(17, 0, 800, 600_000), BacklogRun(18, 0, 100, 100_000)]
     return (
         PartitionBacklog(
             f"{ORDERS}-partition-0",

@@ -20,7 +20,7 @@ pytest.importorskip("pyspark")
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.admin.client import AdminClient
-from pulsarctl.backlog.engine import Choice, Engine
+from pulsarctl.backlog.engine import Engine, EngineChoice
 from pulsarctl.errors import CliError
 from pulsarctl.output.render import Progress
 from pulsarctl.settings.settings import Settings
@@ -51,7 +51,7 @@ KILLS = int(os.environ.get("IMPORT_KILLS", "1"))
 KILLS_OF_ONE_IMPORT_MAX = 3
 END_SECONDS = 200  # a busy machine takes long to start Spark
 SOURCE = "persistent://public/default/imported-from"
-JOB = Job("import", Where(Engine.SPARK, 0, "local[2]", {}), Choice(Engine.SPARK), 0)
+JOB = Job("import", Where(Engine.SPARK, 0, "local[2]", {}), EngineChoice(Engine.SPARK), 0)
 COMPARED = "partition,producer,sequence_id,batch_index,batch_size,key,ordering_key,properties,event_time,schema_version"
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import BrokerError, NamespaceNotFound, NotAllowed, WholeTopicOnly
-from broker_core.metadata.policies.offload_places import AllowedStores
 from broker_core.metadata.policies.offload_policies import OffloadPolicies
+from broker_core.metadata.policies.offload_stores import AllowedStores
 from broker_core.metadata.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.metadata.policies.retention_and_quotas import check_fit
 from broker_core.metadata.policies.values import DispatchRate

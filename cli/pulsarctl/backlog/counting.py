@@ -8,7 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from pulsarctl.backlog.batch_messages import MessageColumns, message_columns
-from pulsarctl.backlog.tally import AGE_LIMITS_SECONDS, LARGEST_KEPT, SIZE_BUCKETS, Block, LargeMessage, Tally, joined
+from pulsarctl.backlog.tally import (
+    AGE_LIMITS_SECONDS,
+    LARGEST_KEPT,
+    SIZE_BUCKETS,
+    BacklogRun,
+    LargeMessage,
+    Tally,
+    joined,
+)
 from pulsarctl.tables.ledger_ranges import LedgerRange, Unacknowledged
 
 COLUMNS = (
@@ -163,7 +171,7 @@ def _add_blocks(tally: Tally, entries: LedgerRange, entry_ids: Array, messages: 
     numbers = (entry_ids - entries.first) // length
     starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
     columns = (entry_ids[starts], np.add.reduceat(messages, starts), np.add.reduceat(sizes, starts))
-    blocks = [Block(entries.ledger_id, *map(int, row)) for row in zip(*columns, strict=True)]
+    blocks = [BacklogRun(entries.ledger_id, *map(int, row)) for row in zip(*columns, strict=True)]
     if tally.blocks and (tally.blocks[-1].entry_id - entries.first) // length == numbers[0]:
         blocks[0] = joined([tally.blocks.pop(), blocks[0]])
     tally.add_blocks(blocks)

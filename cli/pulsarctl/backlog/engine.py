@@ -17,7 +17,7 @@ class Engine(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EngineChoice:
     """`notice` is what the user should know about the choice."""
 
     engine: Engine
@@ -26,19 +26,21 @@ class Choice:
 
 def choose(
     wanted: Engine, *, entries: int, size: int, bytes_max: int, require_spark: Callable[[], object], work: str = ""
-) -> Choice:
+) -> EngineChoice:
     """`require_spark` raises `CliError` without Spark; only a plan that is too large for the local engine needs it.
 
     `work` is what one process does, if it is not reading entries.
     """
     if wanted is Engine.AUTO and size <= bytes_max and entries <= LOCAL_ENTRIES_MAX:
-        return Choice(Engine.LOCAL)
+        return EngineChoice(Engine.LOCAL)
     if wanted is Engine.LOCAL:
-        return Choice(Engine.LOCAL)
+        return EngineChoice(Engine.LOCAL)
     try:
         require_spark()
     except CliError as error:
         if wanted is Engine.SPARK:
             raise
-        return Choice(Engine.LOCAL, f"notice: {error.message}, so one process {work or f'reads {entries:,} entries'}")
-    return Choice(Engine.SPARK)
+        return EngineChoice(
+            Engine.LOCAL, f"notice: {error.message}, so one process {work or f'reads {entries:,} entries'}"
+        )
+    return EngineChoice(Engine.SPARK)

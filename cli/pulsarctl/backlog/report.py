@@ -97,7 +97,7 @@ class Report:
     entries: int
     quota_bytes: int | None
     subscriptions: tuple[SubscriptionBacklog, ...]
-    before: Mapping[tuple[str, str], "Snapshot"] = field(default_factory=dict)
+    before: Mapping[tuple[str, str], "BacklogSnapshot"] = field(default_factory=dict)
 
     def trend(self, of: SubscriptionBacklog) -> "Trend | None":
         """Since the snapshot before this report; None if there is none."""
@@ -108,7 +108,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class BacklogSnapshot:
     """What is kept of a subscription between two reports."""
 
     taken_ms: int

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from pulsarctl.backlog.report import Report, Snapshot
+from pulsarctl.backlog.report import BacklogSnapshot, Report
 from pulsarctl.errors import CliError
 from pulsarctl.output.one_writer import one_writer
 
@@ -25,7 +25,7 @@ def file_for(directory: Path, cluster: str, target: str) -> Path:
     return directory / f"{sha256(f'{cluster} {target}'.encode()).hexdigest()[:16]}.jsonl"
 
 
-def latest(file: Path) -> dict[tuple[str, str], Snapshot]:
+def latest(file: Path) -> dict[tuple[str, str], BacklogSnapshot]:
     """By topic and subscription; empty without a snapshot. Raises `CliError` for a file that is damaged."""
     try:
         lines = file.read_text().splitlines()
@@ -33,7 +33,7 @@ def latest(file: Path) -> dict[tuple[str, str], Snapshot]:
             return {}
         kept = json.loads(lines[-1])
         return {
-            (topic, name): Snapshot(kept["takenAt"], messages, size)
+            (topic, name): BacklogSnapshot(kept["takenAt"], messages, size)
             for topic, name, messages, size in kept["subscriptions"]
         }
     except FileNotFoundError:

@@ -29,7 +29,7 @@ class LargeMessage(NamedTuple):
     publish_time_ms: int
 
 
-class Block(NamedTuple):
+class BacklogRun(NamedTuple):
     """A run of the backlog, oldest first: what a quota would evict from the front."""
 
     ledger_id: int
@@ -62,7 +62,7 @@ class Tally:
     schema_versions: HeavyHitters = field(default_factory=HeavyHitters)
     timeline: Timeline = field(default_factory=Timeline)
     largest: list[LargeMessage] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[BacklogRun] = field(default_factory=list)
 
     def merge(self, other: "Tally") -> None:
         """`other` is of later entries of the same partition, or of another partition."""
@@ -85,7 +85,7 @@ class Tally:
     def keep_largest(self, more: list[LargeMessage]) -> None:
         self.largest = sorted([*self.largest, *more], key=lambda each: (-each.size, each))[:LARGEST_KEPT]
 
-    def add_blocks(self, more: list[Block]) -> None:
+    def add_blocks(self, more: list[BacklogRun]) -> None:
         """Joins neighbors when there are too many."""
         blocks = self.blocks + more
         while len(blocks) > BLOCKS_MAX:
@@ -108,6 +108,6 @@ _HISTOGRAMS = ("ages", "age_bytes", "sizes")
 _SUMMARIES = ("keys", "distinct_keys", "producers", "schema_versions", "timeline")
 
 
-def joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[BacklogRun]) -> BacklogRun:
     first = blocks[0]
     return first._replace(messages=sum(each.messages for each in blocks), bytes=sum(each.bytes for each in blocks))

@@ -1,7 +1,7 @@
 """`pulsarctl bookies`: the storage servers of a cluster, and their racks."""
 
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
 
 app = Noun("bookies", "List bookies, and manage their racks.")
@@ -31,14 +31,14 @@ install_requests(
             "-b bookie1:3181 -r /rack1",
             (
                 BOOKIE,
-                Field("rack", "Name of the rack.", ("-r", "--rack"), "RACK", Place.BODY),
-                Field("group", "Group of the bookie.", ("-g", "--group"), "GROUP", Place.QUERY, default="default"),
+                Field("rack", "Name of the rack.", ("-r", "--rack"), "RACK", In.BODY),
+                Field("group", "Group of the bookie.", ("-g", "--group"), "GROUP", In.QUERY, default="default"),
                 Field(
                     "host",
                     "Host name of the bookie.",
                     ("-hn", "--hostname"),
                     "HOST",
-                    Place.BODY,
+                    In.BODY,
                     default=None,
                     key="hostname",
                 ),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
 
 app = Noun("broker-stats", "Show the metrics, the topics, and the load of a broker.")
@@ -13,7 +13,7 @@ INDENT = Field(
     "Accepted and ignored: JSON is always indented.",
     ("-i", "--indent"),
     "",
-    Place.NOWHERE,
+    In.NOWHERE,
     bool,
     False,
     hidden=True,

@@ -7,7 +7,7 @@ import typer
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Table
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
@@ -205,7 +205,7 @@ install_requests(
                     "Maximum number of unloads per second; 0 is no limit.",
                     ("-m", "--max-concurrent-unload-per-sec"),
                     "N",
-                    Place.QUERY,
+                    In.QUERY,
                     int,
                     0,
                     "maxConcurrentUnloadPerSec",
@@ -215,7 +215,7 @@ install_requests(
                     "Close topics without waiting for their clients.",
                     ("-f", "--forced-terminate-topic"),
                     "",
-                    Place.QUERY,
+                    In.QUERY,
                     bool,
                     False,
                     "forcedTerminateTopic",

@@ -6,7 +6,7 @@ import typer
 
 from pulsarctl.requests.fields import CLUSTER, document, names, option, switch
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -59,9 +59,7 @@ URLS = (
     option("auth_plugin", "authenticationPlugin", "CLASS", "Authentication plugin of the other clusters' brokers."),
     option("auth_parameters", "authenticationParameters", "PARAMS", "Parameters of the authentication plugin."),
     option("listener_name", "listenerName", "NAME", "Advertised listener through which to connect."),
-    names(
-        "peers", "Clusters that clients may be redirected to.", "-p", "--peer-cluster", place=Place.BODY, default=None
-    ),
+    names("peers", "Clusters that clients may be redirected to.", "-p", "--peer-cluster", place=In.BODY, default=None),
 )
 TLS = (
     switch("tls_enable", "brokerClientTlsEnabled", "Use TLS to connect to the cluster."),
@@ -137,7 +135,7 @@ FILE = Field(
     "Read the settings from a YAML or JSON file.",
     ("--cluster-config-file",),
     "FILE",
-    Place.NOWHERE,
+    In.NOWHERE,
     default=None,
 )
 
@@ -152,7 +150,7 @@ def cluster_data(given: Given) -> dict[str, Any]:
 
 DOMAIN = Field("domain", "Name of the failure domain.", ("--domain-name",), "NAME")
 DOMAINS = "clusters/{cluster}/failureDomains"
-BROKERS = names("brokers", "Brokers of the domain.", "--broker-list", "-b", "--brokers", place=Place.BODY, default=None)
+BROKERS = names("brokers", "Brokers of the domain.", "--broker-list", "-b", "--brokers", place=In.BODY, default=None)
 _CLUSTER = "clusters/{cluster}"
 
 install_requests(
@@ -214,7 +212,7 @@ install_requests(
             "west --service-url http://east:8080 --broker-url pulsar://east:6650",
             (
                 CLUSTER,
-                switch("migrated", "migrated", "The cluster has moved.", "--migrated", place=Place.QUERY),
+                switch("migrated", "migrated", "The cluster has moved.", "--migrated", place=In.QUERY),
                 option("service_url", "serviceUrl", "URL", "URL of the new admin API."),
                 option("service_url_secure", "serviceUrlTls", "URL", "URL of the new admin API with TLS."),
                 option("broker_url", "brokerServiceUrl", "URL", "URL of the new brokers."),

@@ -15,7 +15,7 @@ from pulsarctl.requests.functions import (
     lifecycle,
 )
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.json_text import parse_json
 
@@ -92,7 +92,7 @@ def _trigger(given: Given) -> Form:
 
 
 def _text(name: str, help: str, *spellings: str, metavar: str = "TEXT") -> Field:
-    return Field(name, help, spellings, metavar, Place.NOWHERE, default=None)
+    return Field(name, help, spellings, metavar, In.NOWHERE, default=None)
 
 
 install_requests(
@@ -129,7 +129,7 @@ install_requests(
             f"{OF}/state/{{key}}",
             "Set a value in the state of a function.",
             """--name copy -s '{"key":"count","numberValue":1}'""",
-            (*NAMED, Field("state", "The state, as JSON.", ("-s", "--state"), "JSON", Place.NOWHERE)),
+            (*NAMED, Field("state", "The state, as JSON.", ("-s", "--state"), "JSON", In.NOWHERE)),
             check=_state_key,
             payload=lambda given: Form().document("state", parse_json(given["state"])),
         ),
@@ -156,8 +156,8 @@ install_requests(
             "Upload a file for functions.",
             "--source-file copy.jar --path public/default/copy.jar",
             (
-                Field("source", "File to upload.", ("--source-file",), "FILE", Place.NOWHERE),
-                Field("path", "Path to store it at.", ("--path",), "PATH", Place.NOWHERE),
+                Field("source", "File to upload.", ("--source-file",), "FILE", In.NOWHERE),
+                Field("path", "Path to store it at.", ("--path",), "PATH", In.NOWHERE),
             ),
             payload=lambda given: Form().file("data", given["source"]).text("path", given["path"]),
         ),
@@ -169,14 +169,14 @@ install_requests(
             "--name copy --destination-file copy.jar",
             (
                 *NAMED,
-                Field("file", "File to write.", ("--destination-file",), "FILE", Place.NOWHERE),
-                Field("path", "Path of an uploaded file.", ("--path",), "PATH", Place.QUERY, default=None),
+                Field("file", "File to write.", ("--destination-file",), "FILE", In.NOWHERE),
+                Field("path", "Path of an uploaded file.", ("--path",), "PATH", In.QUERY, default=None),
                 Field(
                     "transform",
                     "Download the transform function of a connector.",
                     ("--transform-function",),
                     "",
-                    Place.QUERY,
+                    In.QUERY,
                     bool,
                     False,
                     "transform-function",

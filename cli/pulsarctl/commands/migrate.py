@@ -14,7 +14,7 @@ from pulsarctl.values.names import full_topic, namespace_of
 from pulsarctl.values.quantities import human_size
 
 if TYPE_CHECKING:
-    from pulsarctl.migration.cluster_copy import Chosen
+    from pulsarctl.migration.cluster_copy import MigratedTopics
 
 app = Noun("migrate", "Move tenants, namespaces, topics, messages, and subscriptions to another cluster.")
 
@@ -122,12 +122,12 @@ def migrate(
     show_results(call, results)
 
 
-def _chosen(tenants: list[str] | None, namespaces: list[str] | None, topics: list[str] | None) -> "Chosen":
-    from pulsarctl.migration.cluster_copy import Chosen
+def _chosen(tenants: list[str] | None, namespaces: list[str] | None, topics: list[str] | None) -> "MigratedTopics":
+    from pulsarctl.migration.cluster_copy import MigratedTopics
     from pulsarctl.state.scope import EVERYTHING, Scope
 
     names = frozenset(full_topic(topic) for topic in topics or ())
     inside = [*(tenants or ()), *(namespaces or ())]
     if names and inside:
         raise UsageProblem("cannot combine --topic with --tenant or --namespace")
-    return Chosen(Scope.of(inside or sorted({namespace_of(name) for name in names}) or [EVERYTHING]), names)
+    return MigratedTopics(Scope.of(inside or sorted({namespace_of(name) for name in names}) or [EVERYTHING]), names)

@@ -5,7 +5,7 @@ from typing import Any
 from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import CLUSTER, names
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
 
@@ -47,14 +47,14 @@ install_requests(
                     "namespaces",
                     "Comma-separated regular expressions for namespaces.",
                     "--namespaces",
-                    place=Place.NOWHERE,
+                    place=In.NOWHERE,
                 ),
-                names("primary", "Comma-separated regular expressions for brokers.", "--primary", place=Place.NOWHERE),
+                names("primary", "Comma-separated regular expressions for brokers.", "--primary", place=In.NOWHERE),
                 names(
                     "secondary",
                     "Brokers to use if the primary ones are not available.",
                     "--secondary",
-                    place=Place.NOWHERE,
+                    place=In.NOWHERE,
                     default=None,
                 ),
                 Field(
@@ -62,21 +62,21 @@ install_requests(
                     "When to use the secondary brokers: min_available.",
                     ("--auto-failover-policy-type",),
                     "TYPE",
-                    Place.NOWHERE,
+                    In.NOWHERE,
                     words=("min_available",),
                 ),
                 names(
                     "parameters",
                     "Comma-separated KEY=VALUE for the failover: min_limit and usage_threshold.",
                     "--auto-failover-policy-params",
-                    place=Place.NOWHERE,
+                    place=In.NOWHERE,
                 ),
                 Field(
                     "scope",
                     f"Which namespaces to unload afterwards: {', '.join(SCOPES)}.",
                     ("--unload-scope",),
                     "SCOPE",
-                    Place.NOWHERE,
+                    In.NOWHERE,
                     default=None,
                     words=SCOPES,
                 ),

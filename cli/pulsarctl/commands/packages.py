@@ -7,13 +7,13 @@ from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import NAMESPACE
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
 
 app = Noun("packages", "Upload, download, and delete packages of functions and connectors.")
 
-NAME = Field("package", "Name, as TYPE://TENANT/NAMESPACE/PACKAGE@VERSION.", metavar="PACKAGE", place=Place.NOWHERE)
+NAME = Field("package", "Name, as TYPE://TENANT/NAMESPACE/PACKAGE@VERSION.", metavar="PACKAGE", place=In.NOWHERE)
 EXAMPLE = "function://public/default/copy@1"
 _NAME = re.compile(r"(function|sink|source)://([^/]+)/([^/]+)/([^/@]+)(?:@([^/]+))?")
 ALL_VERSIONS = "//admin/v3/packages/{type}/{tenant}/{ns}/{name}"
@@ -42,14 +42,14 @@ def _described(short: bool) -> tuple[Field, ...]:
             "Description of the package.",
             ("-d", "--description") if short else ("--description",),
             "TEXT",
-            Place.NOWHERE,
+            In.NOWHERE,
         ),
         Field(
             "contact",
             "Contact for the package.",
             ("-c", "--contact") if short else ("--contact",),
             "TEXT",
-            Place.NOWHERE,
+            In.NOWHERE,
             default=None,
         ),
         Field(
@@ -57,7 +57,7 @@ def _described(short: bool) -> tuple[Field, ...]:
             "Properties of the package, as KEY=VALUE; may be repeated.",
             ("-P", "--properties"),
             "KEY=VALUE",
-            Place.NOWHERE,
+            In.NOWHERE,
             list[str],
             None,
         ),
@@ -93,7 +93,7 @@ install_requests(
             ONE_VERSION,
             "Upload a package.",
             f"{EXAMPLE} --description copies --path copy.jar",
-            (NAME, *_described(False), Field("path", "File to upload.", ("--path",), "FILE", Place.NOWHERE)),
+            (NAME, *_described(False), Field("path", "File to upload.", ("--path",), "FILE", In.NOWHERE)),
             check=_read,
             payload=lambda given: Form().document("metadata", _metadata(given)).file("file", given["path"]),
         ),
@@ -103,7 +103,7 @@ install_requests(
             ONE_VERSION,
             "Download a package.",
             f"{EXAMPLE} --path copy.jar",
-            (NAME, Field("path", "File to write.", ("--path",), "FILE", Place.NOWHERE)),
+            (NAME, Field("path", "File to write.", ("--path",), "FILE", In.NOWHERE)),
             check=_read,
             into="path",
         ),

@@ -43,7 +43,7 @@ from pulsarctl.produce.produce_options import (
     parse_compression,
     parse_headers,
 )
-from pulsarctl.produce.sending import Sending, Shape
+from pulsarctl.produce.sending import MessageSplit, Sending
 from pulsarctl.schemas.value_schema import parse_value_schema
 from pulsarctl.shell.arguments import BrokerTimeout, Rate, Topic, csv, pairs
 from pulsarctl.shell.call import Call
@@ -149,7 +149,7 @@ def produce(
         call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
     name = chosen(topic, partition)
     warn_of_two_clusters(call, name)
-    shape = Shape(key, key_delimiter, tombstone, null_value, schema.encode)
+    shape = MessageSplit(key, key_delimiter, tombstone, null_value, schema.encode)
     client = Messaging(settings, seconds)
     try:
         with explained(call, topic, partition):

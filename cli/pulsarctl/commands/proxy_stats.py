@@ -1,7 +1,7 @@
 """`pulsarctl proxy-stats`: what a Pulsar proxy serves. Use the admin URL of the proxy."""
 
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
 
 app = Noun("proxy-stats", "Show the connections and the topics of a Pulsar proxy.")
@@ -10,7 +10,7 @@ INDENT = Field(
     "Accepted and ignored: JSON is always indented.",
     ("-i", "--indent"),
     "",
-    Place.NOWHERE,
+    In.NOWHERE,
     bool,
     False,
     hidden=True,

@@ -90,7 +90,7 @@ def read(
 ) -> None:
     r"""Print messages without a subscription.
 
-    Reading acknowledges nothing and leaves nothing on the broker. It shows what the official client hides: sequence
+    ReadRequest acknowledges nothing and leaves nothing on the broker. It shows what the official client hides: sequence
     IDs, delivery times, compression, and the broker's index.
 
     A template (-F) is text with these escapes:
@@ -125,14 +125,14 @@ def read(
     action = crypto_failure_action_of(crypto_failure_action)
 
     from pulsarctl.encryption.decryption import Decryption
-    from pulsarctl.raw.reading import Reading
+    from pulsarctl.raw.reading import ReadRequest
     from pulsarctl.raw.unsealing import Unsealing
 
     seconds = parse_duration(connect_timeout)
     unsealing = None if decryption_key is None else Unsealing(Decryption(private_key(decryption_key)), action)
     call.with_resource(orderly_end())
     check_reachable(settings, seconds)
-    reading = Reading(
+    reading = ReadRequest(
         settings,
         seconds,
         chosen(topic, partition),

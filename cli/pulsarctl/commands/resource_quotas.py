@@ -2,7 +2,7 @@
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
 
 app = Noun("resource-quotas", "Show and set the expected load of bundles.")
@@ -11,13 +11,13 @@ QUOTAS = "resource-quotas"
 
 
 def _rate(name: str, key: str, help: str, *spellings: str) -> Field:
-    return Field(name, help, spellings, "N", Place.BODY, float, 0.0, key)
+    return Field(name, help, spellings, "N", In.BODY, float, 0.0, key)
 
 
 def _named(default: object = None) -> tuple[Field, Field]:
     return (
-        Field("namespace", "Name of the namespace.", ("-n", "--namespace"), "NAMESPACE", Place.PATH, str, default),
-        Field("bundle", "Range of the bundle.", ("-b", "--bundle"), "BUNDLE", Place.PATH, str, default),
+        Field("namespace", "Name of the namespace.", ("-n", "--namespace"), "NAMESPACE", In.PATH, str, default),
+        Field("bundle", "Range of the bundle.", ("-b", "--bundle"), "BUNDLE", In.PATH, str, default),
     )
 
 
@@ -33,7 +33,7 @@ RATES = (
     _rate("bandwidth_in", "bandwidthIn", "Published bytes per second.", "-bi", "--bandwidthIn"),
     _rate("bandwidth_out", "bandwidthOut", "Delivered bytes per second.", "-bo", "--bandwidthOut"),
     _rate("memory", "memory", "Memory in MB.", "-mem", "--memory"),
-    Field("dynamic", "Let the broker adjust the quota.", ("-d", "--dynamic"), "", Place.BODY, bool, False),
+    Field("dynamic", "Let the broker adjust the quota.", ("-d", "--dynamic"), "", In.BODY, bool, False),
 )
 
 install_requests(

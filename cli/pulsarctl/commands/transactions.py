@@ -3,7 +3,7 @@
 from typing import Any
 
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import REQUIRED, Field, Place, Request, Shown
+from pulsarctl.requests.request import REQUIRED, Field, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import parse_seconds
 
@@ -16,14 +16,14 @@ SUBSCRIPTION = Field(
 )
 MOST = Field("most", "The higher half of the transaction ID.", ("-m", "--most-sig-bits"), "N", kind=int)
 LEAST = Field("least", "The lower half of the transaction ID.", ("-l", "--least-sig-bits"), "N", kind=int)
-METADATA = Field("metadata", "Include the metadata of the ledgers.", ("-m", "--metadata"), "", Place.QUERY, bool, False)
+METADATA = Field("metadata", "Include the metadata of the ledgers.", ("-m", "--metadata"), "", In.QUERY, bool, False)
 WATER_MARKS = Field(
-    "low", "Include the low-water marks.", ("-l", "--low-water-mark"), "", Place.QUERY, bool, False, "lowWaterMarks"
+    "low", "Include the low-water marks.", ("-l", "--low-water-mark"), "", In.QUERY, bool, False, "lowWaterMarks"
 )
 ID = "-m 1 -l 2"
 
 
-def _coordinator(place: Place, default: Any = REQUIRED) -> Field:
+def _coordinator(place: In, default: Any = REQUIRED) -> Field:
     help = "Number of the coordinator." + ("" if default is REQUIRED else " Default: all.")
     return Field("coordinator", help, ("-c", "--coordinator-id"), "N", place, int, default, "coordinatorId")
 
@@ -41,14 +41,14 @@ install_requests(
             "coordinatorStats",
             "Show the stats of the coordinators.",
             "-c 0",
-            _coordinator(Place.QUERY, None),
+            _coordinator(In.QUERY, None),
         ),
         _show(
             "coordinator-internal-stats",
             "coordinatorInternalStats/{coordinator}",
             "Show the log of a coordinator.",
             "-c 0",
-            _coordinator(Place.PATH),
+            _coordinator(In.PATH),
             METADATA,
         ),
         _show(
@@ -90,7 +90,7 @@ install_requests(
                 "Include the segments.",
                 ("-s", "--segment-stats"),
                 "",
-                Place.QUERY,
+                In.QUERY,
                 bool,
                 False,
                 "segmentStats",
@@ -131,7 +131,7 @@ install_requests(
             SUBSCRIPTION,
             Field("ledger", "Ledger of the position.", ("-l", "--ledger-id"), "N", kind=int),
             Field("entry", "Entry of the position.", ("-e", "--entry-id"), "N", kind=int),
-            Field("batch", "Message of the batch.", ("-b", "--batch-index"), "N", Place.QUERY, int, None, "batchIndex"),
+            Field("batch", "Message of the batch.", ("-b", "--batch-index"), "N", In.QUERY, int, None, "batchIndex"),
         ),
         _show(
             "slow-transactions",
@@ -145,7 +145,7 @@ install_requests(
                 "DURATION",
                 read=lambda t: parse_seconds(t) * 1000,
             ),
-            _coordinator(Place.QUERY, None),
+            _coordinator(In.QUERY, None),
         ),
         Request(
             "abort-transaction",
@@ -162,7 +162,7 @@ install_requests(
             f"{ROOT}/transactionCoordinator/replicas",
             "Increase the number of transaction coordinators.",
             "-r 32",
-            (Field("replicas", "New number of coordinators.", ("-r", "--replicas"), "N", Place.WHOLE, int),),
+            (Field("replicas", "New number of coordinators.", ("-r", "--replicas"), "N", In.WHOLE, int),),
         ),
     ),
 )

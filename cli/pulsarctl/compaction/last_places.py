@@ -18,7 +18,7 @@ from pulsarctl.tables.topic_table import TopicTable
 
 BUCKETS = 64
 
-Place = tuple[int, int, int]  # ledger ID, entry ID, batch index
+LedgerLocation = tuple[int, int, int]  # ledger ID, entry ID, batch index
 Bucket = tuple[str, int]  # partition, number
 
 
@@ -29,10 +29,10 @@ class Keys:
     `whole` are entries that cannot be opened. `chunked` is the place of a chunk, if there is one.
     """
 
-    last: dict[str, Place] = field(default_factory=dict)
+    last: dict[str, LedgerLocation] = field(default_factory=dict)
     counted: dict[int, tuple[int, int]] = field(default_factory=dict)
-    whole: list[Place] = field(default_factory=list)
-    chunked: Place | None = None
+    whole: list[LedgerLocation] = field(default_factory=list)
+    chunked: LedgerLocation | None = None
 
     def merge(self, other: "Keys") -> "Keys":
         """This one, with what the other has. The order does not matter."""

@@ -8,7 +8,7 @@ from typing import Any
 from pulsarctl.tables.access import Access
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.tables.plan import Snapshot
+from pulsarctl.tables.plan import TopicSnapshot
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.values.message_ids import parse_message_id
 
@@ -28,7 +28,7 @@ class Uncompacted:
 
 def uncompacted(access: Access, topic: str) -> Uncompacted:
     """As of now; partitions with nothing new are not in `through`. Raises `NotFound`."""
-    snapshot = Snapshot()
+    snapshot = TopicSnapshot()
     admin = access.admin()
     try:
         after = {part: _compacted_through(snapshot.of(admin, part)) for part in admin.topics.parts(topic)}

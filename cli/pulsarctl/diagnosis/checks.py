@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Measurement:
     """A measured value. `unit` is one of Nagios: `s`, `B`, `%`, or nothing. `words`: a sentence without its period."""
 
     label: str
@@ -73,7 +73,7 @@ class Result:
 
     check: str
     metric: str
-    readings: Sequence[Reading] = ()
+    readings: Sequence[Measurement] = ()
     failure: str = ""
     failed: State = State.UNKNOWN
     idle: str = "nothing to check"
@@ -121,7 +121,7 @@ def number(value: float | None) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6f}".rstrip("0")
 
 
-def _performance(one: Reading) -> str:
+def _performance(one: Measurement) -> str:
     """`'label'=value;warning;critical;minimum`. `10:` is a limit that values must not be below."""
     end = ":" if one.limits.below else ""
     limits = [number(limit) + end if limit is not None else "" for limit in (one.limits.warning, one.limits.critical)]

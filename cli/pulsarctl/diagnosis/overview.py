@@ -21,7 +21,7 @@ COMPACTOR = "__compaction"
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TopicsSnapshot:
     """The statistics of each topic and partition at a time. `total`: how many topics there are, shown or not."""
 
     time_ms: int
@@ -82,7 +82,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BARS[min(len(BARS) - 1, round(value / largest * (len(BARS) - 1)))] for value in values)
 
 
-def rows(view: View, before: Snapshot | None, now: Snapshot) -> list[Row]:
+def rows(view: View, before: TopicsSnapshot | None, now: TopicsSnapshot) -> list[Row]:
     """Every row of the view, with its rates."""
     earlier = {} if before is None else {row["key"]: row for row in _rows(view, before)}
     seconds = 0.0 if before is None else (now.time_ms - before.time_ms) / 1000
@@ -111,7 +111,7 @@ def texts(view: View, found: Iterable[Row]) -> list[tuple[str, ...]]:
     return [tuple(column.shown(row[column.field]) for column in view.columns) for row in found]
 
 
-def summary(now: Snapshot, found: Sequence[Row], view: View) -> str:
+def summary(now: TopicsSnapshot, found: Sequence[Row], view: View) -> str:
     """`12 topics  in 1,200 msg/s  out 3,400 msg/s  backlog 56 messages`."""
     backlog = Backlog.total(one for stats in now.topics.values() for _, one in _subscriptions(stats))
     parts = [
@@ -125,7 +125,7 @@ def summary(now: Snapshot, found: Sequence[Row], view: View) -> str:
     return "  ".join([*parts, f"backlog {backlog.words}"])
 
 
-def _rows(view: View, snapshot: Snapshot) -> Iterable[Row]:
+def _rows(view: View, snapshot: TopicsSnapshot) -> Iterable[Row]:
     for topic, stats in snapshot.topics.items():
         yield from view.rows(topic, stats)
 

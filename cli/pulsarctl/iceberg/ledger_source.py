@@ -8,7 +8,7 @@ from broker_core.offload.stores import Store
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.ledger_files import LedgerFileReader
-from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange, Place
+from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerLocation, LedgerRange
 from pulsarctl.tables.tier_files import TierFile, TierFileReader
 
 
@@ -17,7 +17,7 @@ class LedgerSource:
         self._store = store
         self._topic = topic
         earlier = tuple(map(_span, job.earlier))
-        place = Place(job.source)
+        place = LedgerLocation(job.source)
         self.whole = LedgerRange(topic, job.ledger_id, 0, job.entries - 1, job.end, None, earlier=earlier, place=place)
 
     def runs(self, span: EntrySpan) -> Iterator[EntryRun]:
@@ -34,4 +34,4 @@ class LedgerSource:
 
 
 def _span(earlier: dict[str, Any]) -> EntrySpan:
-    return EntrySpan(earlier["ledger_id"], 0, earlier["entries"] - 1, Place(earlier["path"], earlier["copy"]))
+    return EntrySpan(earlier["ledger_id"], 0, earlier["entries"] - 1, LedgerLocation(earlier["path"], earlier["copy"]))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
     from pulsarctl.tables.access import Access
-    from pulsarctl.tables.plan import Snapshot
+    from pulsarctl.tables.plan import TopicSnapshot
 
 ATTEMPTS = 5
 NOWHERE = (-1, -1)  # the end of a topic without ledgers
@@ -80,14 +80,14 @@ class TopicLake:
         return table
 
     def _run(self, topic: str, options: Mapping[str, str], access: "Access | None") -> Kept:
-        from pulsarctl.tables.plan import Snapshot
+        from pulsarctl.tables.plan import TopicSnapshot
         from pulsarctl.tables.topic_table import TopicTable
 
         table = self.table(topic)
         planned = through_of(table, topic)
         parsed = _continued({**options, "topic": topic}, planned)
         rows = TopicTable.open(parsed if access is None else replace(parsed, access=access))
-        snapshot = Snapshot()
+        snapshot = TopicSnapshot()
         parts = rows.plan(snapshot)
         created = _checked(table, topic, rows.options.access, snapshot, planned)
         allowed = not rows.options.fail_on_data_loss
@@ -134,7 +134,7 @@ class TopicLake:
 
 
 def _checked(
-    table: "Table | None", topic: str, access: "Access", snapshot: "Snapshot", planned: Through
+    table: "Table | None", topic: str, access: "Access", snapshot: "TopicSnapshot", planned: Through
 ) -> dict[str, str]:
     """When the partitions were created. Raises `Conflict` if positions of the table are not those of the topic."""
     from pulsarctl.tables.same_topic import check_same

@@ -54,7 +54,7 @@ DEFERRED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class MigratedTopics:
     """What to migrate. `topics` are full names; empty means all topics of the scope."""
 
     scope: Scope
@@ -64,7 +64,7 @@ class Chosen:
         return not self.topics or topic in self.topics
 
 
-def declared_in(source: Endpoint, chosen: Chosen, parallel: int, step: Step) -> Declared:
+def declared_in(source: Endpoint, chosen: MigratedTopics, parallel: int, step: Step) -> Declared:
     """The state of the source, without what belongs to the source alone: other clusters, and what replicates there.
 
     Raises `NotFound` for a name that the source does not have.
@@ -78,7 +78,7 @@ def declared_in(source: Endpoint, chosen: Chosen, parallel: int, step: Step) -> 
     return Declared(_objects(found, chosen), Scope())
 
 
-def _objects(found: Found, chosen: Chosen) -> Objects:
+def _objects(found: Found, chosen: MigratedTopics) -> Objects:
     objects = exporting.objects(found)
     topics = {name: one for name, one in objects["topics"].items() if chosen.has(name)}
     namespaces = objects["namespaces"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.policies import creation, delivery, limits, offload, rates, schema, storage
-from pulsarctl.policies.policy import NAMESPACES, TOPICS, Choice, Level, Policy, Query
+from pulsarctl.policies.policy import NAMESPACES, TOPICS, Level, Policy, PolicySelector, Query
 from pulsarctl.policies.text import policy_text
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel
 from pulsarctl.shell.call import Call
@@ -130,12 +130,12 @@ def _changing(level: Level, policy: Policy) -> dict[str, Any]:
     return level.changing if policy.changing is None else policy.changing
 
 
-def _chosen(path: str, choice: Choice | None, given: dict[str, Any]) -> tuple[str, Query]:
+def _chosen(path: str, choice: PolicySelector | None, given: dict[str, Any]) -> tuple[str, Query]:
     """The path and query of the chosen policy. Takes the choice out of `given`."""
     return (path, {}) if choice is None else choice.place(path, given.pop(choice.name))
 
 
-def _options(choice: Choice | None, of_level: dict[str, Any]) -> list[inspect.Parameter]:
+def _options(choice: PolicySelector | None, of_level: dict[str, Any]) -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     found = [inspect.Parameter(name, keyword, annotation=kind, default=False) for name, kind in of_level.items()]
     if choice is not None:

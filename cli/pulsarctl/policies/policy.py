@@ -10,8 +10,8 @@ from pulsarctl.shell.arguments import Namespace, Topic
 from pulsarctl.shell.headings import Heading
 from pulsarctl.targets import namespaces as many_namespaces
 from pulsarctl.targets import topics as many_topics
-from pulsarctl.targets.many import Chosen
-from pulsarctl.values.shapes import Shape
+from pulsarctl.targets.many import Targets
+from pulsarctl.values.shapes import ValueShape
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -26,7 +26,7 @@ Global = Annotated[bool, typer.Option("-g", "--global", help="Use the policy of 
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PolicySelector:
     """An option that selects one of several policies on the same topic or namespace, by path or by query."""
 
     name: str
@@ -63,7 +63,7 @@ class Policy:
     also: tuple[str, ...] = ()
     method: str = "POST"
     clear: str = "DELETE"
-    choice: Choice | None = None
+    choice: PolicySelector | None = None
     getter: str = ""
     read: str = ""
     removal: str = ""
@@ -71,7 +71,7 @@ class Policy:
     summary: str = ""
     reading: dict[str, Any] | None = None
     changing: dict[str, Any] | None = None
-    value: Shape = field(kw_only=True)
+    value: ValueShape = field(kw_only=True)
     document: str = ""
     unset: Any = None
 
@@ -95,7 +95,7 @@ class Level:
     fallback: str
     places: Any
     choosing: dict[str, Any]
-    chosen: Callable[..., Chosen]
+    chosen: Callable[..., Targets]
     reading: dict[str, Any] = field(default_factory=dict)
     changing: dict[str, Any] = field(default_factory=dict)
 

@@ -6,7 +6,7 @@ import typer
 
 from pulsarctl.policies import values
 from pulsarctl.policies.flags import Document, number
-from pulsarctl.policies.policy import Choice, Policy
+from pulsarctl.policies.policy import Policy, PolicySelector
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import subscription_segment
@@ -69,7 +69,7 @@ OfSubscription = Annotated[
     str | None,
     typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Apply to one subscription only."),
 ]
-OF_ONE_SUBSCRIPTION = Choice(
+OF_ONE_SUBSCRIPTION = PolicySelector(
     "of_subscription",
     OfSubscription,
     None,

@@ -7,7 +7,7 @@ import typer
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies import values
 from pulsarctl.policies.flags import Document, number, one_of
-from pulsarctl.policies.policy import Choice, Policy
+from pulsarctl.policies.policy import Policy, PolicySelector
 from pulsarctl.policies.values import QUOTA_POLICIES, QUOTA_TYPES
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
@@ -140,7 +140,7 @@ def persistence(
     }
 
 
-OF_ONE_TYPE = Choice(
+OF_ONE_TYPE = PolicySelector(
     "kind",
     QuotaType,
     "destination_storage",

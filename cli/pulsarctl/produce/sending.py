@@ -28,7 +28,7 @@ class Publisher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MessageSplit:
     """How to split the bytes of a message into key and value, and how to encode the value."""
 
     key: str | None
@@ -59,7 +59,9 @@ class Shape:
 class Sending:
     """`topic` is only for notices and errors."""
 
-    def __init__(self, publisher: Publisher, outgoing: Outgoing, shape: Shape, topic: str, *, quiet: bool) -> None:
+    def __init__(
+        self, publisher: Publisher, outgoing: Outgoing, shape: MessageSplit, topic: str, *, quiet: bool
+    ) -> None:
         self._publisher = publisher
         self._outgoing = outgoing
         self._shape = shape

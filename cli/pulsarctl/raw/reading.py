@@ -75,7 +75,7 @@ class EntrySource:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadRequest:
     """Read `topic` from `start` to `end` (None: unbounded). `inclusive`: include the message at `start`."""
 
     settings: Settings

@@ -5,7 +5,7 @@ from typing import Any
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies.flags import one_of
-from pulsarctl.requests.request import REQUIRED, Field, Place
+from pulsarctl.requests.request import REQUIRED, Field, In
 from pulsarctl.shell.arguments import csv
 from pulsarctl.values.text_files import read_document
 
@@ -28,7 +28,7 @@ ACTIONS_GIVEN = Field(
     f"Comma-separated list of {', '.join(ACTIONS)}.",
     ("-a", "--actions"),
     "ACTION,...",
-    Place.WHOLE,
+    In.WHOLE,
     list[str],
     read=actions_of,
     words=ACTIONS,
@@ -40,19 +40,19 @@ def option(
 ) -> Field:
     """A member of the body."""
     spellings = spellings or ("--" + name.replace("_", "-"),)
-    return Field(name, help, spellings, metavar, Place.BODY, str, default, key, words=words)
+    return Field(name, help, spellings, metavar, In.BODY, str, default, key, words=words)
 
 
 def integer(name: str, key: str, help: str, *spellings: str, default: Any = None) -> Field:
-    return Field(name, help, spellings or ("--" + name.replace("_", "-"),), "N", Place.BODY, int, default, key)
+    return Field(name, help, spellings or ("--" + name.replace("_", "-"),), "N", In.BODY, int, default, key)
 
 
-def switch(name: str, key: str, help: str, *spellings: str, place: Place = Place.BODY) -> Field:
+def switch(name: str, key: str, help: str, *spellings: str, place: In = In.BODY) -> Field:
     """A flag, false if it is not given."""
     return Field(name, help, spellings or ("--" + name.replace("_", "-"),), "", place, bool, False, key)
 
 
-def names(name: str, help: str, *spellings: str, place: Place = Place.WHOLE, default: Any = REQUIRED) -> Field:
+def names(name: str, help: str, *spellings: str, place: In = In.WHOLE, default: Any = REQUIRED) -> Field:
     """A comma-separated list, which may be repeated."""
     return Field(name, help, spellings, "NAME,...", place, list[str], default, read=csv)
 

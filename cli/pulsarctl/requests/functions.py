@@ -6,7 +6,7 @@ from typing import Any
 from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import document
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import csv
 from pulsarctl.values.json_text import parse_json
 
@@ -65,7 +65,7 @@ def identity(kind: str) -> tuple[Field, ...]:
         "Tenant, namespace, and name, as TENANT/NAMESPACE/NAME.",
         ("--fqfn",),
         "NAME",
-        Place.NOWHERE,
+        In.NOWHERE,
         default=None,
     )
     return (*fields, full)
@@ -151,16 +151,14 @@ def config_fields(options: tuple[Option, ...], file: str, package: tuple[tuple[s
         typed = str if kind in (dict, list) else kind
         metavar = "" if kind is bool else "SECRETS" if key == "secrets" else "VALUE"
         default: Any = False if kind is bool else None
-        found.append(Field(name, help, tuple(words), metavar, Place.NOWHERE, typed, default, key))
+        found.append(Field(name, help, tuple(words), metavar, In.NOWHERE, typed, default, key))
     found.append(
-        Field(
-            "config", "Read the configuration from a YAML or JSON file.", (file,), "FILE", Place.NOWHERE, default=None
-        )
+        Field("config", "Read the configuration from a YAML or JSON file.", (file,), "FILE", In.NOWHERE, default=None)
     )
     for spelled in package:
         name = spelled[-1].lstrip("-").replace("-", "_")
         help, shown = PACKAGE_HELP.get(name, ("Program to run: a file, or a URL such as builtin://NAME.", "FILE"))
-        found.append(Field(name, help, spelled, shown, Place.NOWHERE, default=None))
+        found.append(Field(name, help, spelled, shown, In.NOWHERE, default=None))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from pulsarctl.requests.sending import send, show_value
 from pulsarctl.requests.signature import EITHER, parameters, with_signature
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
 from pulsarctl.shell.call import Call
-from pulsarctl.targets.many import Chosen, act_on, shown
+from pulsarctl.targets.many import Targets, act_on, shown
 from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 
 if TYPE_CHECKING:
@@ -39,18 +39,18 @@ def on_topics(row: Request) -> Callable[..., None]:
     return with_signature(run, _signature(row))
 
 
-def _chosen(call: Call, given: Given) -> Chosen:
+def _chosen(call: Call, given: Given) -> Targets:
     options = {name: given.pop(name) for name in ("regex", "from_file", "namespace")}
     return chosen(call, given.pop(TOPIC.name), **options)
 
 
-def _confirm(call: Call, row: Request, names: Chosen, given: Given) -> None:
+def _confirm(call: Call, row: Request, names: Targets, given: Given) -> None:
     question = row.several if names.several and row.several else row.question
     if question:
         call.confirm(question.format(**given | {TOPIC.name: shown(names)}), yes=given["yes"], several=names.several)
 
 
-def _act(call: Call, row: Request, names: Chosen, given: Given, parallel: int) -> None:
+def _act(call: Call, row: Request, names: Targets, given: Given, parallel: int) -> None:
     act: Act = row.act(given) if row.act is not None else partial(_send, row, given)
 
     def named(admin: "AdminClient", topic: str) -> tuple[str, Any]:

@@ -20,7 +20,7 @@ REQUIRED: Any = ...
 Act = Callable[["AdminClient", str], Any]  # on one topic
 
 
-class Place(Enum):
+class In(Enum):
     """Where the value of a field goes. A value for the body is a member of it, and WHOLE is the body itself."""
 
     PATH = auto()
@@ -52,7 +52,7 @@ class Field:
     help: str
     spellings: tuple[str, ...] = ()
     metavar: str = ""
-    place: Place = Place.PATH
+    place: In = In.PATH
     kind: Any = str
     default: Any = REQUIRED
     key: str = ""
@@ -110,7 +110,7 @@ class Request:
 
 def target(row: Request, given: Given) -> str:
     """The path with its placeholders filled in. Raises `UsageProblem`."""
-    values = dict(given) | {field.name: field.value(given) for field in row.fields if field.place is Place.PATH}
+    values = dict(given) | {field.name: field.value(given) for field in row.fields if field.place is In.PATH}
     is_longer = row.ending and all(values[name] is not None for name in _PLACEHOLDER.findall(row.ending))
     ending = row.ending if is_longer else row.otherwise
     return _path(f"{row.path}/{ending}" if ending else row.path, values)

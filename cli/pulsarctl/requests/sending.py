@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
-from pulsarctl.requests.request import Given, Place, Request, Shown, target
+from pulsarctl.requests.request import Given, In, Request, Shown, target
 from pulsarctl.shell.call import Call
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def send(admin: "AdminClient", row: Request, given: Given) -> Any:
-    query = {field.key or field.name: field.value(given) for field in row.fields if field.place is Place.QUERY}
+    query = {field.key or field.name: field.value(given) for field in row.fields if field.place is In.QUERY}
     if row.into:
         _save(Path(given[row.into]), admin.http.get_bytes(target(row, given), **query)[0])
         return None
@@ -32,11 +32,11 @@ def _body(row: Request, given: Given) -> Any:
     """Members without a value are left out, so that the broker's defaults apply."""
     if row.body is not None:
         return row.body(given)
-    whole = [field for field in row.fields if field.place is Place.WHOLE]
+    whole = [field for field in row.fields if field.place is In.WHOLE]
     if whole:
         return whole[0].value(given)
-    members = {field.key or field.name: field.value(given) for field in row.fields if field.place is Place.BODY}
-    if not members and not any(field.place is Place.BODY for field in row.fields):
+    members = {field.key or field.name: field.value(given) for field in row.fields if field.place is In.BODY}
+    if not members and not any(field.place is In.BODY for field in row.fields):
         return None
     return {key: value for key, value in members.items() if value is not None}
 

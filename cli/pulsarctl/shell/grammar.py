@@ -151,7 +151,7 @@ class Noun(typer.Typer):
         verbs = Verbs(self)
         if list(verbs) == [self.noun]:
             return verbs[self.noun]
-        return NounThatActs(self, verbs) if self.noun in verbs else NounGroup(self, verbs)
+        return RunnableNoun(self, verbs) if self.noun in verbs else NounGroup(self, verbs)
 
 
 class LazyCommands(MutableMapping[str, Command]):
@@ -295,7 +295,7 @@ class NounGroup(Group):
         return self._verbs.summary(name)
 
 
-class NounThatActs(NounGroup):
+class RunnableNoun(NounGroup):
     """A noun with a verb of its own name, whose options it takes and which runs if no other verb is named."""
 
     context_class = Call

@@ -7,7 +7,7 @@ from pulsarctl.sql.conditions import Conditions
 from pulsarctl.sql.statement import TopicReference
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.tables.plan import Snapshot
+from pulsarctl.tables.plan import TopicSnapshot
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.values.names import partition_index
 
@@ -43,7 +43,7 @@ def columns_hint(references: Iterable[PlannedReference]) -> str:
 
 def planned(references: Iterable[TopicReference], options: TableOptions) -> list[PlannedReference]:
     """`options` hold for all topics. Two references to one topic see the same messages. Raises `NotFound`."""
-    snapshot, opened = Snapshot(), _Opened(options)
+    snapshot, opened = TopicSnapshot(), _Opened(options)
     return [_planned(reference, opened.table(reference.topic), snapshot) for reference in references]
 
 
@@ -60,7 +60,7 @@ class _Opened:
         return self._tables[topic]
 
 
-def _planned(reference: TopicReference, whole: TopicTable, snapshot: Snapshot) -> PlannedReference:
+def _planned(reference: TopicReference, whole: TopicTable, snapshot: TopicSnapshot) -> PlannedReference:
     conditions = reference.conditions
     options = replace(
         whole.options,

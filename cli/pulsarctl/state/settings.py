@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pulsarctl.policies.installing import OF_NAMESPACES, OF_TOPICS
 from pulsarctl.policies.policy import Policy
-from pulsarctl.values.shapes import Names, Shape, Text
+from pulsarctl.values.shapes import Names, Text, ValueShape
 
 OWN_CLUSTER = "{cluster}"
 QUOTA = "backlog-quota"  # one path for two policies, with the type of the quota in the query
@@ -31,7 +31,7 @@ class Setting:
     """`read`: its path. `document`: where the document of a namespace has it. `unset`: what says that it is not set."""
 
     name: str
-    shape: Shape
+    shape: ValueShape
     path: str
     help: str = ""
     read: str = ""

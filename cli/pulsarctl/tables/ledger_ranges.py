@@ -17,20 +17,20 @@ EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
 TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
 
 
-class Place(NamedTuple):
+class LedgerLocation(NamedTuple):
     """Where entries of a sealed ledger are: in the file `path`, or in the object `copy` of a tier store, or neither."""
 
     path: str = ""
     copy: str = ""
 
 
-PlaceOf = Callable[[str, int], Place]
+LocationOf = Callable[[str, int], LedgerLocation]
 
 
-WITH_THE_BROKER = Place()
+WITH_THE_BROKER = LedgerLocation()
 
 
-def with_the_broker(topic: str, ledger_id: int) -> Place:
+def with_the_broker(topic: str, ledger_id: int) -> LedgerLocation:
     return WITH_THE_BROKER
 
 
@@ -71,7 +71,7 @@ class EntrySpan(NamedTuple):
     ledger_id: int
     first: int
     last: int
-    place: Place = WITH_THE_BROKER
+    place: LedgerLocation = WITH_THE_BROKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class LedgerRange:
     through: int = -1
     floor: int = 0
     earlier: tuple[EntrySpan, ...] = ()
-    place: Place = WITH_THE_BROKER
+    place: LedgerLocation = WITH_THE_BROKER
 
     @property
     def span(self) -> EntrySpan:
@@ -120,7 +120,7 @@ def ranges_of_topic(
     start: Bound = FIRST,
     end: Bound = LAST,
     begin: Bound | None = None,
-    place_of: PlaceOf = with_the_broker,
+    place_of: LocationOf = with_the_broker,
 ) -> Iterator[LedgerRange]:
     """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
 

@@ -10,7 +10,7 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.tables.bounds import Bound
 from pulsarctl.tables.ledger_files import LedgerFiles
-from pulsarctl.tables.ledger_ranges import LedgerRange, Place, PlaceOf, ranges_of_topic, split
+from pulsarctl.tables.ledger_ranges import LedgerLocation, LedgerRange, LocationOf, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
 from pulsarctl.tables.tier_copies import TierCopies
 from pulsarctl.values.names import full_topic, namespace_of, without_partition
@@ -19,7 +19,7 @@ ORDER_MS = 60_000  # publish times may be out of order by this: producers have c
 LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
 
 
-class Snapshot:
+class TopicSnapshot:
     """The ledgers and cursors of each topic partition, as of the first time it was asked.
 
     Plans that share one agree about which messages exist. `known` are the answers of an earlier one.
@@ -39,13 +39,13 @@ class Snapshot:
         return self._stats[topic]
 
 
-def plan(options: TableOptions, snapshot: Snapshot | None = None) -> list[LedgerRange]:
+def plan(options: TableOptions, snapshot: TopicSnapshot | None = None) -> list[LedgerRange]:
     """At least one range for each topic partition and ledger that holds something to read.
 
     `snapshot` is shared with other plans. Raises `NotFound` for a topic that does not exist, and what the admin client
     raises.
     """
-    known = snapshot or Snapshot()
+    known = snapshot or TopicSnapshot()
     admin = options.access.admin()
     try:
         place_of = _place_of(admin, options)
@@ -56,14 +56,14 @@ def plan(options: TableOptions, snapshot: Snapshot | None = None) -> list[Ledger
     return split(ranges, tasks_min=options.tasks_min, entries_max=options.entries_per_task)
 
 
-def _place_of(admin: AdminClient, options: TableOptions) -> PlaceOf:
+def _place_of(admin: AdminClient, options: TableOptions) -> LocationOf:
     """Files come first: they are nearer than copies."""
     files = LedgerFiles(Path(options.data_directory)) if options.data_directory else None
     copies = TierCopies(admin, options.tier) if options.tier is not None else None
 
-    def place_of(topic: str, ledger_id: int) -> Place:
+    def place_of(topic: str, ledger_id: int) -> LedgerLocation:
         path = files.path_of(topic, ledger_id) if files is not None else ""
-        return Place(path, copies.copy_of(topic, ledger_id) if copies is not None and not path else "")
+        return LedgerLocation(path, copies.copy_of(topic, ledger_id) if copies is not None and not path else "")
 
     return place_of
 
@@ -104,7 +104,7 @@ def _namespace(pattern: str) -> str:
 
 
 def _ranges(
-    admin: AdminClient, options: TableOptions, topic: str, stats: Mapping[str, Any], place_of: PlaceOf
+    admin: AdminClient, options: TableOptions, topic: str, stats: Mapping[str, Any], place_of: LocationOf
 ) -> Iterator[LedgerRange]:
     names: Sequence[str] | None = options.subscriptions or None
     if names == (ALL_SUBSCRIPTIONS,):

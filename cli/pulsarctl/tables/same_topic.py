@@ -10,7 +10,7 @@ from typing import Any
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
 from pulsarctl.tables.ack_holes import LedgerPosition
-from pulsarctl.tables.plan import Snapshot
+from pulsarctl.tables.plan import TopicSnapshot
 
 
 def created_at(admin: AdminClient, names: Sequence[str], *, must_tell: bool) -> dict[str, str] | None:
@@ -25,7 +25,7 @@ def created_at(admin: AdminClient, names: Sequence[str], *, must_tell: bool) -> 
 
 def check_same(
     admin: AdminClient,
-    snapshot: Snapshot,
+    snapshot: TopicSnapshot,
     read: Mapping[str, LedgerPosition],
     created: Mapping[str, str],
     doing: str,

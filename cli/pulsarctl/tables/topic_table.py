@@ -15,7 +15,7 @@ from pulsarctl.tables.ledger_files import LedgerFileReader
 from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.tables.plan import Snapshot, plan, topic_parts
+from pulsarctl.tables.plan import TopicSnapshot, plan, topic_parts
 from pulsarctl.tables.protocol_reader import ProtocolReader
 from pulsarctl.tables.tier_files import TierFile, TierFileReader
 from pulsarctl.tables.typed import typed_values
@@ -63,7 +63,7 @@ class TopicTable:
             return pa.binary() if name == "raw_value" else pa.string()
         return column_named(name).arrow_type
 
-    def plan(self, snapshot: Snapshot | None = None) -> list[LedgerRange]:
+    def plan(self, snapshot: TopicSnapshot | None = None) -> list[LedgerRange]:
         """What there is to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
         return plan(self.options, snapshot)
 

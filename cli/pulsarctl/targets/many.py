@@ -21,7 +21,7 @@ NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Targets:
     """Each name once. `found`: the command line gives a pattern or what contains them, not their names."""
 
     names: list[str]
@@ -40,11 +40,11 @@ class Chosen:
         return self.found or len(self.names) > 1
 
     @classmethod
-    def named(cls, names: Iterable[str], kind: str = "topic") -> "Chosen":
+    def named(cls, names: Iterable[str], kind: str = "topic") -> "Targets":
         return cls(list(dict.fromkeys(names)), found=False, kind=kind)
 
     @classmethod
-    def matching(cls, call: Call, asked: str, names: Iterable[str], kind: str = "topic") -> "Chosen":
+    def matching(cls, call: Call, asked: str, names: Iterable[str], kind: str = "topic") -> "Targets":
         """If nothing matches, it says so."""
         chosen = cls(list(dict.fromkeys(names)), found=True, kind=kind)
         if not chosen:
@@ -52,7 +52,7 @@ class Chosen:
         return chosen
 
     @classmethod
-    def all_in(cls, call: Call, place: str, names: Iterable[str], kind: str) -> "Chosen":
+    def all_in(cls, call: Call, place: str, names: Iterable[str], kind: str) -> "Targets":
         """An empty place is no mistake, so a scheduler is not told of it."""
         chosen = cls(list(dict.fromkeys(names)), found=True, kind=kind)
         if not chosen and render.is_watched():
@@ -72,7 +72,7 @@ class Kind:
 
 def choose(
     call: Call, kind: Kind, named: list[str] | None, *, regex: bool, from_file: str | None, place: str | None
-) -> Chosen:
+) -> Targets:
     """What a command names, none if nothing matches. An empty file names nothing, not all of a place.
 
     Raises `UsageProblem`.
@@ -80,20 +80,20 @@ def choose(
     names = [*(named or []), *(lines(from_file) if from_file is not None else [])]
     if from_file is not None and not names:
         call.notice(f"no {kind.name} in {'stdin' if from_file == '-' else from_file}")
-        return Chosen([], found=True, kind=kind.name)
+        return Targets([], found=True, kind=kind.name)
     if place is not None:
         names = [f"{place}/{name}" if "/" not in name else name for name in names]
     if not names and place is not None:
-        return Chosen.all_in(call, place, kind.of(call, place), kind.name)
+        return Targets.all_in(call, place, kind.of(call, place), kind.name)
     if not names:
         raise UsageProblem(f"no {kind.name} given", hint=f"{call.command_path} {kind.usage}...")
     if not regex:
-        return Chosen.named(names, kind.name)
+        return Targets.named(names, kind.name)
     found = (name for each in names for name in kind.matching(call, each))
-    return Chosen.matching(call, ", ".join(names), found, kind.name)
+    return Targets.matching(call, ", ".join(names), found, kind.name)
 
 
-def shown(chosen: Chosen) -> str:
+def shown(chosen: Targets) -> str:
     """The names for a question, or the first ones and how many there are."""
     names = chosen.names
     if len(names) <= NAMES_SHOWN:
@@ -102,7 +102,7 @@ def shown(chosen: Chosen) -> str:
 
 
 def act_on(
-    call: Call, chosen: Chosen, action: "Callable[[AdminClient, str], Found]", *, verb: str, parallel: int
+    call: Call, chosen: Targets, action: "Callable[[AdminClient, str], Found]", *, verb: str, parallel: int
 ) -> list[Found]:
     """Acts on each, even after a failure, and returns what `action` does. See `settle`."""
     from pulsarctl.bulk.crew import Crew
@@ -116,7 +116,7 @@ def act_on(
     return settle(call, chosen, outcomes, verb=verb)
 
 
-def settle(call: Call, chosen: Chosen, outcomes: "list[Outcome[str, Found]]", *, verb: str) -> list[Found]:
+def settle(call: Call, chosen: Targets, outcomes: "list[Outcome[str, Found]]", *, verb: str) -> list[Found]:
     """The values of what succeeded. `verb` is for the error, such as `delete`.
 
     What was found, not named, is skipped if it, or its subscription, does not exist.

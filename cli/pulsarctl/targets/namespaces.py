@@ -7,7 +7,7 @@ import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
-from pulsarctl.targets.many import Chosen, Kind, choose, pattern
+from pulsarctl.targets.many import Kind, Targets, choose, pattern
 
 Namespaces = Annotated[
     list[str] | None, typer.Argument(metavar="NAMESPACE", help="Names of the namespaces, as TENANT/NAMESPACE.")
@@ -27,7 +27,7 @@ FromFile = Annotated[
 
 def chosen(
     call: Call, namespaces: list[str] | None, *, regex: bool, from_file: str | None, tenant: str | None
-) -> Chosen:
+) -> Targets:
     """The namespaces that a command names, none if nothing matches. Raises `UsageProblem`."""
     return choose(call, KIND, namespaces, regex=regex, from_file=from_file, place=tenant)
 

@@ -9,7 +9,7 @@ import typer
 from pulsarctl.errors import Conflict, UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.targets import cursors
-from pulsarctl.targets.many import Chosen, act_on, shown
+from pulsarctl.targets.many import Targets, act_on, shown
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -31,7 +31,7 @@ def topics_and_subscription(words: list[str] | None, option: str | None) -> tupl
     raise UsageProblem("no subscription given", hint=hint)
 
 
-def delete(call: Call, names: Chosen, subscription: str, *, force: bool, yes: bool, parallel: int, verb: str) -> None:
+def delete(call: Call, names: Targets, subscription: str, *, force: bool, yes: bool, parallel: int, verb: str) -> None:
     if names:
         call.confirm(f"Delete subscription {subscription} of {shown(names)}?", yes=yes, several=names.several)
         act_on(
@@ -43,7 +43,7 @@ def delete(call: Call, names: Chosen, subscription: str, *, force: bool, yes: bo
         )
 
 
-def clear_backlogs(call: Call, names: Chosen, subscription: str, *, yes: bool, parallel: int) -> None:
+def clear_backlogs(call: Call, names: Targets, subscription: str, *, yes: bool, parallel: int) -> None:
     if names:
         call.confirm(f"Clear the backlog of {subscription} in {shown(names)}?", yes=yes, several=names.several)
         act_on(
@@ -55,7 +55,7 @@ def clear_backlogs(call: Call, names: Chosen, subscription: str, *, yes: bool, p
         )
 
 
-def skip(call: Call, names: Chosen, subscription: str, count: int, *, yes: bool, parallel: int) -> None:
+def skip(call: Call, names: Targets, subscription: str, count: int, *, yes: bool, parallel: int) -> None:
     if names:
         if names.several:
             question = f"Skip {count} messages of {subscription} in {shown(names)}?"
@@ -71,7 +71,7 @@ def skip(call: Call, names: Chosen, subscription: str, count: int, *, yes: bool,
 
 def expire(
     call: Call,
-    names: Chosen,
+    names: Targets,
     subscription: str,
     time: str | None,
     position: str | None,
@@ -90,7 +90,7 @@ def expire(
         expire_each(call, names, act, parallel)
 
 
-def expire_each(call: Call, names: Chosen, act: "Callable[[AdminClient, str], None]", parallel: int) -> None:
+def expire_each(call: Call, names: Targets, act: "Callable[[AdminClient, str], None]", parallel: int) -> None:
     """Passes over what has nothing to expire, unless it is named."""
 
     def unless_caught_up(admin: "AdminClient", topic: str) -> None:
@@ -102,7 +102,7 @@ def expire_each(call: Call, names: Chosen, act: "Callable[[AdminClient, str], No
 
 def seek(
     call: Call,
-    names: Chosen,
+    names: Targets,
     subscription: str,
     time: str | None,
     message_id: str | None,

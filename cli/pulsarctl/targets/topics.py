@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pulsarctl.shell.call import Call
-from pulsarctl.targets.many import Chosen, Kind, choose, pattern
+from pulsarctl.targets.many import Kind, Targets, choose, pattern
 from pulsarctl.values.names import full_topic, namespace_of, without_partition
 
 Topics = Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="Names of the topics.")]
@@ -27,7 +27,7 @@ FromFile = Annotated[
 
 def chosen(
     call: Call, topics: list[str] | None, *, regex: bool, from_file: str | None, namespace: str | None = None
-) -> Chosen:
+) -> Targets:
     """The topics that a command names, none if nothing matches. Raises `UsageProblem`."""
     return choose(call, KIND, topics, regex=regex, from_file=from_file, place=namespace)
 

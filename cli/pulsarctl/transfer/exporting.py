@@ -12,7 +12,7 @@ from pulsarctl.tables.arrays import LATER_US
 from pulsarctl.tables.bounds import Bounds
 from pulsarctl.tables.data_loss import LeftOut, end_of
 from pulsarctl.tables.ledger_ranges import LedgerRange
-from pulsarctl.tables.plan import Snapshot
+from pulsarctl.tables.plan import TopicSnapshot
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.typed_values import NAMES as TYPED
 from pulsarctl.transfer.part_files import FileFacts, Layout, PartFiles
@@ -76,7 +76,7 @@ def columns(*, typed: bool) -> tuple[str, ...]:
     return (*COLUMNS, *(TYPED if typed else ("value",)))
 
 
-def next_positions(before: dict[str, str], snapshot: Snapshot, start: Bounds, now: int) -> dict[str, str]:
+def next_positions(before: dict[str, str], snapshot: TopicSnapshot, start: Bounds, now: int) -> dict[str, str]:
     """Where the next run starts: after the end of each partition in which `start` is reached at `now`, in ms."""
     found = dict(before)
     for topic, stats in snapshot.known.items():

@@ -23,7 +23,7 @@ VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"  # an editor sees a document before v
 _FROM_ENVIRONMENT: JsonSchema = {"type": "string", "pattern": VARIABLE}
 
 
-class Shape(Protocol):
+class ValueShape(Protocol):
     def read(self, value: Any, at: Path, report: Report) -> Any:
         """The value as it is stored. Reports each mistake; the result then means nothing."""
 
@@ -195,7 +195,7 @@ class Member:
     """
 
     name: str
-    shape: Shape
+    shape: ValueShape
     default: Any = None
     help: str = ""
     implied: Any = None
@@ -253,7 +253,7 @@ class Fields:
 class Named:
     """An object whose members have names of the user's choice. `check` returns what is wrong with a name."""
 
-    shape: Shape
+    shape: ValueShape
     what: str
     check: Callable[[str], str | None] | None = None
     nullable: bool = False  # a name without a value stands for an empty object

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pulsarctl.backlog.engine import Choice, Engine, choose
+from pulsarctl.backlog.engine import Engine, EngineChoice, choose
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
@@ -45,7 +45,7 @@ class Job:
 
     name: str
     where: Where
-    choice: Choice
+    choice: EngineChoice
     size: int
 
     @classmethod

@@ -14,7 +14,7 @@ from pulsarctl.verbs.on_spark import access
 if TYPE_CHECKING:
     from pulsarctl.tables.ledger_ranges import LedgerRange
     from pulsarctl.tables.options import TableOptions
-    from pulsarctl.tables.plan import Snapshot
+    from pulsarctl.tables.plan import TopicSnapshot
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.exporting import Written
     from pulsarctl.transfer.file_formats import FileFormat
@@ -52,7 +52,7 @@ class ExportPlan:
     job: Job
     before: "Manifest | None"
     created: dict[str, str]
-    snapshot: "Snapshot"
+    snapshot: "TopicSnapshot"
     gone: "Sequence[str]"
 
 
@@ -92,14 +92,14 @@ def plan(call: Call, request: ExportRequest, where: Where) -> ExportPlan:
     """Asks the admin API. Raises `NotFound`, `Conflict`, `UsageProblem`."""
     from pulsarctl.tables.bound_options import fixed
     from pulsarctl.tables.data_loss import gone_between
-    from pulsarctl.tables.plan import Snapshot
+    from pulsarctl.tables.plan import TopicSnapshot
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.part_files import Layout
 
     before = _before(request)
     request = replace(request, start=fixed("start", request.start, now_ms()))
     table = TopicTable.open(_options(call, request, before))
-    snapshot = Snapshot()
+    snapshot = TopicSnapshot()
     parts = table.plan(snapshot)
     created = _check_same(call, request, before, snapshot)
     job = Job.reading("export", where, parts)
@@ -211,7 +211,9 @@ def _start(call: Call, request: ExportRequest, before: "Manifest | None") -> str
     return continued(before.start or request.start, before.next or {}, call.admin.topics.parts(request.topic))
 
 
-def _check_same(call: Call, request: ExportRequest, before: "Manifest | None", snapshot: "Snapshot") -> dict[str, str]:
+def _check_same(
+    call: Call, request: ExportRequest, before: "Manifest | None", snapshot: "TopicSnapshot"
+) -> dict[str, str]:
     """When the partitions were created. Raises `Conflict` if the next positions are not those of the topic."""
     from pulsarctl.tables.same_topic import check_same
 

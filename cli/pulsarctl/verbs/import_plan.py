@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pulsarctl.backlog.engine import Choice, Engine
+from pulsarctl.backlog.engine import Engine, EngineChoice
 from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
@@ -139,7 +139,7 @@ def _job(call: Call, topic: str, where: Where, rows: int, size: int) -> Job:
     """A partition has one sender, so Spark gains nothing if there is only one."""
     where = replace(where, settings={**where.settings, **SPARK_SETTINGS})
     job = Job.choose("import", where, rows, size, doing=f"sends {human_size(size)}")
-    local = Choice(Engine.LOCAL)
+    local = EngineChoice(Engine.LOCAL)
     if where.engine is Engine.AUTO and job.choice != local and partitions(call, topic) == 1:
         return replace(job, choice=local)
     return job

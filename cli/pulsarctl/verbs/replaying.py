@@ -124,7 +124,7 @@ def _table(call: Call, request: _Request, start: str, end: str) -> "TopicTable":
 def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSender, LeftOut]":
     """Begins a replay, or continues the one that was interrupted."""
     from pulsarctl.tables.data_loss import LeftOut
-    from pulsarctl.tables.plan import Snapshot
+    from pulsarctl.tables.plan import TopicSnapshot
 
     found = files.load()
     if found is not None and request.allow_loss:
@@ -136,7 +136,7 @@ def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSe
     state, stored = found or (_new(request), 0)
     table = _table(call, request, state.start, state.end)
     target = _target(call, request, state)
-    snapshot = Snapshot(state.stats)
+    snapshot = TopicSnapshot(state.stats)
     parts = table.plan(snapshot)
     created = _created(call, target, snapshot.known, must_tell=bool(state.created))
     if found is None:

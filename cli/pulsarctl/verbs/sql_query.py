@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from pulsarctl.backlog.engine import Choice
+from pulsarctl.backlog.engine import EngineChoice
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
@@ -69,7 +69,7 @@ def _job(engine: SqlEngine, where: Where, size: int) -> Job:
     if engine is SqlEngine.LOCAL and size >= LARGE_BYTES:
         notice = f"notice: one process reads {human_size(size)}; --engine spark reads in parallel, in Spark SQL"
     where = replace(where, settings={**SPARK_SETTINGS, **where.settings})
-    return Job("sql", where, Choice(where.engine, notice), size)
+    return Job("sql", where, EngineChoice(where.engine, notice), size)
 
 
 def _check_names(where: Where, statement: "Statement") -> None:

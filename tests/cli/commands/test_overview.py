@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from pulsarctl.diagnosis import overview
-from pulsarctl.diagnosis.overview import History, Snapshot, sparkline
+from pulsarctl.diagnosis.overview import History, TopicsSnapshot, sparkline
 from pulsarctl.errors import UsageProblem
 
 TOPIC = "persistent://public/default/orders"
 
 
-def snapshot(time_ms: int, published: int, delivered: int) -> Snapshot:
+def snapshot(time_ms: int, published: int, delivered: int) -> TopicsSnapshot:
     consumer = {"consumerName": "worker", "address": "/1.2.3.4:5", "msgOutCounter": delivered, "unackedMessages": 7}
     billing = {"type": "Shared", "msgBacklog": 5, "msgOutCounter": delivered, "consumers": [consumer]}
     stats = {
@@ -21,10 +21,10 @@ def snapshot(time_ms: int, published: int, delivered: int) -> Snapshot:
         "storageSize": 2048,
         "subscriptions": {"billing": billing, "__compaction": {"msgBacklog": 9}},
     }
-    return Snapshot(time_ms, {TOPIC: stats}, 1)
+    return TopicsSnapshot(time_ms, {TOPIC: stats}, 1)
 
 
-def only(view: overview.View, before: Snapshot | None, now: Snapshot) -> dict[str, Any]:
+def only(view: overview.View, before: TopicsSnapshot | None, now: TopicsSnapshot) -> dict[str, Any]:
     (row,) = overview.rows(view, before, now)
     return row
 

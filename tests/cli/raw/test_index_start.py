@@ -9,7 +9,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import EntryMetadataConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut
-from pulsarctl.raw.reading import EntrySource, Reading
+from pulsarctl.raw.reading import EntrySource, ReadRequest
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.positions import AtIndex
 from tests.cli.http_stub import HttpStub, Reply, Request
@@ -29,7 +29,7 @@ def pulsar_broker() -> Iterator[EmbeddedBroker]:
 def reading(broker: EmbeddedBroker, topic: str, index: int, web_url: str = "") -> EntrySource:
     settings = Settings(service_url=broker.service_url, web_url=web_url or broker.http_url)
     name = topic if "://" in topic else f"persistent://public/default/{topic}"
-    return Reading(settings, 30.0, name, AtIndex(index), None).open()
+    return ReadRequest(settings, 30.0, name, AtIndex(index), None).open()
 
 
 def received(source: EntrySource) -> list[bytes | None]:

@@ -18,9 +18,9 @@ from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration
 
 if TYPE_CHECKING:
-    from pulsarctl.diagnosis.checks import Limits, Reading, Result
+    from pulsarctl.diagnosis.checks import Limits, Measurement, Result
 
-Measure = Callable[["Limits"], Sequence["Reading"]]
+Measure = Callable[["Limits"], Sequence["Measurement"]]
 
 UNKNOWN = 3
 PROBE_TOPIC = "public/default/pulsarctl-check"

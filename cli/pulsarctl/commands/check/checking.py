@@ -8,7 +8,7 @@ from typing import Any
 
 from pulsarctl.client import certificates
 from pulsarctl.diagnosis.backlog import Backlog
-from pulsarctl.diagnosis.checks import Limits, Reading
+from pulsarctl.diagnosis.checks import Limits, Measurement
 from pulsarctl.diagnosis.words import age, short
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts import broker as broker_facts
@@ -21,10 +21,10 @@ COMPACTOR = "__compaction"
 Subscriptions = dict[str, dict[str, Any]]
 
 
-def backlog(call: Call, topic: str, only: str | None, limits: Limits) -> list[Reading]:
+def backlog(call: Call, topic: str, only: str | None, limits: Limits) -> list[Measurement]:
     """In messages, or in entries if the broker counts no messages; the label `unit` says which."""
     return [
-        Reading(
+        Measurement(
             name,
             found.count,
             "",
@@ -37,7 +37,7 @@ def backlog(call: Call, topic: str, only: str | None, limits: Limits) -> list[Re
     ]
 
 
-def oldest(call: Call, topic: str, only: str | None, limits: Limits) -> list[Reading]:
+def oldest(call: Call, topic: str, only: str | None, limits: Limits) -> list[Measurement]:
     """The age of the oldest unacknowledged message. Raises `CliError` if the broker does not report it."""
     found = []
     for name, stats in _subscriptions(call, topic, only).items():
@@ -47,18 +47,18 @@ def oldest(call: Call, topic: str, only: str | None, limits: Limits) -> list[Rea
             raise CliError(f"the broker does not report the age of the backlog of {name} (Pulsar 2.10 and later do)")
         old = max(0, now_ms() - published) if has_backlog else 0
         words = f"the oldest message of {short(full_topic(topic))}/{name} is {age(old)} old"
-        found.append(Reading(name, old / 1000, "s", words, limits, {"subscription": name}))
+        found.append(Measurement(name, old / 1000, "s", words, limits, {"subscription": name}))
     return found
 
 
-def throughput(call: Call, topic: str, direction: str, limits: Limits) -> list[Reading]:
+def throughput(call: Call, topic: str, direction: str, limits: Limits) -> list[Measurement]:
     """Messages per second, as the broker averages them (over about a minute)."""
     rate = round(float(_stats(call, topic).get(f"msgRate{direction.capitalize()}") or 0), 3)
     words = f"{short(full_topic(topic))} has {rate:,g} messages/s {direction}"
-    return [Reading(direction, rate, "", words, limits, {"direction": direction})]
+    return [Measurement(direction, rate, "", words, limits, {"direction": direction})]
 
 
-def latency(call: Call, topic: str, count: int, timeout_seconds: float, limits: Limits) -> list[Reading]:
+def latency(call: Call, topic: str, count: int, timeout_seconds: float, limits: Limits) -> list[Measurement]:
     """The median of `count` round trips, after one that opens connections and is not counted."""
     from pulsarctl.client.latency_probe import LatencyProbe
     from pulsarctl.client.messaging import Messaging
@@ -71,10 +71,10 @@ def latency(call: Call, topic: str, count: int, timeout_seconds: float, limits: 
     finally:
         client.close()
     words = f"a message takes {seconds * 1000:.1f} ms from producer to reader"
-    return [Reading("latency", round(seconds, 6), "s", words, limits)]
+    return [Measurement("latency", round(seconds, 6), "s", words, limits)]
 
 
-def disk(call: Call, path: Path | None, limits: Limits) -> list[Reading]:
+def disk(call: Call, path: Path | None, limits: Limits) -> list[Measurement]:
     found = broker_facts.disk(call, path)
     if found is None:
         raise CliError("the broker does not report its disk; run the check on each bookie with --path DIR")
@@ -82,10 +82,10 @@ def disk(call: Call, path: Path | None, limits: Limits) -> list[Reading]:
     words = f"{used:.0f}% of {found.place} is used, {human_size(found.free)} are free"
     if found.is_full:
         words = f"the broker refuses messages because its disk is full, although {human_size(found.free)} are free"
-    return [Reading("used", used, "%", words, limits)]
+    return [Measurement("used", used, "%", words, limits)]
 
 
-def certificate(call: Call, file: Path | None, timeout_seconds: float, limits: Limits) -> list[Reading]:
+def certificate(call: Call, file: Path | None, timeout_seconds: float, limits: Limits) -> list[Measurement]:
     """Of a file, or of each server that is reached with TLS."""
     if file is not None:
         return [_certificate(str(file), partial(certificates.stored, str(file)), limits)]
@@ -99,13 +99,13 @@ def certificate(call: Call, file: Path | None, timeout_seconds: float, limits: L
     return [_certificate(str(each), partial(certificates.served, each, timeout_seconds), limits) for each in addresses]
 
 
-def _certificate(place: str, read: Callable[[], Any], limits: Limits) -> Reading:
+def _certificate(place: str, read: Callable[[], Any], limits: Limits) -> Measurement:
     try:
         left = certificates.not_after_ms(read()) - now_ms()
     except (OSError, ValueError) as error:
         raise CliError(f"cannot read the certificate of {place}: {error}") from error
     words = f"the certificate of {place} " + (f"is valid for {age(left)}" if left > 0 else f"expired {age(-left)} ago")
-    return Reading(place, left // 1000, "s", words, limits, {"certificate": place})
+    return Measurement(place, left // 1000, "s", words, limits, {"certificate": place})
 
 
 def _subscriptions(call: Call, topic: str, only: str | None) -> Subscriptions:

@@ -3,7 +3,7 @@
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE, switch
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import csv
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic
@@ -50,23 +50,23 @@ BUNDLE_ROWS = (
         "public/default -b 0x00000000_0x40000000",
         (
             NAMESPACE,
-            Field("bundle", "Range of the bundle.", ("-b", "--bundle"), "BUNDLE", Place.PATH, default=None),
+            Field("bundle", "Range of the bundle.", ("-b", "--bundle"), "BUNDLE", In.PATH, default=None),
             Field(
                 "bundle_type",
                 f"Kind of bundle to choose: {' or '.join(BUNDLE_TYPES)}.",
                 ("-bt", "--bundle-type"),
                 "KIND",
-                Place.NOWHERE,
+                In.NOWHERE,
                 default=None,
                 words=BUNDLE_TYPES,
             ),
-            switch("unload", "unload", "Unload the new bundles.", "-u", "--unload", place=Place.QUERY),
+            switch("unload", "unload", "Unload the new bundles.", "-u", "--unload", place=In.QUERY),
             Field(
                 "algorithm",
                 f"Where to split: {', '.join(ALGORITHMS)}.",
                 ("-san", "--split-algorithm-name"),
                 "NAME",
-                Place.QUERY,
+                In.QUERY,
                 default=None,
                 key="splitAlgorithmName",
                 read=_algorithm,
@@ -77,7 +77,7 @@ BUNDLE_ROWS = (
                 "Hashes at which to split, for specified_positions_divide.",
                 ("-sb", "--split-boundaries"),
                 "N,...",
-                Place.NOWHERE,
+                In.NOWHERE,
                 list[str],
                 None,
             ),
@@ -100,7 +100,7 @@ BUNDLE_ROWS = (
                 "Comma-separated list of topics. Default: all topics of the bundle.",
                 ("-tl", "--topic-list"),
                 "TOPIC,...",
-                Place.QUERY,
+                In.QUERY,
                 default=None,
                 read=_full_topics,
             ),

@@ -4,7 +4,7 @@ from typing import Any
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE, names, switch
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.headings import Heading
 
 PLACEMENT = Heading.PLACEMENT
@@ -25,7 +25,7 @@ CLUSTER_ROWS = (
         "namespaces/{tenant}/{cluster}",
         "List the namespaces that a tenant had in a cluster in Pulsar's first API.",
         "public/standalone",
-        (Field("place", "Tenant and cluster, as TENANT/CLUSTER.", metavar="TENANT/CLUSTER", place=Place.NOWHERE),),
+        (Field("place", "Tenant and cluster, as TENANT/CLUSTER.", metavar="TENANT/CLUSTER", place=In.NOWHERE),),
         Shown.NAMES,
         heading=PLACEMENT,
         column="NAMESPACE",
@@ -70,7 +70,7 @@ MIGRATION_ROWS = (
         f"{OF_NAMESPACE}/migration",
         "Set whether a namespace has moved to another cluster.",
         "public/default --migrated",
-        (NAMESPACE, switch("migrated", "migrated", "The namespace has moved.", "--migrated", place=Place.QUERY)),
+        (NAMESPACE, switch("migrated", "migrated", "The namespace has moved.", "--migrated", place=In.QUERY)),
         heading=PLACEMENT,
         body=lambda given: given["migrated"],
     ),

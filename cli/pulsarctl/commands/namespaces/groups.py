@@ -2,11 +2,11 @@
 
 from pulsarctl.admin.form import Text
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.headings import Heading
 
 PLACEMENT = Heading.PLACEMENT
-_GROUP = Field("group", "Name of the anti-affinity group.", ("-g", "--group"), "GROUP", Place.NOWHERE)
+_GROUP = Field("group", "Name of the anti-affinity group.", ("-g", "--group"), "GROUP", In.NOWHERE)
 
 
 AFFINITY_ROWS = (
@@ -48,7 +48,7 @@ AFFINITY_ROWS = (
         (
             Field("cluster", "Name of the cluster.", ("-c", "--cluster"), "CLUSTER"),
             Field("group", "Name of the anti-affinity group.", ("-g", "--group"), "GROUP"),
-            Field("tenant", "Name of the tenant.", ("-p", "--tenant", "-t"), "TENANT", Place.QUERY, default=None),
+            Field("tenant", "Name of the tenant.", ("-p", "--tenant", "-t"), "TENANT", In.QUERY, default=None),
         ),
         Shown.NAMES,
         heading=PLACEMENT,
@@ -67,7 +67,7 @@ AFFINITY_ROWS = (
                 "Groups of bookies to prefer, comma-separated.",
                 ("-pg", "--primary-group"),
                 "GROUP",
-                Place.BODY,
+                In.BODY,
                 key="bookkeeperAffinityGroupPrimary",
             ),
             Field(
@@ -75,7 +75,7 @@ AFFINITY_ROWS = (
                 "Groups of bookies to use if the others do not suffice, comma-separated.",
                 ("-sg", "--secondary-group"),
                 "GROUP",
-                Place.BODY,
+                In.BODY,
                 default=None,
                 key="bookkeeperAffinityGroupSecondary",
             ),

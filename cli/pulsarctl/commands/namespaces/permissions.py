@@ -2,7 +2,7 @@
 
 from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import ACTIONS_GIVEN, NAMESPACE, OF_NAMESPACE, ROLE, SUBSCRIPTION, names
-from pulsarctl.requests.request import Field, Place, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.headings import Heading
 
 PERMISSIONS = Heading.PROPERTIES
@@ -121,7 +121,7 @@ AUTH_MODE_ROWS = (
                 "Naming rule: None (any name) or Prefix (the role of the client).",
                 ("-m", "--subscription-auth-mode"),
                 "MODE",
-                Place.WHOLE,
+                In.WHOLE,
                 read=auth_mode,
                 words=("None", "Prefix"),
             ),

@@ -78,7 +78,7 @@ def tail(
       pulsarctl tail orders payments -o jsonl
     """
     from pulsarctl.commands.tail.following import Followed, existing, follow, matching
-    from pulsarctl.raw.reading import EntrySource, Reading
+    from pulsarctl.raw.reading import EntrySource, ReadRequest
 
     position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
     of_one_namespace = not regex
@@ -90,7 +90,7 @@ def tail(
     stops = Stops(num_messages, parse_duration(idle_timeout))
 
     def open_source(topic: str, at: Position) -> EntrySource:
-        return Reading(settings, seconds, topic, at, None).open()
+        return ReadRequest(settings, seconds, topic, at, None).open()
 
     def look() -> None:
         """A topic that has been created in the meantime is read from its first message."""

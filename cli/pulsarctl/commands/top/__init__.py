@@ -16,7 +16,7 @@ from pulsarctl.values.quantities import parse_duration
 
 if TYPE_CHECKING:
     from pulsarctl.commands.top.snapshots import Source
-    from pulsarctl.diagnosis.overview import Snapshot, View
+    from pulsarctl.diagnosis.overview import TopicsSnapshot, View
 
 LEAST_INTERVAL_SECONDS = 0.2
 
@@ -96,7 +96,7 @@ def _print(
     """One table or document for each look."""
     if count is None:
         raise UsageProblem("cannot draw: stdin and stdout are not a terminal", hint="use --once, or -n N -o jsonl")
-    before: Snapshot | None = None
+    before: TopicsSnapshot | None = None
     for index in range(count):
         if index:
             clock.pause(seconds)
@@ -105,7 +105,9 @@ def _print(
         before = now
 
 
-def _show(call: Call, view: "View", sort: str, reverse: bool, before: "Snapshot | None", now: "Snapshot") -> None:
+def _show(
+    call: Call, view: "View", sort: str, reverse: bool, before: "TopicsSnapshot | None", now: "TopicsSnapshot"
+) -> None:
     from pulsarctl.diagnosis import overview
 
     if now.total > len(now.topics):

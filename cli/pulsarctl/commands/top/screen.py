@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pulsarctl.commands.top.snapshots import Refresher
 from pulsarctl.diagnosis import overview
-from pulsarctl.diagnosis.overview import History, Row, Snapshot, View
+from pulsarctl.diagnosis.overview import History, Row, TopicsSnapshot, View
 from pulsarctl.errors import CliError
 from pulsarctl.output import colors, render
 from pulsarctl.output.keyboard import Keyboard
@@ -34,12 +34,12 @@ class Screen:
     reverse: bool = False
     first: int = 0  # the row at the top
     error: str = ""
-    now: Snapshot | None = None
+    now: TopicsSnapshot | None = None
     found: list[Row] = field(default_factory=list)
     history: History = field(default_factory=History)
-    _before: Snapshot | None = None
+    _before: TopicsSnapshot | None = None
 
-    def update(self, arrived: Snapshot | CliError) -> None:
+    def update(self, arrived: TopicsSnapshot | CliError) -> None:
         """After an error, the last rows stay."""
         if isinstance(arrived, CliError):
             self.error = arrived.message
@@ -118,7 +118,7 @@ def _loop(screen: Screen, refresher: Refresher, keyboard: Keyboard, frames: int 
         is_new = screen.press(key)
 
 
-def _only_namespace(now: Snapshot) -> str:
+def _only_namespace(now: TopicsSnapshot) -> str:
     """What all topics would begin with, or nothing if there are several."""
     found = {namespace_of(topic) for topic in now.topics}
     return found.pop() if len(found) == 1 else ""

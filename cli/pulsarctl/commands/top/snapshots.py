@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pulsarctl.diagnosis.overview import Snapshot
+from pulsarctl.diagnosis.overview import TopicsSnapshot
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts import topic_checks as topic_facts
 from pulsarctl.shell.call import Call
@@ -21,7 +21,7 @@ class Source:
     namespaces: Sequence[str]
     topics_max: int
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> TopicsSnapshot:
         names = topic_facts.names(self.call, self.namespaces)
         found = {}
         for topic in names[: self.topics_max]:
@@ -29,7 +29,7 @@ class Source:
                 found[topic] = self.call.admin.topics.stats(topic)
             except NotFound:  # deleted in the meantime
                 continue
-        return Snapshot(now_ms(), found, len(names))
+        return TopicsSnapshot(now_ms(), found, len(names))
 
 
 class Refresher:
@@ -40,13 +40,13 @@ class Refresher:
         self._interval_seconds = interval_seconds
         self._wake = threading.Event()
         self._stopping = False
-        self._latest: Snapshot | CliError | None = None
+        self._latest: TopicsSnapshot | CliError | None = None
         self._thread = threading.Thread(target=self._run, name="top", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def take(self) -> Snapshot | CliError | None:
+    def take(self) -> TopicsSnapshot | CliError | None:
         """What has arrived since the last call."""
         latest, self._latest = self._latest, None
         return latest

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pulsarctl.commands.topics.offload_start import first_within
 from pulsarctl.output.render import Table
 from pulsarctl.requests.fields import SUBSCRIPTION, TOPIC
-from pulsarctl.requests.request import Act, Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Act, Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import TIME, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
@@ -18,7 +18,7 @@ from pulsarctl.values.quantities import parse_size
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
 
-FORCE = Field("force", "Delete even if in use.", ("-f", "--force"), "", Place.NOWHERE, bool, False)
+FORCE = Field("force", "Delete even if in use.", ("-f", "--force"), "", In.NOWHERE, bool, False)
 
 
 def _terminate(given: Given) -> Act:
@@ -100,7 +100,7 @@ ROWS = (
         "orders",
         (
             TOPIC,
-            Field("partition", "Terminate one partition only.", ("-p", "--partition"), "N", Place.NOWHERE, int, -1),
+            Field("partition", "Terminate one partition only.", ("-p", "--partition"), "N", In.NOWHERE, int, -1),
         ),
         heading=Heading.LIFECYCLE,
         question="Terminate {topic}? No messages are accepted afterwards.",
@@ -126,7 +126,7 @@ ROWS = (
         "",
         "Delete partitioned topics and their partitions.",
         "orders",
-        (TOPIC, FORCE, Field("schema", "", ("-d", "--deleteSchema"), "", Place.NOWHERE, bool, False, hidden=True)),
+        (TOPIC, FORCE, Field("schema", "", ("-d", "--deleteSchema"), "", In.NOWHERE, bool, False, hidden=True)),
         also=("delete-partitioned",),
         heading=Heading.PARTITIONS,
         question="Delete {topic} and all partitions?",
@@ -158,7 +158,7 @@ ROWS = (
                 "Start of the subscription: earliest, latest, or a message ID.",
                 ("-m", "--messageId"),
                 "ID",
-                Place.NOWHERE,
+                In.NOWHERE,
                 str,
                 "latest",
             ),
@@ -167,7 +167,7 @@ ROWS = (
                 "Replicate the subscription to all clusters.",
                 ("-r", "--replicated"),
                 "",
-                Place.NOWHERE,
+                In.NOWHERE,
                 bool,
                 False,
             ),
@@ -176,7 +176,7 @@ ROWS = (
                 "Property to set; may be repeated.",
                 ("-p", "--property"),
                 "KEY=VALUE",
-                Place.NOWHERE,
+                In.NOWHERE,
                 list[str],
                 None,
             ),
@@ -191,7 +191,7 @@ ROWS = (
         "",
         "Acknowledge the next messages of a subscription of topics.",
         "orders -s billing -n 10",
-        (TOPIC, SUBSCRIPTION, Field("count", "Number of messages.", ("-n", "--count"), "", Place.NOWHERE, int)),
+        (TOPIC, SUBSCRIPTION, Field("count", "Number of messages.", ("-n", "--count"), "", In.NOWHERE, int)),
         heading=Heading.SUBSCRIPTIONS,
         several="Skip {count} messages of {subscription} in {topic}?",
         doing="skip messages of",
@@ -206,13 +206,13 @@ ROWS = (
         (
             TOPIC,
             SUBSCRIPTION,
-            Field("time", TIME, ("-t", "--time"), "TIME", Place.NOWHERE, str, None),
+            Field("time", TIME, ("-t", "--time"), "TIME", In.NOWHERE, str, None),
             Field(
                 "message_id",
                 "Message to start at: earliest, latest, or LEDGER:ENTRY.",
                 ("-m", "--messageId"),
                 "ID",
-                Place.NOWHERE,
+                In.NOWHERE,
                 str,
                 None,
             ),
@@ -221,7 +221,7 @@ ROWS = (
                 "Start after the message of -m.",
                 ("-e", "--exclude-reset-position"),
                 "",
-                Place.NOWHERE,
+                In.NOWHERE,
                 bool,
                 False,
             ),
@@ -247,7 +247,7 @@ ROWS = (
                 "Size of the newest messages that stay local, such as 10G.",
                 ("-s", "--size-threshold"),
                 "SIZE",
-                Place.NOWHERE,
+                In.NOWHERE,
             ),
         ),
         Shown.VALUE,

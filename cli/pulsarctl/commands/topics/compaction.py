@@ -18,7 +18,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.shell.progress import progress
-from pulsarctl.targets.many import Chosen, act_on, settle
+from pulsarctl.targets.many import Targets, act_on, settle
 from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.quantities import parse_duration, parse_size
@@ -106,7 +106,7 @@ class Started:
 
 def _compact(
     call: Call,
-    names: Chosen,
+    names: Targets,
     start: "Callable[[AdminClient, str], Started]",
     parallel: int,
     deadline: float,

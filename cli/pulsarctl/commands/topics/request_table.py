@@ -2,7 +2,7 @@
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import ACTIONS_GIVEN, ROLE, SUBSCRIPTION, TOPIC, names
-from pulsarctl.requests.request import Field, Given, Place, Request, Shown
+from pulsarctl.requests.request import Field, Given, In, Request, Shown
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic
@@ -27,8 +27,8 @@ def _shadow_properties(given: Given) -> dict[str, str]:
 
 
 _SWITCHES = (
-    Field("enable", "Replicate the subscription.", ("-e", "--enable"), "", Place.NOWHERE, bool, False),
-    Field("disable", "Do not replicate the subscription.", ("-d", "--disable"), "", Place.NOWHERE, bool, False),
+    Field("enable", "Replicate the subscription.", ("-e", "--enable"), "", In.NOWHERE, bool, False),
+    Field("disable", "Do not replicate the subscription.", ("-d", "--disable"), "", In.NOWHERE, bool, False),
 )
 
 ROWS = (
@@ -106,7 +106,7 @@ ROWS = (
                 "Comma-separated list of shadow topics.",
                 ("-t", "--topics"),
                 "TOPIC,...",
-                Place.WHOLE,
+                In.WHOLE,
                 list[str],
                 read=_full_topics,
             ),
@@ -130,13 +130,13 @@ ROWS = (
         "orders-shadow -s orders",
         (
             TOPIC,
-            Field("source", "Topic whose messages it serves.", ("-s", "--source"), "TOPIC", Place.NOWHERE),
+            Field("source", "Topic whose messages it serves.", ("-s", "--source"), "TOPIC", In.NOWHERE),
             names(
                 "properties",
                 "Properties of the shadow topic, as KEY=VALUE,...",
                 "-p",
                 "--properties",
-                place=Place.NOWHERE,
+                place=In.NOWHERE,
                 default=None,
             ),
         ),

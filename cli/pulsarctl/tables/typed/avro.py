@@ -18,7 +18,7 @@ import pyarrow as pa
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.schemas.avro_reading import UNREADABLE, safe_reader
 from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, Real, number
-from pulsarctl.tables.typed.shape import Convert, Shape
+from pulsarctl.tables.typed.shape import ColumnType, Convert
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -70,7 +70,7 @@ _PYTHON_TYPES: dict[type, tuple[str, ...]] = {
 }
 
 
-def avro(definition: Any) -> Shape:
+def avro(definition: Any) -> ColumnType:
     """Raises `DoesNotFit` if the definition is not Avro."""
     named: dict[str, Any] = {}
     schema, (arrow, convert, _) = _typed(definition, named, as_json=False)
@@ -83,10 +83,10 @@ def avro(definition: Any) -> Shape:
         except UNREADABLE as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
 
-    return Shape(arrow, decode)
+    return ColumnType(arrow, decode)
 
 
-def json_by_avro(definition: Any) -> Shape:
+def json_by_avro(definition: Any) -> ColumnType:
     """Raises `DoesNotFit` if the definition is not Avro."""
     _, (arrow, convert, accepted) = _typed(definition, {}, as_json=True)
     decoder = msgspec.json.Decoder(accepted | None)
@@ -104,7 +104,7 @@ def json_by_avro(definition: Any) -> Shape:
         except (msgspec.DecodeError, *UNREADABLE) as error:
             raise DoesNotFit(f"the JSON does not match the schema: {error}") from error
 
-    return Shape(arrow, decode)
+    return ColumnType(arrow, decode)
 
 
 def _typed(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from broker_core.wire.fixed_values import LOCAL_TIMES, NUMBERS
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.tables.typed.shape import Decode, Shape
+from pulsarctl.tables.typed.shape import ColumnType, Decode
 
 _FORMATS = {**NUMBERS, **LOCAL_TIMES}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -17,8 +17,8 @@ _EPOCH_LOCAL = datetime(1970, 1, 1)  # a local time has no zone
 _EPOCH_DAY = date(1970, 1, 1)
 
 
-def raw() -> Shape:
-    return Shape(pa.binary(), lambda data: data, is_raw=True)
+def raw() -> ColumnType:
+    return ColumnType(pa.binary(), lambda data: data, is_raw=True)
 
 
 def text(data: bytes) -> str:
@@ -28,17 +28,17 @@ def text(data: bytes) -> str:
         raise DoesNotFit(f"not UTF-8: {error.reason} at byte {error.start}") from error
 
 
-def plain(kind: str) -> Shape | None:
+def plain(kind: str) -> ColumnType | None:
     """The shape of a schema type, or None for a type with a definition."""
     if kind in ("NONE", "BYTES", ""):
         return raw()
     if kind == "STRING":
-        return Shape(pa.string(), text)
+        return ColumnType(pa.string(), text)
     found = _TYPES.get(kind)
     if found is None:
         return None
     arrow, convert = found
-    return Shape(arrow, _number(_FORMATS[kind], convert))
+    return ColumnType(arrow, _number(_FORMATS[kind], convert))
 
 
 def _number(form: str, convert: Callable[..., Any] | None) -> Decode:

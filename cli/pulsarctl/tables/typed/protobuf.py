@@ -17,7 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 from broker_core.wire.texts import is_repeated
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.schemas.protobuf_messages import root_message
-from pulsarctl.tables.typed.shape import Convert, Shape
+from pulsarctl.tables.typed.shape import ColumnType, Convert
 
 Get = Callable[[Message], Any]
 
@@ -33,7 +33,7 @@ _TYPES: dict[int, pa.DataType] = {
 }
 
 
-def protobuf(definition: Any) -> Shape:
+def protobuf(definition: Any) -> ColumnType:
     """Raises `DoesNotFit` if the definition has no descriptor of the root message."""
     root = root_message(definition)
     arrow, get = _message(root, ())
@@ -45,7 +45,7 @@ def protobuf(definition: Any) -> Shape:
         except DecodeError as error:
             raise DoesNotFit(f"the bytes are not a {root.full_name}: {error}") from error
 
-    return Shape(arrow, decode)
+    return ColumnType(arrow, decode)
 
 
 def _message(descriptor: Descriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Get]:

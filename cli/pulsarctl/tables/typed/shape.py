@@ -11,7 +11,7 @@ Decode = Callable[[bytes], Any]
 Convert = Callable[[Any], Any]
 
 
-class Shape(NamedTuple):
+class ColumnType(NamedTuple):
     arrow: pa.DataType
     decode: Decode
     is_raw: bool = False  # no schema: bytes stay bytes

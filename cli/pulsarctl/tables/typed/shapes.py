@@ -9,12 +9,12 @@ from pulsarctl.errors import DoesNotFit
 from pulsarctl.tables.typed.avro import avro, json_by_avro
 from pulsarctl.tables.typed.plain import plain, raw
 from pulsarctl.tables.typed.protobuf import protobuf
-from pulsarctl.tables.typed.shape import Shape
+from pulsarctl.tables.typed.shape import ColumnType
 
 SEPARATED = "SEPARATED"
 
 
-def shape_of(info: dict[str, Any]) -> Shape:
+def shape_of(info: dict[str, Any]) -> ColumnType:
     """`info` is a `schemaInfo`. Raw for a type that describes no bytes (PROTOBUF without a descriptor).
 
     Raises `DoesNotFit` for an invalid definition.
@@ -46,7 +46,7 @@ def join_pair(key: bytes | None, value: bytes | None) -> bytes:
     return b"".join(parts)
 
 
-def _key_value(info: dict[str, Any]) -> Shape:
+def _key_value(info: dict[str, Any]) -> ColumnType:
     properties, schemas = info["properties"], info["schema"]
     key, value = (
         shape_of({"type": properties.get(f"{part}.schema.type", "BYTES"), "schema": schemas[part], "properties": {}})
@@ -60,7 +60,7 @@ def _key_value(info: dict[str, Any]) -> Shape:
             "value": None if raw_value is None else value.decode(raw_value),
         }
 
-    return Shape(pa.struct([("key", key.arrow), ("value", value.arrow)]), decode)
+    return ColumnType(pa.struct([("key", key.arrow), ("value", value.arrow)]), decode)
 
 
 def _split(data: bytes) -> tuple[bytes | None, bytes | None]:

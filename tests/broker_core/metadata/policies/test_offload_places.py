@@ -6,8 +6,15 @@ from hypothesis import strategies as st
 
 from broker_core.config.offload import OffloadConfig
 from broker_core.errors import InvalidConfiguration, InvalidValue
-from broker_core.metadata.policies.offload_places import GCS_KEY_FILE, S3_ID, S3_ROLE, S3_SECRET, AllowedStores, Place
 from broker_core.metadata.policies.offload_policies import OffloadPolicies
+from broker_core.metadata.policies.offload_stores import (
+    GCS_KEY_FILE,
+    S3_ID,
+    S3_ROLE,
+    S3_SECRET,
+    AllowedStores,
+    OffloadStore,
+)
 from pulsarctl.values.stores import offload_settings
 
 MINIO = "http://minio:9000"
@@ -109,7 +116,7 @@ def test_where_every_store_is_allowed_an_endpoint_of_a_policy_gets_no_credential
     named: OffloadPolicies, *, is_opened: bool
 ) -> None:
     allowed = AllowedStores.of(OffloadConfig(allowed_stores="*"))
-    problem = allowed.problem_of(Place.named_by(named.driver or "", named.settings()), named.settings())
+    problem = allowed.problem_of(OffloadStore.named_by(named.driver or "", named.settings()), named.settings())
     assert (problem == "") is is_opened, problem
 
 
@@ -131,13 +138,13 @@ def test_a_list_that_names_no_store_ends_the_start() -> None:
 )
 def test_the_command_line_and_the_list_name_a_store_alike(uri: str) -> None:
     settings = offload_settings(uri)
-    assert Place.named_by(settings["managedLedgerOffloadDriver"], settings) == Place.of_uri(uri)
+    assert OffloadStore.named_by(settings["managedLedgerOffloadDriver"], settings) == OffloadStore.of_uri(uri)
 
 
 @given(st.lists(st.sampled_from(["..", ".", "a", "tier", "", "%2e%2e", "srv", "\\..", "..;", "\n"]), max_size=6))
 def test_no_directory_within_the_list_leads_out_of_it(parts: list[str]) -> None:
     path = "/".join(("/srv/tier", *parts))
-    place = Place.named_by("filesystem", {"fileSystemURI": f"file://{path}"})
-    if place.is_within(Place("filesystem", "", "/srv/tier")):
+    place = OffloadStore.named_by("filesystem", {"fileSystemURI": f"file://{path}"})
+    if place.is_within(OffloadStore("filesystem", "", "/srv/tier")):
         assert ".." not in place.root.split("/")
         assert place.root.startswith("/srv/tier")

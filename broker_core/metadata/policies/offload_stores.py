@@ -39,11 +39,11 @@ _REGION = re.compile(r"[A-Za-z0-9-]*")  # it becomes a part of a host name
 _SCHEMES = {"file": FILESYSTEM, "s3": S3, "gs": GCS, "az": AZURE}
 
 
-class NoPlace(Exception):
+class NoOffloadStore(Exception):
     """The settings of a driver do not say where its store is; `str(error)` says why."""
 
 
-class Place(NamedTuple):
+class OffloadStore(NamedTuple):
     """`endpoint`: SCHEME://HOST:PORT; empty for that of the provider. `root`: the directory, or bucket and prefix."""
 
     driver: str
@@ -51,19 +51,19 @@ class Place(NamedTuple):
     root: str
 
     @classmethod
-    def named_by(cls, driver: str, settings: Settings) -> "Place":
-        """Raises `NoPlace`."""
+    def named_by(cls, driver: str, settings: Settings) -> "OffloadStore":
+        """Raises `NoOffloadStore`."""
         if driver == FILESYSTEM:
             return cls(driver, "", _directory(settings.get("fileSystemURI", "")))
         bucket = first_of(settings, *BUCKET_KEYS.get(driver, ())).strip("/")
         if not bucket:
-            raise NoPlace(f"the driver {driver} needs a bucket; set {BUCKET_KEYS.get(driver, ('a driver',))[0]}")
+            raise NoOffloadStore(f"the driver {driver} needs a bucket; set {BUCKET_KEYS.get(driver, ('a driver',))[0]}")
         keys = _ENDPOINT_KEYS.get(driver, ("managedLedgerOffloadServiceEndpoint",))
         return cls(S3 if driver == "S3" else driver, _endpoint(first_of(settings, *keys)), bucket)
 
     @classmethod
-    def of_uri(cls, uri: str) -> "Place":
-        """The URIs of `pulsarctl ops offload --to`. Raises `NoPlace`."""
+    def of_uri(cls, uri: str) -> "OffloadStore":
+        """The URIs of `pulsarctl ops offload --to`. Raises `NoOffloadStore`."""
         parts = _split(uri)
         driver = _SCHEMES.get(parts.scheme)
         query = dict(parse_qsl(parts.query))
@@ -71,13 +71,13 @@ class Place(NamedTuple):
             return cls(FILESYSTEM, "", _directory(uri))
         bucket = f"{parts.netloc}{parts.path}".strip("/") if parts.netloc and "@" not in parts.netloc else ""
         if driver in (None, FILESYSTEM) or not bucket or query.keys() - {"endpoint_override", "scheme", "region"}:
-            raise NoPlace(f"{uri!r} is not the URI of a store, such as file:///DIRECTORY or s3://BUCKET/PREFIX")
+            raise NoOffloadStore(f"{uri!r} is not the URI of a store, such as file:///DIRECTORY or s3://BUCKET/PREFIX")
         endpoint = query.get("endpoint_override", "")
         if endpoint and "://" not in endpoint:
             endpoint = f"{query.get('scheme', 'https')}://{endpoint}"
         return cls(str(driver), _endpoint(endpoint), bucket)
 
-    def is_within(self, other: "Place") -> bool:
+    def is_within(self, other: "OffloadStore") -> bool:
         """Whether it is the same store, or a part of it. A path that leads out of itself is within nothing."""
         if {".", ".."} & set(self.root.split("/")) or not self.root.isprintable():
             return False
@@ -92,8 +92,8 @@ class Place(NamedTuple):
 class AllowedStores(NamedTuple):
     """`own`: of the configuration. `listed`: what the operator allows besides; `every`: any store."""
 
-    own: Place | None = None
-    listed: tuple[Place, ...] = ()
+    own: OffloadStore | None = None
+    listed: tuple[OffloadStore, ...] = ()
     every: bool = False
     key_file: str = ""
 
@@ -102,8 +102,8 @@ class AllowedStores(NamedTuple):
         """Raises `InvalidConfiguration`."""
         entries = [entry for one in config.allowed_stores.split(",") if (entry := one.strip())]
         try:
-            listed = tuple(Place.of_uri(entry) for entry in entries if entry != EVERY_STORE)
-        except NoPlace as error:
+            listed = tuple(OffloadStore.of_uri(entry) for entry in entries if entry != EVERY_STORE)
+        except NoOffloadStore as error:
             raise InvalidConfiguration(f"{KEY}: {error}") from None
         store = configured_store(config)
         return cls(_place_of(store), listed, EVERY_STORE in entries, config.gcs_key_file)
@@ -114,7 +114,7 @@ class AllowedStores(NamedTuple):
         if place is not None and (problem := self.problem_of(place, policies.settings())):
             raise InvalidValue(problem)
 
-    def problem_of(self, place: Place, settings: Settings) -> str:
+    def problem_of(self, place: OffloadStore, settings: Settings) -> str:
         """Why the broker does not write to a store; empty if it does."""
         known = [*self.listed, *([self.own] if self.own else ())]
         if not self.every and not any(place.is_within(each) for each in known):
@@ -125,7 +125,7 @@ class AllowedStores(NamedTuple):
             return "the name of a region has only letters, digits, and '-'"
         return self.problem_of_credentials(place, settings)
 
-    def problem_of_credentials(self, place: Place, settings: Settings) -> str:
+    def problem_of_credentials(self, place: OffloadStore, settings: Settings) -> str:
         """Why a store is not opened: its endpoint is a policy's, and would get credentials of the broker."""
         if not place.endpoint or any(_endpoint_of(place) == _endpoint_of(each) for each in (*self.listed, self.own)):
             return ""
@@ -138,14 +138,14 @@ class AllowedStores(NamedTuple):
         )
 
 
-def _place_of(policies: OffloadPolicies) -> Place | None:
+def _place_of(policies: OffloadPolicies) -> OffloadStore | None:
     try:
-        return Place.named_by(policies.driver, policies.settings()) if policies.driver else None
-    except NoPlace:
+        return OffloadStore.named_by(policies.driver, policies.settings()) if policies.driver else None
+    except NoOffloadStore:
         return None
 
 
-def _endpoint_of(place: Place | None) -> tuple[str, str]:
+def _endpoint_of(place: OffloadStore | None) -> tuple[str, str]:
     return ("", "") if place is None else (place.driver, place.endpoint)
 
 
@@ -156,7 +156,7 @@ def first_of(settings: Settings, *keys: str) -> str:
 def _directory(uri: str) -> str:
     parts = _split(uri)
     if parts.scheme not in ("", "file") or not parts.path.startswith("/"):
-        raise NoPlace(
+        raise NoOffloadStore(
             "the driver filesystem needs fileSystemURI with an absolute path, such as"
             f" file:///var/lib/offload, not {uri!r}"
         )
@@ -168,7 +168,7 @@ def _endpoint(text: str) -> str:
         return ""
     parts = _split(text if "://" in text else f"https://{text}")
     if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
-        raise NoPlace(f"{text!r} is not an endpoint, such as https://HOST:PORT")
+        raise NoOffloadStore(f"{text!r} is not an endpoint, such as https://HOST:PORT")
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
@@ -176,4 +176,4 @@ def _split(text: str) -> SplitResult:
     try:
         return urlsplit(text)
     except ValueError as error:
-        raise NoPlace(f"{text!r} is not a URI: {error}") from error
+        raise NoOffloadStore(f"{text!r} is not a URI: {error}") from error
