@@ -26,6 +26,7 @@ ELSEWHERE = {
     "SECURITY.md": "project/security.md",
     "CODE_OF_CONDUCT.md": "project/conduct.md",
     "examples/README.md": "project/examples.md",
+    "CHANGELOG.md": "project/history.md",
     "changelog.d/README.md": "project/changelog.md",
 }
 COPIED = ("conf/", "examples/", "docs/", "LICENSE")

@@ -116,6 +116,57 @@ def test_the_fixture_of_the_readme_runs(tmp_path: Path) -> None:
     assert "1 passed" in ended.stdout
 
 
+def test_the_first_session_of_the_tutorial_runs(tmp_path: Path, ports: dict[str, str]) -> None:
+    sections = ("Start a broker", "Publish and consume", "Read again")
+    shown = output(pasted("../tutorial/first-session.md", *sections), ports, tmp_path)
+    assert in_order(
+        shown, " paid ", " paid ", "No consumer is connected, and 1 message waits", " paid ", " paid ", " paid "
+    )
+
+
+def test_a_topic_is_queried_and_exported(tmp_path: Path, ports: dict[str, str]) -> None:
+    sections = ("Publish orders with a schema", "Query the topic", "Export it")
+    shown = output(BROKER + pasted("../tutorial/topic-to-query.md", *sections), ports, tmp_path)
+    assert in_order(shown, "key,orders,paid\nada,2,20.5\nbob,1,3.2\n", '"messages" : 3', '"messages" : 0')
+    code = re.search(r"```python\n(.*?)```", (DOCS.parent / "tutorial/topic-to-query.md").read_text("utf-8"), re.DOTALL)
+    assert code
+    ended = subprocess.run([sys.executable, "-c", code[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "jam" in ended.stdout and "11.2" in ended.stdout
+
+
+def test_a_job_of_ci_has_a_broker(tmp_path: Path, ports: dict[str, str]) -> None:
+    shown = output(pasted("../tutorial/ci.md", "In a shell", "Without a server"), ports, tmp_path)
+    assert in_order(shown, "persistent://public/default/orders")
+
+
+def test_the_examples_of_the_tutorial_on_tests_run(tmp_path: Path) -> None:
+    page = (DOCS.parent / "tutorial" / "test-fixture.md").read_text("utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 3
+    for number, code in enumerate(examples):
+        (tmp_path / f"test_{number}.py").write_text(code)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert "2 passed" in ended.stdout, ended.stdout
+
+
+def test_a_poison_message_goes_to_the_dead_letter_topic(tmp_path: Path, ports: dict[str, str]) -> None:
+    sections = ("Let a consumer give up", "Look at them", "Send them again")
+    shown = output(BROKER + pasted("dead-letters.md", *sections), ports, tmp_path)
+    assert in_order(shown, "content:bad", "bad ", "REAL_TOPIC=", '"sent" : 1')
+
+
+def test_a_stuck_subscription_is_explained_and_moved(tmp_path: Path, ports: dict[str, str]) -> None:
+    prepared = "pulsarctl topics create-subscription orders -s billing\npulsarctl produce orders -m late\n"
+    lines = pasted("stuck-subscription.md", "Find out why a subscription does not move")
+    assert in_order(output(BROKER + prepared + lines, ports, tmp_path), "No consumer is connected, and 1 message waits")
+
+
+def test_a_copied_directory_is_checked_and_read(tmp_path: Path, ports: dict[str, str]) -> None:
+    lines = pasted("backup.md", "Copy a data directory", "Restore")
+    assert in_order(output(BROKER + lines, ports, tmp_path), "content:hello")
+
+
 def test_two_clusters_replicate_to_each_other(tmp_path: Path, ports: dict[str, str]) -> None:
     sections = (
         "Two clusters in a session",
