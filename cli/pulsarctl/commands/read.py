@@ -90,7 +90,7 @@ def read(
 ) -> None:
     r"""Print messages without a subscription.
 
-    ReadRequest acknowledges nothing and leaves nothing on the broker. It shows what the official client hides: sequence
+    Reading acknowledges nothing and leaves nothing on the broker. It shows what the official client hides: sequence
     IDs, delivery times, compression, and the broker's index.
 
     A template (-F) is text with these escapes:
