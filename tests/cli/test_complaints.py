@@ -14,7 +14,7 @@ from tests.cli.runner import Cli
 CLI = Path(__file__).parent
 ELSEWHERE = {
     "every command starts slowly": "test_imports.py::test_an_admin_command_imports_only_its_own_noun_and_light_modules",
-    "a failure exits with 0": "verbs/test_many_topics.py::test_a_single_failure_keeps_its_exit_code",
+    "a failure exits with 0": "targets/test_many_topics.py::test_a_single_failure_keeps_its_exit_code",
     "exit codes differ between tools": "produce/test_produce.py::test_a_missing_broker_exits_with_5",
     "a failed produce exits with 0": "produce/test_produce.py::test_a_missing_namespace_is_not_found",
     "a null body cannot be sent": "produce/test_produce.py::test_a_tombstone_has_no_value",
@@ -22,7 +22,7 @@ ELSEWHERE = {
     "consuming does not stop at the end": "consume/test_consume.py::test_an_empty_topic_ends_at_once",
     "errors hide the reason": "commands/test_topics.py::test_an_error_for_a_missing_topic_says_where_to_look",
     "two verbs delete topics": "commands/test_topics.py::test_delete_works_for_both_kinds_of_topics",
-    "topics are deleted one by one": "verbs/test_many_topics.py::test_what_fails_is_named_and_the_rest_is_done",
+    "topics are deleted one by one": "targets/test_many_topics.py::test_what_fails_is_named_and_the_rest_is_done",
     "stats of a partitioned topic": "commands/test_topics.py::test_stats_of_a_partitioned_topic_are_its_sums",
     "partitions are compacted one by one": "commands/test_compact.py::test_every_partition_is_compacted",
     "a cursor moves to no time or end": "commands/test_topics.py::test_a_subscription_moves_on_every_partition",
@@ -31,7 +31,7 @@ ELSEWHERE = {
     "tables break pipes": "shell/test_grammar.py::test_only_a_terminal_gets_a_table",
     "names are not completed": "shell/test_completion.py::test_names_come_from_the_cluster_up_to_the_next_slash",
     "a setting comes from nowhere": "commands/test_contexts.py::test_resolved_names_the_source_of_every_value",
-    "a question hangs in a script": "verbs/test_many_topics.py::test_the_question_shows_some_names_and_the_number",
+    "a question hangs in a script": "targets/test_many_topics.py::test_the_question_shows_some_names_and_the_number",
     "standalone does not restart after a kill": "commands/test_standalone.py::test_data_survives_kill_9",
     "quotes and spaces in the shell": "commands/test_shell.py::test_a_line_is_split_as_a_shell_splits_it",
     "there is no version command": "shell/test_grammar.py::test_version_is_one_line",

@@ -21,6 +21,16 @@ pytest.importorskip("pyspark")
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.backlog.engine import Engine, EngineChoice
+from pulsarctl.commands.ops.import_plan import (
+    Imported,
+    ImportPlan,
+    ImportRequest,
+    send_locally,
+    send_on_spark,
+    target_of,
+)
+from pulsarctl.commands.ops.job import Job, Where
+from pulsarctl.commands.ops.on_spark import explained
 from pulsarctl.errors import CliError
 from pulsarctl.output.render import Progress
 from pulsarctl.settings.settings import Settings
@@ -31,9 +41,6 @@ from pulsarctl.transfer import import_progress
 from pulsarctl.transfer.import_progress import ImportProgress
 from pulsarctl.transfer.imported_rows import import_source
 from pulsarctl.transfer.row_sender import RowSender
-from pulsarctl.verbs.engine_job import Job, Where
-from pulsarctl.verbs.import_plan import Imported, ImportPlan, ImportRequest, send_locally, send_on_spark, target_of
-from pulsarctl.verbs.on_spark import explained
 from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.official_client import connect

@@ -12,6 +12,7 @@ pytest.importorskip("pyspark")
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.auth.portable import portable
+from pulsarctl.commands.ops.shell import run
 from pulsarctl.errors import CliError
 from pulsarctl.settings.client_security import ClientSecurity
 from pulsarctl.spark.catalog import table_names
@@ -19,7 +20,6 @@ from pulsarctl.spark.java import cache_directory
 from pulsarctl.tables.access import Access
 from pulsarctl.tables.access_options import options_of
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.verbs.spark_shell import run
 
 PROGRAM = """
 import pulsar

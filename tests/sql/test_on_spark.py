@@ -13,6 +13,7 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.commands.ops.on_spark import explained_query
 from pulsarctl.errors import CliError
 from pulsarctl.spark.function_names import unknown_to_spark
 from pulsarctl.spark.session import spark_session
@@ -23,7 +24,6 @@ from pulsarctl.sql.printed import json_rows
 from pulsarctl.sql.statement import parse
 from pulsarctl.tables.access import Access
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.verbs.on_spark import explained_query
 from tests.cli.runner import Cli
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_an_unknown_column_on_spark_is_one_sentence_and_the_columns(shop: Embedd
 def test_a_function_that_spark_does_not_have_is_refused_before_spark_starts(
     shop: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, name: str
 ) -> None:
-    monkeypatch.delattr("pulsarctl.verbs.engine_job.start_spark")
+    monkeypatch.delattr("pulsarctl.commands.ops.job.start_spark")
     done = Cli(tmp_path, shop.http_url, shop.service_url)("ops", "sql", query, "--engine", "spark")
     hint = "omit --engine spark to run the query in DuckDB's SQL"
     assert (done.exit_code, done.stderr) == (

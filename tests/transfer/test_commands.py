@@ -13,11 +13,11 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.admin.client import AdminClient
+from pulsarctl.commands.ops.export_plan import require_arrow
 from pulsarctl.errors import CliError
 from pulsarctl.settings.settings import Settings
 from pulsarctl.transfer import manifest
 from pulsarctl.transfer.places import Directory
-from pulsarctl.verbs.export_plan import require_arrow
 from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.raw_client import RawClient

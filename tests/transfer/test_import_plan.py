@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.commands.ops.on_spark import explained
 from pulsarctl.errors import CliError, Conflict, TimedOut
 from pulsarctl.transfer.import_progress import ImportProgress, file_of_same, restarted, save
 from pulsarctl.transfer.routed_rows import WAVE_BYTES_MAX, WAVE_FILES_MAX, waves
-from pulsarctl.verbs.on_spark import explained
 from tests.cli.runner import Cli
 
 MANY = WAVE_FILES_MAX + 1

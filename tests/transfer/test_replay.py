@@ -110,7 +110,7 @@ def test_a_replay_of_the_last_hour_continues_with_the_same_messages_later(
 ) -> None:
     publish(client, topic)
     words = interrupted(pulsar_broker, topic, target, "@-1h")
-    for place in ("pulsarctl.verbs.replaying", "pulsarctl.tables.bound_options"):
+    for place in ("pulsarctl.commands.ops.replay", "pulsarctl.tables.bound_options"):
         monkeypatch.setattr(f"{place}.now_ms", lambda: now_ms() + 2 * 3_600_000)
     assert ops(pulsar_broker, *words)["sent"] == 6
     found = by_key(client, target)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import typer
@@ -33,7 +34,7 @@ def redacted(words: Sequence[str]) -> list[str]:
 
 def _values(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
     """The values of the options: the next words, and those after an equals sign or right after the option."""
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
         for option in options:
             if word.startswith(option):
                 yield following if word == option else word.removeprefix(option).removeprefix("=")

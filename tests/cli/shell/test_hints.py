@@ -26,7 +26,7 @@ DESCRIBED = {
     "iceberg/kinds.py",
     "state/editors.py",
     "commands/doctor/bundle.py",
-    "verbs/on_spark.py",
+    "commands/ops/on_spark.py",
 }
 # Each is a hint, the command of a finding, or help.
 ROLES = {"hint", "_hint", "_HINTS", "_hint_of_missing", "after_no_answer", "help", "not_checked"}

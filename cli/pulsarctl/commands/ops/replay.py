@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pulsarctl.commands.ops.on_spark import access
+from pulsarctl.commands.ops.range_options import AllowLoss, End, Start
+from pulsarctl.commands.ops.transfer_summary import tell_left_out
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Progress, Table
 from pulsarctl.shell.arguments import Rate, Topic
@@ -14,9 +17,6 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.names import full_topic
-from pulsarctl.verbs.on_spark import access
-from pulsarctl.verbs.range_options import AllowLoss, End, Start
-from pulsarctl.verbs.transfer_summary import tell_left_out
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +80,7 @@ def replay(
 
     Example: pulsarctl ops replay shop/eu/orders-billing-DLQ shop/eu/orders --start -1d --rate 100
     """
-    from pulsarctl.verbs.export_plan import require_arrow
+    from pulsarctl.commands.ops.export_plan import require_arrow
 
     require_arrow("replay")
     from pulsarctl.transfer.only_run import only_run
@@ -160,8 +160,8 @@ def _new(request: _Request) -> "ReplayState":
 
 
 def _target(call: Call, request: _Request, state: "ReplayState") -> "Target":
+    from pulsarctl.commands.ops.export_plan import schemas_of
     from pulsarctl.transfer.target import Target, partitions_of
-    from pulsarctl.verbs.export_plan import schemas_of
 
     where = access(call)
     return Target(

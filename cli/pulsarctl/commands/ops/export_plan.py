@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pulsarctl.commands.ops.job import Job, Where
+from pulsarctl.commands.ops.on_spark import access
 from pulsarctl.errors import CliError, Conflict, NotFound, UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.extras import require
-from pulsarctl.verbs.engine_job import Job, Where
-from pulsarctl.verbs.on_spark import access
 
 if TYPE_CHECKING:
     from pulsarctl.tables.ledger_ranges import LedgerRange

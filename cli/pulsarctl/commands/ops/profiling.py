@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.commands.ops.job import Job, Where, facts, show_plan
+from pulsarctl.commands.ops.range_options import End, FullScan, ShowReading, Start
+from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.output.render import Table
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
-from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
-from pulsarctl.verbs.range_options import End, FullScan, ShowReading, Start
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
     from pulsarctl.tables.topic_table import TopicTable
@@ -56,7 +56,7 @@ def profile(
 
     Example: pulsarctl ops profile shop/eu/orders --columns key,value -o json
     """
-    from pulsarctl.verbs.export_plan import require_arrow
+    from pulsarctl.commands.ops.export_plan import require_arrow
 
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
@@ -75,10 +75,10 @@ def profile(
 
 
 def _table(call: Call, topic: str, columns: str, start: str, end: str, *, full_scan: bool) -> "TopicTable":
+    from pulsarctl.commands.ops.on_spark import access
     from pulsarctl.profiling.profile import DEFAULT_COLUMNS
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.topic_table import TopicTable
-    from pulsarctl.verbs.on_spark import access
 
     wanted = columns or ",".join((*DEFAULT_COLUMNS, "value"))
     options = TableOptions.parse({"topic": topic, "columns": wanted, "start": start, "end": end})

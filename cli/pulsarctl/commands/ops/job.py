@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pulsarctl.backlog.engine import Engine, EngineChoice, choose
+from pulsarctl.commands.ops.on_spark import explained, start_spark
+from pulsarctl.commands.ops.transfer_summary import summary
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.values.quantities import parse_size
-from pulsarctl.verbs.on_spark import explained, start_spark
-from pulsarctl.verbs.transfer_summary import summary
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

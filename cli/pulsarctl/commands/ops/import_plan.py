@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import Engine, EngineChoice
+from pulsarctl.commands.ops.job import Job, Where
+from pulsarctl.commands.ops.on_spark import access
 from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.quantities import human_size
-from pulsarctl.verbs.engine_job import Job, Where
-from pulsarctl.verbs.on_spark import access
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

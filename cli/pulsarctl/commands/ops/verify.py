@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.commands.ops.job import Job, Where, facts, show_plan
+from pulsarctl.commands.ops.range_options import ShowReading, TierStore
+from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Table
 from pulsarctl.shell.arguments import pairs
@@ -14,9 +17,6 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import human_size
 from pulsarctl.values.stores import offload_settings
-from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
-from pulsarctl.verbs.range_options import ShowReading, TierStore
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
     from pulsarctl.integrity.findings import Findings
@@ -99,7 +99,7 @@ def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
 
 
 def _verify_export(call: Call, where: str) -> None:
-    from pulsarctl.verbs.export_plan import require_arrow
+    from pulsarctl.commands.ops.export_plan import require_arrow
 
     require_arrow("verify an export")
     from pulsarctl.integrity.export_check import check_export
@@ -110,7 +110,7 @@ def _verify_export(call: Call, where: str) -> None:
 
 
 def _verify_topic(call: Call, topic: str, places: dict[str, str], where: Where, *, dry_run: bool) -> None:
-    from pulsarctl.verbs.export_plan import require_arrow
+    from pulsarctl.commands.ops.export_plan import require_arrow
 
     require_arrow("verify messages")
     from pulsarctl.integrity.findings import merged
@@ -126,10 +126,10 @@ def _verify_topic(call: Call, topic: str, places: dict[str, str], where: Where, 
 
 
 def _table(call: Call, topic: str, places: dict[str, str]) -> "TopicTable":
+    from pulsarctl.commands.ops.on_spark import access
     from pulsarctl.integrity.part_check import columns
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.topic_table import TopicTable
-    from pulsarctl.verbs.on_spark import access
 
     options = TableOptions.parse({"topic": topic, **places})
     whole = TopicTable.open(replace(options, access=access(call)))

@@ -13,6 +13,11 @@ import typer
 
 from pulsarctl.backlog.engine import Engine
 from pulsarctl.backlog.targets import partitions
+from pulsarctl.commands.ops.bundled_broker import is_bundled
+from pulsarctl.commands.ops.job import Job, Where, show_plan
+from pulsarctl.commands.ops.on_spark import access
+from pulsarctl.commands.ops.range_options import ShowReading
+from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
@@ -21,11 +26,6 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.extras import require
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.bundled_broker import is_bundled
-from pulsarctl.verbs.engine_job import Job, Where, show_plan
-from pulsarctl.verbs.on_spark import access
-from pulsarctl.verbs.range_options import ShowReading
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
     from pulsarctl.backlog.report import Report

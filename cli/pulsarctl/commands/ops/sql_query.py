@@ -7,14 +7,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import EngineChoice
+from pulsarctl.commands.ops.job import Job, Where
+from pulsarctl.commands.ops.on_spark import access, explained_query
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.quantities import human_size
-from pulsarctl.verbs.engine_job import Job, Where
-from pulsarctl.verbs.on_spark import access, explained_query
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.commands.ops.job import Where
+from pulsarctl.commands.ops.range_options import FullScan, ShowPlan, TierStore
+from pulsarctl.commands.ops.spark_options import Conf, Master, SparkSubmit, show_spark_submit
+from pulsarctl.commands.ops.transfer_summary import summary
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
@@ -17,17 +21,13 @@ from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.values.choice import choice
 from pulsarctl.values.text_files import read_text
 from pulsarctl.values.times import utc
-from pulsarctl.verbs.engine_job import Where
-from pulsarctl.verbs.range_options import FullScan, ShowPlan, TierStore
-from pulsarctl.verbs.spark_options import Conf, Master, SparkSubmit, show_spark_submit
-from pulsarctl.verbs.transfer_summary import summary
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pulsarctl.commands.ops.sql_query import SqlPlan
     from pulsarctl.sql.conditions import Conditions
     from pulsarctl.sql.planning import PlannedReference
-    from pulsarctl.verbs.sql_query import SqlPlan
 
 _ENGINES = {SqlEngine.LOCAL: "DuckDB", SqlEngine.SPARK: "Spark"}
 FORMATS = ("table", "json", "jsonl", "csv", "parquet", "html")
@@ -91,7 +91,7 @@ def sql(
 
     Example: pulsarctl ops sql "SELECT key, count(*) FROM orders GROUP BY key ORDER BY 2 DESC LIMIT 10"
     """
-    from pulsarctl.verbs import sql_query
+    from pulsarctl.commands.ops import sql_query
 
     wanted = _format(call, output)
     text = _text(query, file)

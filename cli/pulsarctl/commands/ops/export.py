@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.commands.ops.job import Where, facts, show_plan
+from pulsarctl.commands.ops.range_options import AllowLoss, End, FullScan, ShowPlan, Start
+from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+from pulsarctl.commands.ops.transfer_summary import summary, tell_left_out, tell_undecoded
 from pulsarctl.errors import CliError
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
-from pulsarctl.verbs.engine_job import Where, facts, show_plan
-from pulsarctl.verbs.range_options import AllowLoss, End, FullScan, ShowPlan, Start
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
-from pulsarctl.verbs.transfer_summary import summary, tell_left_out, tell_undecoded
 
 if TYPE_CHECKING:
+    from pulsarctl.commands.ops.export_plan import ExportRequest
     from pulsarctl.transfer.places import Place
-    from pulsarctl.verbs.export_plan import ExportRequest
 
 Directory = Annotated[
     str,
@@ -92,7 +92,7 @@ def export(
 
     Example: pulsarctl ops export shop/eu/orders ./orders --format parquet --by day --incremental
     """
-    from pulsarctl.verbs import export_plan
+    from pulsarctl.commands.ops import export_plan
 
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
@@ -120,7 +120,7 @@ def export(
 
 
 def _export(call: Call, request: "ExportRequest", where: Where) -> None:
-    from pulsarctl.verbs import export_plan
+    from pulsarctl.commands.ops import export_plan
 
     with _alone(request.place):  # before the plan, which continues what is there
         plan = export_plan.plan(call, request, where)

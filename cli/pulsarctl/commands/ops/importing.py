@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.commands.ops.job import Where, show_plan
+from pulsarctl.commands.ops.range_options import ShowPlan
+from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+from pulsarctl.commands.ops.transfer_summary import summary
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
-from pulsarctl.verbs.engine_job import Where, show_plan
-from pulsarctl.verbs.range_options import ShowPlan
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
-from pulsarctl.verbs.transfer_summary import summary
 
 if TYPE_CHECKING:
-    from pulsarctl.verbs.import_plan import ImportPlan, ImportRequest
+    from pulsarctl.commands.ops.import_plan import ImportPlan, ImportRequest
 
 Source = Annotated[
     str,
@@ -87,14 +87,14 @@ def import_(
 
     Example: pulsarctl ops import ./orders shop/eu/orders-copy
     """
-    from pulsarctl.verbs.export_plan import format_named, require_arrow
+    from pulsarctl.commands.ops.export_plan import format_named, require_arrow
 
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
     require_arrow("import")
+    from pulsarctl.commands.ops import import_plan
     from pulsarctl.transfer.imported_rows import import_source
-    from pulsarctl.verbs import import_plan
 
     found = import_source(source)
     request = import_plan.ImportRequest(
@@ -113,7 +113,7 @@ def import_(
 
 
 def _import(call: Call, request: "ImportRequest", where: Where) -> None:
-    from pulsarctl.verbs import import_plan
+    from pulsarctl.commands.ops import import_plan
 
     with import_plan.alone(call, request):  # before the plan, which reads the progress
         plan = import_plan.plan(call, request, where)
@@ -129,7 +129,7 @@ def _import(call: Call, request: "ImportRequest", where: Where) -> None:
 
 
 def _show_plan(call: Call, plan: "ImportPlan") -> None:
-    from pulsarctl.verbs.import_plan import partitions
+    from pulsarctl.commands.ops.import_plan import partitions
 
     request, before = plan.request, plan.before
     plan_facts = {

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pulsarctl.commands.ops.on_spark import access, cause, explained, start_spark
+from pulsarctl.commands.ops.spark_options import Conf, Master, SparkSubmit, show_spark_submit
 from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.output.render import Progress
@@ -13,8 +15,6 @@ from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import without_partition
-from pulsarctl.verbs.on_spark import access, cause, explained, start_spark
-from pulsarctl.verbs.spark_options import Conf, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

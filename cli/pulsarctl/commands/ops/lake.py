@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pulsarctl.commands.ops.range_options import AllowLoss
+from pulsarctl.commands.ops.transfer_summary import tell_left_out
 from pulsarctl.errors import CannotConnect, CliError, NotFound, TimedOut
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
@@ -12,8 +14,6 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.clock import pause
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.range_options import AllowLoss
-from pulsarctl.verbs.transfer_summary import tell_left_out
 
 if TYPE_CHECKING:
     from pulsarctl.iceberg.topic_lake import Kept, TopicLake
@@ -85,7 +85,7 @@ def _follow_once(call: Call, kept: "TopicLake", topic: str, *, allow_loss: bool)
 
 
 def _run(call: Call, kept: "TopicLake", topic: str, *, allow_loss: bool) -> "Kept":
-    from pulsarctl.verbs.on_spark import access
+    from pulsarctl.commands.ops.on_spark import access
 
     return kept.keep(topic, {"fail_on_data_loss": "false" if allow_loss else "true"}, access(call))
 

@@ -4,6 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.commands.ops.bundled_broker import is_bundled
+from pulsarctl.commands.ops.job import Job, Where, facts, show_plan
+from pulsarctl.commands.ops.on_spark import access
+from pulsarctl.commands.ops.range_options import ShowReading
+from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Progress, Table
 from pulsarctl.shell.arguments import BrokerTimeout, Topic, pairs
@@ -13,11 +18,6 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration
-from pulsarctl.verbs.bundled_broker import is_bundled
-from pulsarctl.verbs.engine_job import Job, Where, facts, show_plan
-from pulsarctl.verbs.on_spark import access
-from pulsarctl.verbs.range_options import ShowReading
-from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -51,7 +51,7 @@ def compact(
 
     Example: pulsarctl ops compact shop/eu/prices --master spark://spark.example:7077
     """
-    from pulsarctl.verbs.export_plan import require_arrow
+    from pulsarctl.commands.ops.export_plan import require_arrow
 
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")

@@ -1,7 +1,7 @@
 """Whether the broker is pulsarctl's own, which reports and takes more than Apache Pulsar does."""
 
+from pulsarctl.commands.ops.on_spark import access
 from pulsarctl.shell.call import Call
-from pulsarctl.verbs.on_spark import access
 
 
 def is_bundled(call: Call) -> bool:

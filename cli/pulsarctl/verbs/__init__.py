@@ -1,1 +1,0 @@
-"""The jobs of `pulsarctl ops`. Only `commands` imports it."""
