@@ -28,7 +28,7 @@ async def result_of(work: Any, what: str) -> Answer:
         return refused(error.reason, status_of(error))
     except EntryError as error:  # a message is as its producer made it
         return refused(f"cannot read the message: {error}", 412)
-    except Closed as error:  # the topic was unloaded meanwhile
+    except Closed as error:  # the topic was unloaded in the meantime
         return refused(f"{error}; try again", STATUSES[TopicFenced])
     except StorageError as error:
         return refused(str(error), STATUSES[PersistenceFailed])

@@ -275,7 +275,7 @@ class Connection(asyncio.Protocol):
             found = await answer
         except BrokerError as error:
             self._answer_error(command, error)
-        except Closed as error:  # the topic was unloaded meanwhile
+        except Closed as error:  # the topic was unloaded in the meantime
             self._answer_error(command, TopicFenced(f"{error}; try again"))
         except StorageError as error:
             self._answer_error(command, PersistenceFailed(str(error)))

@@ -67,31 +67,31 @@ class DamageRecord:
 
     def summary(self) -> str:
         """One sentence about the damage that is not accepted; empty if there is none."""
-        found = self.open
-        if not found:
+        reports = self.open
+        if not reports:
             return ""
-        places = "1 damaged place" if len(found) == 1 else f"{len(found)} damaged places"
-        return f"{places}, first {found[0]}"
+        places = "1 damaged place" if len(reports) == 1 else f"{len(reports)} damaged places"
+        return f"{places}, first {reports[0]}"
 
     # ---- change
 
-    def report(self, found: DamageReport) -> None:
+    def report(self, report: DamageReport) -> None:
         """Records and logs a place, unless it is known."""
-        key = found.path, found.offset
+        key = report.path, report.offset
         known = self._places.get(key)
         if known is not None:
-            if known.report.lost is None and found.lost is not None:  # more is known of it by now
-                self._put(known._replace(report=found))
+            if known.report.lost is None and report.lost is not None:  # more is known about it by now
+                self._put(known._replace(report=report))
                 self.dirty = True
             return
         if len(self._places) >= MOST_PLACES:
-            found = DamageReport(self._directory, 0, _MORE)
-            key = found.path, found.offset
+            report = DamageReport(self._directory, 0, _MORE)
+            key = report.path, report.offset
             if key in self._places:
                 return
-        self._put(DamagedPlace(found, self._wall_ms()))
+        self._put(DamagedPlace(report, self._wall_ms()))
         self.dirty = True
-        log.error("data is damaged: %s", found)
+        log.error("data is damaged: %s", report)
 
     def _put(self, place: DamagedPlace) -> None:
         report = place.report
@@ -110,7 +110,7 @@ class DamageRecord:
         return accepted
 
     def take_back(self, accepted: Iterable[DamageReport]) -> None:
-        """It could not be recorded that they were accepted, so they are not."""
+        """Marks damage as not accepted again, because the acceptance could not be saved."""
         for report in accepted:
             key = report.path, report.offset
             self._places[key] = self._places[key]._replace(accepted_ms=0)
@@ -170,8 +170,8 @@ class DamageRecord:
         return DamagedPlace(report, values["found"], values["accepted"])
 
 
-def accept_loss(directory: Path, found: Iterable[DamageReport]) -> None:
-    """Accepts what is recorded of a directory that no broker uses, and what a check `found`. Blocks.
+def accept_loss(directory: Path, reports: Iterable[DamageReport]) -> None:
+    """Accepts the recorded damage of a directory that no broker uses, and the `reports` of a check. Blocks.
 
     Raises DirectoryLocked, OSError.
     """
@@ -180,7 +180,7 @@ def accept_loss(directory: Path, found: Iterable[DamageReport]) -> None:
     try:
         record = DamageRecord(disk, directory, SystemClock().wall_ms)
         record.load()
-        for report in found:
+        for report in reports:
             record.report(report)
         record.accept()
         if record.dirty:

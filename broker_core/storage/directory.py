@@ -46,7 +46,7 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
 
 
 def _lock(disk: Disk, directory: Path) -> int:
-    """Asks again: a process that only looks whether the directory is in use holds the lock for a moment."""
+    """Takes the lock. Tries again: a process that checks whether the directory is in use holds it for a moment."""
     for _ in range(GLANCES):
         try:
             return disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
@@ -56,7 +56,7 @@ def _lock(disk: Disk, directory: Path) -> int:
 
 
 def _refuse_without_catalog(disk: Disk, directory: Path, journals: Path) -> None:
-    """Before anything opens the database: SQLite would make a new one, and ledgers would be given ids again."""
+    """Call it before the database is opened: SQLite would make a new one, and ids of ledgers would be used again."""
     database = filenames.metadata_file(directory)
     if has_data(disk, directory, journals) and (problem := missing(disk, database)) is not None:
         raise CatalogUnusable(database, problem)
@@ -87,8 +87,8 @@ def highest_id(disk: Disk, directory: Path) -> int:
     ledgers = filenames.ledgers_directory(directory)
     folders = [name for name in disk.list_directory(ledgers) if name.isdecimal()]
     for folder in sorted(folders, key=int, reverse=True):
-        found = [filenames.file_id(name) for name in disk.list_directory(ledgers / folder)]
-        if ids := [number for number in found if number is not None]:
+        file_ids = [filenames.file_id(name) for name in disk.list_directory(ledgers / folder)]
+        if ids := [number for number in file_ids if number is not None]:
             return max(ids)
     return 0
 
@@ -129,7 +129,7 @@ def owner_of(disk: Disk, directory: Path) -> str | None:
 
 
 def _warn_of_others(directory: Path) -> None:
-    """The mode of a directory that was there before is its owner's to decide."""
+    """Only warns: the owner of an existing directory decides on its mode."""
     mode = stat.S_IMODE(directory.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         log.warning(
@@ -144,7 +144,7 @@ def _is_foreign(disk: Disk, directory: Path) -> bool:
     """A directory whose first start was killed holds our lock file, and perhaps a FORMAT file not yet in place.
 
     Nothing is locked yet. The names come first and FORMAT after them: another process that makes this directory
-    meanwhile puts FORMAT there before any other name.
+    at the same time puts FORMAT there before any other name.
     """
     marker = filenames.format_file(directory)
     ours = {filenames.lock_file(directory).name, marker.name, marker.name + ".new"}

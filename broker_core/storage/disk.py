@@ -1,6 +1,6 @@
 """The only file-system calls of the storage engine: the seam for tests that fail, slow down or cut the power.
 
-All calls block; none is made on the event loop but where a comment says so. `sync` returns only when the bytes
+All calls block; none is made on the event loop, except where a comment says so. `sync` returns only when the bytes
 are on stable storage (fdatasync on Linux, F_FULLFSYNC on macOS, where fsync alone stops at the drive's cache).
 A name is durable only after `sync_directory` of its folder.
 
@@ -38,7 +38,7 @@ class Disk(Protocol):
     def sync(self, fd: int) -> None: ...
 
     def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
-        """As `pwrite` of the buffers, one after the other, and `sync`; nothing else is sure to be on stable storage."""
+        """Writes the buffers one after the other and syncs them; other writes may not be on stable storage yet."""
 
     def preallocate(self, fd: int, offset: int, size: int) -> None:
         """Reserve zeroed space, so that a later sync need not write file metadata; may do nothing."""
@@ -75,14 +75,14 @@ class Disk(Protocol):
         """Atomically: afterwards, and after any crash, the file is whole, old or new."""
 
     def rename(self, path: Path, target: Path) -> None:
-        """Atomically takes the target's place; durable after the next `sync_directory`."""
+        """Atomically replaces the target; durable after the next `sync_directory`."""
 
     def free_bytes(self, path: Path) -> int: ...
 
     def lock(self, path: Path, owner: str) -> int:
-        """Takes the lock file or raise DirectoryLocked; the lock dies with the process.
+        """Takes the lock file or raises DirectoryLocked; the lock ends with the process.
 
-        A link in its place is refused with NotOurDirectory: what it points to would be overwritten.
+        A link of that name is refused with NotOurDirectory: the file it points to would be overwritten.
         """
 
     def connect(self, path: Path) -> sqlite3.Connection: ...
@@ -94,7 +94,7 @@ class Disk(Protocol):
 
 
 class RealDisk:
-    _writes_through = hasattr(os, "RWF_DSYNC")  # Linux; not every file system of it
+    _writes_through = hasattr(os, "RWF_DSYNC")  # Linux; not every file system supports it
 
     def open(self, path: Path, *, create: bool = False) -> int:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -201,8 +201,8 @@ class RealDisk:
         return os.access(path, os.F_OK)  # a sixth of what /proc costs, and as in `is_deleted`, no times
 
     def identity(self, path: Path) -> tuple[int, int]:
-        found = os.stat(path)
-        return found.st_dev, found.st_ino
+        status = os.stat(path)
+        return status.st_dev, status.st_ino
 
     def sync_directory(self, path: Path) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -253,10 +253,10 @@ class RealDisk:
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            what = {errno.ELOOP: "a symbolic link", errno.EISDIR: "a directory"}.get(error.errno or 0)
-            if what is None:
+            kind = {errno.ELOOP: "a symbolic link", errno.EISDIR: "a directory"}.get(error.errno or 0)
+            if kind is None:
                 raise
-            raise NotOurDirectory(f"{path} is {what}, not the lock of a data directory; remove it") from error
+            raise NotOurDirectory(f"{path} is {kind}, not the lock of a data directory; remove it") from error
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -57,7 +57,7 @@ from broker_core.storage.watch import DirectoryWatch
 
 log = logging.getLogger("broker_core.storage")
 _MB = 1 << 20
-_LOOK_SECONDS = 2.0  # between two looks at the directory of an idle broker
+_LOOK_SECONDS = 2.0  # between two checks of the directory of an idle broker
 T = TypeVar("T")
 
 
@@ -187,12 +187,12 @@ class StorageEngine:
         return await self._run(self.metadata.load_copies)
 
     def _watch_directory(self) -> None:
-        """Also while nothing is written: an idle broker has to report that it cannot work."""
+        """Checks the directory also while nothing is written: an idle broker has to report that it cannot work."""
         self._watching = self._loop.call_later(_LOOK_SECONDS, lambda: self._spawn(self._look_at_directory()))
 
     async def _look_at_directory(self) -> None:
-        """One look at a time: on a disk that hangs, more of them would only take all readers."""
-        with contextlib.suppress(DirectoryGone, DirectoryUnseen):  # the first is logged, and `watch.gone`
+        """Makes one check at a time: on a disk that hangs, more of them would occupy all readers."""
+        with contextlib.suppress(DirectoryGone, DirectoryUnseen):  # DirectoryGone is logged, and kept in `watch.gone`
             await self.read_thread(self.watch.check)
         if not self._closed:
             self._watch_directory()
@@ -208,14 +208,14 @@ class StorageEngine:
         may_create = not directory.has_data(self.disk, self.path, self._journal_directory)
         self.space.make_room_for(partial(self.metadata.open, may_create=may_create), lambda: False)
         recovery = self.space.make_room_for(self._replay, self._remove_old_journals)
-        for found in self._missing_files():
-            self.damage.report(found)
+        for report in self._missing_files():
+            self.damage.report(report)
         self.catalog.next_id = max(self.catalog.next_id, directory.highest_id(self.disk, self.path) + 1)
         self._save_damage()
         return recovery
 
     def _replay(self) -> Recovery:
-        """Changes nothing that would make a second time differ."""
+        """Replays the journal, and changes nothing that would make a second replay differ."""
         self.catalog = self.metadata.load_catalog()
         recovery = Recovery(
             self.disk,
@@ -250,23 +250,25 @@ class StorageEngine:
                 path, whole = filenames.ledger_file(self.path, ledger_id), Lost(ledger_id, 0, entries - 1)
                 yield from missing_bytes(self.disk, name, path, whole, end)
 
-    def report_damage(self, found: Iterable[DamageReport]) -> None:
-        """Record, log and show places that are damaged; those that are known are not told again."""
-        for report in found:
+    def report_damage(self, reports: Iterable[DamageReport]) -> None:
+        """Records, logs, and shows damaged places, except those that are known."""
+        for report in reports:
             self.damage.report(report)
         if self.damage.dirty:
             self._spawn(self._run(self._save_damage))
 
-    def _report_ledger(self, ledger: Ledger, found: list[Damaged]) -> None:
-        if not found:
-            return  # as usual: not worth looking for the owner among all that are open
+    def _report_ledger(self, ledger: Ledger, damage: list[Damaged]) -> None:
+        if not damage:
+            return  # the usual case, without a search for the owner
         owner = self._ledgers.owner_of(ledger.info.id)
-        self.report_damage([DamageReport(one.path, one.offset, one.reason, owner, one.lost) for one in found])
+        self.report_damage(
+            [DamageReport(damaged.path, damaged.offset, damaged.reason, owner, damaged.lost) for damaged in damage]
+        )
 
     def record_damage(self, name: str, damage: Damaged) -> bool:
-        """Records what a read met, and says whether to pass over it.
+        """Records damage that a read met, and returns whether to pass over it.
 
-        What is accepted as lost counts as gone; everything does where the configuration says so.
+        Data that is accepted as lost counts as gone, and so does all damaged data where the configuration says so.
         """
         self.report_damage([DamageReport(damage.path, damage.offset, damage.reason, name, damage.lost)])
         return self.config.auto_skip_lost or self.damage.is_accepted(damage.path, damage.offset)
@@ -306,7 +308,7 @@ class StorageEngine:
         return await self._ledgers.open(name)
 
     async def delete_ledger(self, name: str) -> None:
-        """As `ManagedLedger.delete`, open or not."""
+        """Deletes a managed ledger, open or not (`ManagedLedger.delete`)."""
         await self._ledgers.delete(name)
 
     # ---- threads and tasks
@@ -339,9 +341,9 @@ class StorageEngine:
     # ---- end
 
     async def close(self) -> None:
-        """Everything is written and the directory given up; open managed ledgers refuse from now on.
+        """Writes everything and gives up the directory; open managed ledgers refuse all calls from now on.
 
-        What cannot be written to its place stays in the journal, and the next start replays it.
+        Data that cannot be written to its file stays in the journal, and the next start replays it.
         """
         if self._closed:
             return
@@ -369,7 +371,7 @@ class StorageEngine:
         await self._checkpoints.run()
 
     async def checkpoint(self) -> None:
-        """Makes everything confirmed so far independent of the journal; raises what kept it from that."""
+        """Makes everything confirmed so far independent of the journal; raises the error that prevents it."""
         await self._checkpoints.run()
 
     def _close_files(self) -> None:

@@ -4,7 +4,7 @@
     ├── DirectoryLocked      another process owns the data directory
     ├── FormatTooNew         written by a newer release; nothing was touched
     ├── NotOurDirectory      holds files, but not our FORMAT marker
-    ├── Fenced               a write failed, and whether it is on disk is unknown
+    ├── Fenced               a write failed, and it is unknown whether it is on disk
     ├── DirectoryGone        the data directory was removed or unmounted under the broker
     ├── DirectoryUnseen      the disk did not say whether the data directory is there; the next write asks again
     ├── DiskFull             no space; ends when there is space again
@@ -35,9 +35,9 @@ class DirectoryLocked(StorageError):
 
 
 class FormatTooNew(StorageError):
-    def __init__(self, what: Path, found: int, known: int) -> None:
-        super().__init__(f"{what} has storage format {found}; this release reads formats up to {known}")
-        self.found = found
+    def __init__(self, path: Path, version: int, known: int) -> None:
+        super().__init__(f"{path} has storage format {version}; this release reads formats up to {known}")
+        self.version = version
         self.known = known
 
 
@@ -54,7 +54,7 @@ class DirectoryGone(StorageError, OSError):
 
 
 class DirectoryUnseen(StorageError, OSError):
-    """Also an OSError, as DirectoryGone."""
+    """Also an OSError, like DirectoryGone."""
 
 
 class DiskFull(StorageError):
@@ -108,9 +108,9 @@ class Lost(NamedTuple):
 
 
 class DamageReport(NamedTuple):
-    """Bytes that are not trusted; the rest of the directory is served.
+    """Bytes that are not trusted; everything else in the directory is served.
 
-    `topic` is the managed ledger that lacks something by it, "" when it is not known; `lost` the entries that are gone,
+    `topic` is the managed ledger that loses data, "" when it is not known; `lost` has the entries that are gone,
     None if there are none or they are unknown.
     """
 

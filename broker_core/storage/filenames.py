@@ -107,22 +107,22 @@ def compacted_file(directory: Path, ledger_id: int) -> Path:
 
 
 def compacted_of(ledger_file: Path) -> Path:
-    """What a compacted ledger of the same id is called."""
+    """The file of the compacted ledger with the same id."""
     return ledger_file.with_suffix(".compacted")
 
 
 def delayed_directory(directory: Path) -> Path:
-    """Not this package's: what lies there can be made again from the ledgers."""
+    """The scratch directory of delayed delivery. Another package makes its files, again if needed, from the ledgers."""
     return directory / "delayed"
 
 
 def offload_directory(directory: Path) -> Path:
-    """Not this package's: files on their way to or from an object store."""
+    """The scratch directory of tiered storage. Another package keeps files there on their way to or from a store."""
     return directory / "offload"
 
 
 def offloaded_copy(ledger_file: Path) -> Path:
-    """How damage of a ledger's copy in tiered storage is named; no such file exists."""
+    """The path that stands for a ledger's copy in tiered storage in reports of damage; no such file exists."""
     return ledger_file.with_suffix(".offloaded")
 
 

@@ -51,7 +51,7 @@ STEPS: Mapping[int, Step] = {
     2: _nothing,
     3: partial(_add_tables, OFFLOAD_TABLES),
     4: partial(_add_tables, (TRIMMED_TABLE,)),
-}  # version -> what makes the next version of it
+}  # version -> the step that makes the next version from it
 
 
 def migrate(

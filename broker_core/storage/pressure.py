@@ -19,7 +19,7 @@ class Pressure:
         return self.bytes > self.limit
 
     def on_relief(self, callback: Callable[[], None]) -> None:
-        """Calls once, on the loop, when the bytes are below half of the limit (at once when they are)."""
+        """Calls `callback` once, on the loop, when the bytes are below half of the limit (at once if they are now)."""
         if 2 * self.bytes <= self.limit:
             callback()
         else:

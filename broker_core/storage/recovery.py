@@ -1,12 +1,12 @@
-"""What a start has to do before the first append: replay the journal over the last checkpoint.
+"""Recovery at a start, before the first append: replays the journal over the last checkpoint.
 
 The state after a crash is a function of the checkpoint (metadata.sqlite and the ledger files up to the end offsets
 that it names) and of the journal files since. Replay changes neither metadata.sqlite nor the journal, and writes
-ledger files only behind those ends: a kill in the middle of it changes nothing. The journal files go at the next
+ledger files only after those ends: a kill in the middle of it changes nothing. The journal files go at the next
 checkpoint.
 
-A journal ends where no valid group follows. Is there a valid group behind an invalid one, or another journal file,
-then the invalid one was synced once and is damage: it is reported, and ledgers keep a gap where it held entries.
+A journal ends where no valid group follows. If a valid group or another journal file follows an invalid group, the
+invalid one was synced once and is damage: it is reported, and ledgers keep a gap where it held entries.
 """
 
 from collections.abc import Callable
@@ -69,15 +69,15 @@ class Recovery:
         self._strays: dict[int, tuple[int, int]] = {}  # entries of ledgers that are not known, first and last
         self.journals: dict[int, int] = {}  # number -> bytes
         self.next_number = 1
-        self.tail_end = 0  # of the last journal file: what lies behind was never synced
+        self.tail_end = 0  # of the last journal file: nothing after it was ever synced
 
     def replay(self, directory: Path, first_number: int, mark: Mark | None = None) -> None:
         """Journal files before `first_number` belong to an older checkpoint, and are left for the next to remove.
 
-        `mark`: so far the journal was synced at least.
+        `mark` says how far the journal was synced at least.
         """
-        found = (filenames.journal_number(name) for name in self._disk.list_directory(directory))
-        numbers = sorted(number for number in found if number is not None)
+        listed = (filenames.journal_number(name) for name in self._disk.list_directory(directory))
+        numbers = sorted(number for number in listed if number is not None)
         for number in numbers:
             self.journals[number] = 0
         numbers = [number for number in numbers if number >= first_number]
@@ -177,7 +177,7 @@ class Recovery:
                 continue
             following = window.next_group(at + 1)
             if following is None and at >= sure:
-                break  # what a crash leaves behind the last sync: leftovers, or a part of a group
+                break  # what a crash leaves after the last sync: leftovers, or a part of a group
             stop = sure if following is None else following
             data = window.load(at, stop - at)
             self._damaged(DamageReport(path, at, reason))
@@ -186,7 +186,7 @@ class Recovery:
         return at
 
     def _replay_sound(self, data: bytes, stop: int) -> None:
-        """A damaged group that was synced once: its records vouch for themselves."""
+        """Replays the sound records of a damaged group that was synced once: each has a checksum of its own."""
         at = journal_group.GROUP_HEADER.size
         while stop - at >= HEADER_SIZE:
             _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, at)
@@ -236,13 +236,13 @@ class Recovery:
             self._flush_all()
 
     def _note_stray(self, ledger_id: int, first: int, last: int) -> None:
-        """Deleted since; or the record of the ledger is among those that were lost."""
+        """Notes entries of an unknown ledger: it was deleted since, or its record is among those that were lost."""
         if self._is_damaged and ledger_id not in self._catalog.removed_ledgers:
             low, high = self._strays.get(ledger_id, (first, last))
             self._strays[ledger_id] = min(low, first), max(high, last)
 
     def _start(self, ledger_id: int) -> _Replayed | None:
-        """The first record of a ledger: what does the checkpoint say of it?"""
+        """Begins a ledger at its first record in the journal, with what the checkpoint says about it."""
         owner = self._owners.get(ledger_id)
         if owner is None and ledger_id not in self._catalog.removed_ledgers:
             owner = self._find_owner(ledger_id)

@@ -1,7 +1,7 @@
 """A full disk: entries are refused and acknowledgments continue, until there is space again.
 
 Two files of `reserve` bytes are kept. The first is given up when space runs out, so that acknowledgments (which let
-ledgers go, and so make room) can still be written. The second is for a start that cannot take the first one, because
+ledgers go, and so free space) can still be written. The second is for a start that cannot take the first one, because
 recovery, SQLite, and the deletions that follow need space, too. It is given up by halves: what is left is for the start
 after that, when other programs have used what was freed. While `full`,
 one probe a second looks whether there is space for both files and as much as one of them again; then it takes them, and
@@ -21,7 +21,7 @@ from broker_core.storage.errors import DiskFull
 log = logging.getLogger("broker_core.storage")
 PROBE_SECONDS = 1.0
 _CHUNK = bytes(1 << 20)
-_LEAST = 64 << 10  # a half of it is of no use
+_LEAST = 64 << 10  # a smaller half would not help
 T = TypeVar("T")
 
 
@@ -63,9 +63,9 @@ class DiskSpace:
                 self._start_full(str(error))
 
     def make_room_for(self, step: Callable[[], T], free_more: Callable[[], bool]) -> T:
-        """A step of a start that can be repeated: again with space of the reserves each time space runs out. Blocks.
+        """Runs a repeatable step of a start, again with space of the reserves each time space runs out. Blocks.
 
-        `free_more` says whether it freed anything. Raises DiskFull if that is not enough, and what the step raises.
+        `free_more` returns whether it freed anything. Raises DiskFull if that is not enough, and what the step raises.
         """
         while True:
             try:
@@ -104,7 +104,7 @@ class DiskSpace:
             self._arm()
 
     def _take_reserves(self) -> None:
-        """Raises OSError when there is no room."""
+        """Raises OSError when there is no space."""
         self._take(self._start_reserve)
         self._take(self._reserve)
 
@@ -115,7 +115,7 @@ class DiskSpace:
             if size < self._reserve_bytes:
                 self._disk.preallocate(fd, size, self._reserve_bytes - size)
             for offset in range(self._disk.size(fd), self._reserve_bytes, len(_CHUNK)):
-                self._disk.pwrite(fd, _CHUNK, offset)  # where preallocation is not to be had
+                self._disk.pwrite(fd, _CHUNK, offset)  # where the file system cannot preallocate
         except OSError:
             self._disk.truncate(fd, size)
             raise
@@ -123,7 +123,7 @@ class DiskSpace:
             self._disk.close(fd)
 
     async def ran_out(self, reason: str) -> None:
-        """Refuse entries, and free the reserve for what must still be written; freed on return."""
+        """Refuses entries, and frees the reserve for what must still be written; freed on return."""
         if self.full is not None:
             if self._full_at_start:
                 await self._run(self._give_up_half)

@@ -3,7 +3,7 @@
 Open files go on working then, and syncs of them succeed, on files that no restart will find. So the journal looks
 after each sync whether there is a file of its name, and regularly whether that file and the directories are still the
 same ones.
-Whatever is about to make a file looks too, so that no new directory begins in the place of the old one. What is gone
+Code that is about to make a file looks too, so that no new directory replaces the old one. What is gone
 stays gone: a directory of that name that comes back lacks what this broker has written since.
 
 A look that fails for another reason, such as EIO, proves nothing. It is repeated at once. If it keeps failing, what
@@ -40,11 +40,11 @@ class DirectoryWatch:
         self.gone = ""  # why nothing is written any more
 
     def begin(self, directories: Sequence[Path]) -> None:
-        """From here on these must stay what they are. Blocks."""
+        """Notes the directories, which must stay the same from now on. Blocks."""
         self._identities = {path: self._disk.identity(path) for path in directories}
 
     def check(self) -> None:
-        """Look now. Blocks. Raises DirectoryGone, from the first time on always, or DirectoryUnseen, this time."""
+        """Looks now. Blocks. Raises DirectoryGone, from the first time on always, or DirectoryUnseen, this time."""
         if not self.gone:
             for path, identity in self._identities.items():
                 self._compare(path, identity)
@@ -52,7 +52,7 @@ class DirectoryWatch:
             raise DirectoryGone(self.gone)
 
     def check_written(self, fd: int, path: str) -> None:
-        """After a sync: will a restart find the file? Blocks. Raises DirectoryGone or DirectoryUnseen.
+        """Checks after a sync whether a restart will find the file. Blocks. Raises DirectoryGone or DirectoryUnseen.
 
         Looks for its name each time, so that nothing is acknowledged after its deletion, and now and then whether
         that name is another file's, and at the directories.
@@ -70,10 +70,10 @@ class DirectoryWatch:
         self.check()
 
     def _compare(self, path: Path, identity: tuple[int, int]) -> None:
-        found = self._identity(path)
-        if found is None:
+        current = self._identity(path)
+        if current is None:
             self._lose(f"{path}: {os.strerror(errno.ENOENT)}")
-        elif found != identity:
+        elif current != identity:
             self._lose(f"{path} is not the one that was opened")
 
     def _identity(self, path: Path) -> tuple[int, int] | None:

@@ -37,7 +37,7 @@ def test_an_error_without_a_status_has_that_of_the_class_above_it() -> None:
 
 async def test_a_change_that_an_unload_overtook_may_be_sent_again() -> None:
     async def change() -> None:
-        raise Closed("cursor s was unloaded meanwhile")
+        raise Closed("cursor s was unloaded in the meantime")
 
     answer = await result_of(change(), "POST expireMessages")
-    assert (answer.status, answer.body) == (503, b'{"reason":"cursor s was unloaded meanwhile; try again"}')
+    assert (answer.status, answer.body) == (503, b'{"reason":"cursor s was unloaded in the meantime; try again"}')

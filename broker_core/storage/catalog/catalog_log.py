@@ -80,9 +80,9 @@ def decode_commit(record: bytes) -> Iterator[RowChange]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class LogState:
-    """What a log says: the number of its last commit, and the page sums of the database that were taken last.
+    """The state that a log ends with: the number of its last commit, and the last page sums of the database.
 
-    `problem` is why nothing behind `end` can be trusted; None when there is nothing. A crash may leave half a record.
+    `problem` says why the bytes after `end` cannot be trusted; None without any. A crash may leave half a record.
     """
 
     commit: int = 0
@@ -158,7 +158,7 @@ class CatalogLog:
     def begin(self, number: int, rows: Iterable[RowChange]) -> None:
         """A new log that holds `rows`, in place of the old one. Raises OSError.
 
-        The log is closed then if the old one is gone already: what is appended to it would be nowhere.
+        If the old log is gone by then, the log is closed: records appended to it would be lost.
         """
         fresh = self.path.with_name(self.path.name + ".new")
         try:
@@ -181,14 +181,14 @@ class CatalogLog:
             while data:
                 self._disk.pwrite(fd, data, offset)
                 offset += len(data)
-                some = list(itertools.islice(left, _ROWS))
-                data = encode_commit(number, some) if some else b""
+                chunk = list(itertools.islice(left, _ROWS))
+                data = encode_commit(number, chunk) if chunk else b""
             self._disk.sync(fd)
         finally:
             self._disk.close(fd)
 
     def append_commit(self, number: int, rows: Sequence[RowChange]) -> int:
-        """Returns how many bytes that takes."""
+        """Appends a commit; returns the number of bytes that it takes."""
         record = encode_commit(number, rows)
         self._append(record)
         return len(record)
@@ -197,7 +197,7 @@ class CatalogLog:
         self._append(encode_record(PAGE_SUMS, column_bytes("I", sums), n=len(sums)))
 
     def _append(self, record: bytes) -> None:
-        """Durable on return. Raises OSError, and then there is no log."""
+        """Appends a record, durable on return. Raises OSError, and then there is no log."""
         assert self._fd is not None
         try:
             self._disk.pwrite(self._fd, record, self._end)

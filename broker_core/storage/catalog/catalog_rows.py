@@ -1,4 +1,4 @@
-"""What a checkpoint writes to metadata.sqlite: the rows of whatever changed in the catalog since the last one."""
+"""The rows that a checkpoint writes to metadata.sqlite: those of the changes of the catalog since the last one."""
 
 import json
 from functools import partial
@@ -11,7 +11,7 @@ from broker_core.storage.records.open_batches import encode_batches
 
 
 def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
-    """The rows of everything but cursors, in one turn: they and the buffers that are written are one state."""
+    """The rows of everything except cursors, made without an await: they and the written buffers are one state."""
     rows = [put("instance", "next_id", catalog.next_id), put("instance", "first_journal", first_journal)]
     rows += [delete("managed_ledger", i) for i in catalog.removed]
     rows += [delete("ledger", i) for i in catalog.removed_ledgers]
@@ -33,7 +33,7 @@ async def add_cursor_rows(catalog: Catalog, rows: list[RowChange]) -> None:
     """Adds the rows of the cursors that changed. Cheap: blobs are copied, not deflated.
 
     A row may be newer than the first journal file that will be replayed over it: its changes since then are in that
-    journal, and repeating them in order ends in the same state. What changes meanwhile is for the next checkpoint. A
+    journal, and repeating them in order ends in the same state. Later changes are for the next checkpoint. A
     failure in between loses nothing, because a cursor counts as clean only once its rows are in the list.
     """
     async for cursor_id in sliced(list(catalog.removed_cursors)):
@@ -41,12 +41,12 @@ async def add_cursor_rows(catalog: Catalog, rows: list[RowChange]) -> None:
         catalog.removed_cursors.discard(cursor_id)
     async for cursor_id in sliced(list(catalog.changed_cursors)):
         cursor = catalog.changed_cursors.pop(cursor_id, None)
-        if cursor is not None:  # else it was deleted meanwhile
+        if cursor is not None:  # else it was deleted in the meantime
             rows += _cursor_rows(catalog.owners.pop(cursor_id), cursor)
 
 
 def _text(properties: dict[str, str]) -> str:
-    """Most of many thousands have none, and a checkpoint makes its rows in one turn of the loop."""
+    """The properties as JSON; fast without any, because a checkpoint makes thousands of rows in one loop iteration."""
     return json.dumps(properties) if properties else "{}"
 
 

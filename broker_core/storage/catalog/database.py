@@ -25,7 +25,7 @@ _MERGE_BYTES = 4 << 20  # of SQLite's write-ahead log, roughly; a start reads al
 _BLOCK_BYTES = 256 * PAGE  # read at a time
 _COMMIT_BYTES = 4 * PAGE  # that a small commit adds to it
 _NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")  # the second: of the index of its write-ahead log
-# What SQLite says when the bytes are not to blame.
+# The codes of SQLite's errors that do not mean damage.
 _NOT_DAMAGE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR", "SQLITE_BUSY")
 
 
@@ -45,7 +45,7 @@ def translated(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """As `translated`, for a start: damage makes the whole directory unusable."""
+    """Like `translated`, but for a start, when damage makes the whole directory unusable."""
     try:
         with translated(path):
             yield
@@ -120,9 +120,9 @@ class Database:
         return state.commit + 1 < self._commit_number
 
     def _ask_sqlite(self, pragma: str) -> None:
-        (found,) = self._connection.execute(f"PRAGMA {pragma}(1)").fetchone()
-        if found != "ok":
-            raise CatalogUnusable(self.path, f"SQLite finds {' '.join(found.split())}")
+        (result,) = self._connection.execute(f"PRAGMA {pragma}(1)").fetchone()
+        if result != "ok":
+            raise CatalogUnusable(self.path, f"SQLite finds {' '.join(result.split())}")
 
     def _blocks(self) -> Iterator[bytes]:
         """The database file, a few pages at a time: it may be much larger than what a broker holds in memory."""

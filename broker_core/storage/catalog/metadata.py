@@ -55,14 +55,14 @@ class Metadata:
     async def put(self, kind: str, key: str, doc: Document) -> None:
         """Durable on return; visible to `get` only then. Raises `StorageError`.
 
-        Who stops waiting for it (a client that leaves) stops nothing: what is committed becomes visible.
+        A caller that stops waiting (a client that leaves) does not stop the commit, and the document becomes visible.
         """
         documents = self._documents.setdefault(kind, {})
         row = put("document", kind, key, json.dumps(doc))
         await self._commit_document(row, partial(documents.__setitem__, key, doc))
 
     async def delete(self, kind: str, key: str) -> None:
-        """As `put`."""
+        """Deletes a document; durable and visible as with `put`."""
         documents = self._documents.setdefault(kind, {})
         await self._commit_document(delete("document", kind, key), partial(documents.pop, key, None))
 
@@ -75,7 +75,7 @@ class Metadata:
         await future
 
     async def _commit_waiting(self) -> None:
-        """Everything that waits goes into one commit, again and again until nothing waits."""
+        """Writes all waiting documents in one commit, and repeats that until none waits."""
         loop = asyncio.get_running_loop()
         while self._waiting:
             batch, self._waiting = self._waiting, []
@@ -108,7 +108,7 @@ class Metadata:
         for kind, key, doc in self._database.query("SELECT kind, key, doc FROM document"):
             try:
                 self._documents.setdefault(kind, {})[key] = json.loads(doc)
-            except ValueError as error:  # one bad document stops nothing else
+            except ValueError as error:  # one bad document must not stop the others
                 log.error("the %s document of %s cannot be read and is left out: %s", kind, key, error)
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Metadata:
         self._database.commit(rows)
 
     def load_catalog(self) -> Catalog:
-        """Names only; a managed ledger's info is loaded when it is wanted."""
+        """Names only; a managed ledger's info is loaded when it is needed."""
         names = dict(self._database.query("SELECT name, id FROM managed_ledger"))
         catalog = Catalog(names, self._instance("next_id"))
         for (text,) in self._database.query("SELECT copy FROM offload WHERE owner = ?", UNWANTED):
@@ -147,7 +147,7 @@ class Metadata:
         return rows[0] if rows else (0, 0)
 
     def ledgers_with_entries(self) -> Iterable[tuple[int, str, int, int]]:
-        """Ledger, managed ledger, entries and end of the file of those that must be there since the last checkpoint.
+        """Ledger, managed ledger, entries, and end of the file of each ledger file that the last checkpoint counts on.
 
         Ledgers whose file was deleted in favor of a copy in tiered storage are left out.
         """

@@ -25,10 +25,10 @@ def sums_of(blocks: Iterable[bytes]) -> "array[int]":
     return sums
 
 
-def first_difference(found: "array[int]", sums: "array[int]", replaced: Container[int]) -> int | None:
+def first_difference(current: "array[int]", sums: "array[int]", replaced: Container[int]) -> int | None:
     """Offset of the first page that is neither what it was when `sums` were taken nor among those `replaced` since."""
-    for index, wanted in enumerate(sums):
-        if (index >= len(found) or found[index] != wanted) and index + 1 not in replaced:
+    for index, checksum in enumerate(sums):
+        if (index >= len(current) or current[index] != checksum) and index + 1 not in replaced:
             return index * PAGE
     return None
 
@@ -46,8 +46,8 @@ def pages_in(read: Callable[[int, int], bytes], size: int) -> set[int]:
         return set()
     pages = set()
     for at in range(_WAL_HEADER.size, size - _FRAME.size - PAGE + 1, _FRAME.size + PAGE):
-        page, _, *found, _, _ = _FRAME.unpack(read(_FRAME.size, at))
-        if found != salts:
+        page, _, *frame_salts, _, _ = _FRAME.unpack(read(_FRAME.size, at))
+        if frame_salts != salts:
             break
         pages.add(page)
     return pages

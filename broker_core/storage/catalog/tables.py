@@ -69,7 +69,7 @@ class RowChange(NamedTuple):
     values: tuple[Any, ...]
 
     def resolved(self) -> "RowChange":
-        """With its blobs made; for the thread that commits."""
+        """The change with its blobs made; for the thread that commits."""
         if not any(isinstance(value, Deflated) for value in self.values):
             return self
         values = (value.compressed() if isinstance(value, Deflated) else value for value in self.values)
@@ -109,7 +109,7 @@ def exist(connection: sqlite3.Connection) -> bool:
 
 
 def all_rows(connection: sqlite3.Connection) -> Iterator[RowChange]:
-    """Every row of every table, as what would put it there; a database of an older format lacks some tables."""
+    """Every row of every table, as the change that puts it there; a database of an older format lacks some tables."""
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for table in (table for table in TABLES if table in there):
         for row in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608  # one of TABLES

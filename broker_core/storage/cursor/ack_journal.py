@@ -1,4 +1,4 @@
-"""How acknowledgments reach the journal: collected per cursor, written at most `ack_flush_ms` later.
+"""Writes acknowledgments to the journal: they are collected per cursor and written at most `ack_flush_ms` later.
 
 One timer for all cursors, and none while nothing was acknowledged. Also measures backlogs in the background, one
 cursor after the other, so that a hundred of them do not starve the dispatchers.
@@ -44,7 +44,7 @@ class AckJournal:
             self._timer = self._loop.call_later(self._flush_seconds, self._flush)
 
     def forget(self, cursor: ManagedCursor) -> None:
-        """It is deleted: what it still has to write is of no use."""
+        """Drops the unwritten acknowledgments of a cursor that is deleted."""
         self._dirty.pop(cursor, None)
         self._unmeasured.pop(cursor, None)
 
@@ -54,7 +54,7 @@ class AckJournal:
 
     async def _write_all(self, dirty: list[tuple[ManagedCursor, int]]) -> None:
         async for cursor, owner in sliced(dirty):
-            if cursor in self._dirty:  # else it was written or deleted meanwhile
+            if cursor in self._dirty:  # else it was written or deleted in the meantime
                 self.write(owner, cursor)
 
     async def written(self) -> None:
@@ -63,7 +63,7 @@ class AckJournal:
         await self._journal.synced(changes.nothing())
 
     def write(self, owner: int, cursor: ManagedCursor) -> None:
-        """Journal what was acknowledged since the last time; `cursor.acks_written` is told."""
+        """Journals the acknowledgments since the last time; `cursor.acks_written` gets the result."""
         self._dirty.pop(cursor, None)
         for record in cursor.take_acks():
             self._catalog.cursor_changed(owner, cursor.info)

@@ -17,11 +17,11 @@ from broker_core.storage.records.block import Block
 from broker_core.storage.records.catalog import CursorInfo
 from broker_core.storage.records.position import EARLIEST, Position
 
-_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
+_new = tuple.__new__  # makes a Position in a third of the time that its own constructor takes
 
 
 class Acknowledgments(ABC):
-    """`_dirty` is whether `_mark_dirty` has passed changes on that nothing has taken yet."""
+    """`_dirty` is true from the call of `_mark_dirty` until the changes are taken."""
 
     def __init__(
         self, ledgers: LedgerList, weights: Weights, owner_id: int, info: CursorInfo, *, durable: bool
@@ -47,7 +47,7 @@ class Acknowledgments(ABC):
 
     @abstractmethod
     def _mark_dirty(self) -> None:
-        """There are acknowledgments that the journal does not have."""
+        """Reports acknowledgments that the journal does not have."""
 
     def acknowledge(self, ledger_id: int, entry_ids: Sequence[int]) -> int:
         """Acknowledges entries of one ledger one by one; returns how many were newly acknowledged."""
@@ -103,7 +103,7 @@ class Acknowledgments(ABC):
     def acknowledge_indexes(self, position: Position, open_bits: int, messages: int = 0) -> tuple[int, bool]:
         """Acknowledges the messages of a batch except those in the bit set (1 is open); none becomes open again.
 
-        `messages` of the batch, if the caller knows; it need not be right. Returns how many messages were newly
+        `messages` is the size of the batch, if known; it need not be right. Returns how many messages were newly
         acknowledged, and whether they were the last ones of the entry, which is acknowledged then.
         """
         ledger_id, entry_id = position
@@ -216,7 +216,7 @@ class Acknowledgments(ABC):
         self._mark_dirty()
 
     def _refresh_front(self) -> Position:
-        """The first position above mark-delete that is not acknowledged; ledgers may have come or gone meanwhile."""
+        """The first position above mark-delete that is not acknowledged; ledgers may have come or gone since."""
         ledger_id, entry_id = self._front
         ledger = self._ledgers.infos.get(ledger_id)
         if ledger is None or entry_id >= ledger.entries:

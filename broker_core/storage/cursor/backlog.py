@@ -11,7 +11,7 @@ from broker_core.storage.records.position import Position
 
 
 class Backlog:
-    """`front`: the cursor's first unacknowledged position."""
+    """The backlog of one cursor. `front` is the cursor's first unacknowledged position."""
 
     def __init__(self, info: CursorInfo, ledgers: LedgerList, weights: Weights) -> None:
         self._info = info
@@ -20,7 +20,7 @@ class Backlog:
         self._weighed: dict[int, tuple[int, int, int]] = {}  # ledger -> acknowledged entries, messages, bytes
 
     def forget(self) -> None:
-        """The cursor was reset."""
+        """Forgets the measurements, because the cursor was reset."""
         self._weighed = {}  # a new one: a measurement may still run
 
     def entries(self, front: Position) -> int:
@@ -31,7 +31,7 @@ class Backlog:
         return total
 
     def totals(self, front: Position) -> tuple[int, int, bool]:
-        """Messages, bytes, and whether they are exact; else a figure had to be estimated."""
+        """Messages, bytes, and whether both are exact, not estimated."""
         messages, size = self._ledgers.totals_from(front.ledger_id)
         exact = True
         for ledger_id, acked in self._acknowledged(front):
@@ -45,7 +45,7 @@ class Backlog:
         return max(messages, self.entries(front)), max(0, size), exact
 
     def entries_and_bytes(self, front: Position) -> tuple[int, int, bool]:
-        """As `entries`, and the bytes and exactness of `totals`."""
+        """The result of `entries`, then the bytes and the exactness that `totals` returns."""
         ids = self._ledgers.ids
         if ids and front.ledger_id == ids[-1] and not self._info.windows:  # where most subscriptions are
             last = self._ledgers.infos[front.ledger_id]
@@ -63,7 +63,7 @@ class Backlog:
 
     def _acknowledged(self, front: Position) -> list[tuple[int, Acknowledged]]:
         """The ledgers in which some entries are acknowledged and others perhaps not."""
-        if not front.entry_id and not self._info.windows:  # as a subscription without a consumer
+        if not front.entry_id and not self._info.windows:  # like a subscription without a consumer
             return []
         return [
             (
@@ -75,9 +75,9 @@ class Backlog:
         ]
 
     def _weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int, bool]:
-        """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged.
+        """Messages and bytes of the acknowledged entries of a ledger, and whether they are exact.
 
-        And whether they are exact.
+        They are remembered until more are acknowledged.
         """
         count = acked.count()
         known = self._weighed.get(ledger_id)
@@ -89,8 +89,8 @@ class Backlog:
         return messages, size, exact
 
     async def measure(self, front: Position) -> None:
-        """Afterwards the totals are exact, also where entries had to be read for it."""
-        weighed = self._weighed  # to no effect after a reset
+        """Makes the totals exact; reads entries if necessary."""
+        weighed = self._weighed  # a reset replaces it, and then the result is dropped
         for ledger_id, acked in self._acknowledged(front):
             acked = acked.copy()  # acknowledgments go on while entries are read
             count = acked.count()

@@ -1,4 +1,4 @@
-"""A subscription's place in a managed ledger (Pulsar's ManagedCursor).
+"""A subscription's position in a managed ledger (Pulsar's ManagedCursor).
 
 `acknowledgments` says what is acknowledged. `read_position` is the dispatcher's, in memory only.
 
@@ -22,7 +22,7 @@ from broker_core.storage.records.position import Position
 
 
 class CursorOwner(Protocol):
-    """What a cursor needs of its managed ledger."""
+    """The calls that a cursor makes to its managed ledger."""
 
     @property
     def ledgers(self) -> LedgerList: ...
@@ -32,7 +32,7 @@ class CursorOwner(Protocol):
     def owner_id(self) -> int: ...
     @property
     def has_ended(self) -> bool:
-        """Whether the managed ledger is closed. It may be open again, with cursors that have the same places."""
+        """Whether the managed ledger is closed. It may be open again, with new cursors at the same positions."""
 
     def cursor_dirty(self, cursor: "ManagedCursor") -> None:
         """Asks for `take_acks` within `ack_flush_ms`."""
@@ -64,7 +64,7 @@ class ManagedCursor(Acknowledgments):
     def properties(self) -> dict[str, str]:
         return self.info.properties
 
-    # ---- place
+    # ---- position
 
     def rewind(self, *, also_trimmed: bool = False) -> None:
         """Reads again from the first unacknowledged entry, whether the log still has it, or only from there on."""
@@ -73,14 +73,14 @@ class ManagedCursor(Acknowledgments):
     def _check_open(self) -> None:
         """Raises Closed. Call it after each await: the cursor of the next load would not see a change."""
         if self._owner.has_ended:
-            raise Closed(f"cursor {self.name} was unloaded meanwhile")
+            raise Closed(f"cursor {self.name} was unloaded in the meantime")
 
     async def reset(self, position: Position, open_bits: int = 0, moved: Callable[[], None] | None = None) -> None:
         """Makes the first entry at or after `position` the next one to read, as after a seek.
 
         Everything before it counts as acknowledged, and nothing after it. With a bit set, only those messages of the
         entry at `position` are open. A durable cursor is durable on return; `moved` is called before that, as soon as
-        this is so in memory. Raises StorageError: the cursor is where it was, and `moved` was called for that, too.
+        this is so in memory. Raises StorageError: the cursor is where it was before, and `moved` was called again.
         """
         messages = await self._weights.read_messages_of(*position) if open_bits else 0
         self._check_open()
@@ -100,7 +100,7 @@ class ManagedCursor(Acknowledgments):
             await self._owner.cursor_reset(self, record, partial(self._put_back, *before, moved))
 
     def _place(self, mark_delete: Position) -> None:
-        """Nothing above it is acknowledged."""
+        """Sets mark-delete; nothing above it is acknowledged."""
         for ledger_id in list(self.info.windows):
             self._drop_window(ledger_id)
         self.info.batches.clear()
@@ -115,7 +115,7 @@ class ManagedCursor(Acknowledgments):
         batches: list[tuple[int, int, OpenBatch]],
         moved: Callable[[], None] | None,
     ) -> None:
-        """The record of a reset failed. What was acknowledged meanwhile is delivered again."""
+        """Undoes a reset whose record failed. Messages that were acknowledged in the meantime are delivered again."""
         self._place(mark_delete)
         self.info.windows.update(windows)
         self.info.dirty_windows.update(windows)
@@ -151,9 +151,9 @@ class ManagedCursor(Acknowledgments):
 
     @property
     def backlog_messages(self) -> int:
-        """Exact if the tables of the entries are in memory, and after `measure`.
+        """The backlog in messages: exact if the tables of the entries are in memory, and after `measure`.
 
-        Elsewhere an estimate, which is replaced by the exact figure as soon as the entries have been read.
+        Otherwise it is an estimate, until the entries have been read in the background.
         """
         return self.backlog_messages_and_bytes()[0]
 
@@ -215,7 +215,7 @@ class ManagedCursor(Acknowledgments):
         return self._unwritten.take()
 
     def acks_written(self, error: Exception | None) -> None:
-        """Not written: they are in memory, and the next records of this cursor carry all of them again."""
+        """After a failed write, the next records of this cursor carry all acknowledgments again: they are in memory."""
         if error is not None:
             self._unwritten.everything()
             self._mark_dirty()

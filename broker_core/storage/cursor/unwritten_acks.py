@@ -7,7 +7,7 @@ from broker_core.storage.records.catalog import CursorInfo
 
 
 class UnwrittenAcks:
-    """Mark-delete needs no note: every record carries it as it is then."""
+    """Mark-delete is not among them: every record carries the current one."""
 
     def __init__(self, owner_id: int, info: CursorInfo) -> None:
         self._owner_id = owner_id
@@ -23,7 +23,7 @@ class UnwrittenAcks:
         self._batches.setdefault(ledger_id, set()).add(entry_id)
 
     def everything(self) -> None:
-        """The last records were lost: the next ones carry all there is."""
+        """Makes the next records carry all acknowledgments, because the last ones were lost."""
         self._everything = True
 
     def clear(self) -> None:
@@ -31,7 +31,7 @@ class UnwrittenAcks:
         self._batches.clear()
 
     def take(self) -> list[bytes]:
-        """At least one record, because mark-delete may have moved."""
+        """Returns the records, at least one, because mark-delete may have moved."""
         if self._everything:
             self._everything = False
             windows = self._info.windows.items()

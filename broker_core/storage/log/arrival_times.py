@@ -29,10 +29,10 @@ class ArrivalTimes:
 
     async def read(self, ledger_id: int, first: int, stop: int) -> list[int]:
         """The same, from memory or the ledger's file. A copy in tiered storage does not have them."""
-        found = self.cached(ledger_id, first, stop)
+        times = self.cached(ledger_id, first, stop)
         ledger = self._ledgers.get(ledger_id)
-        if found is not None or ledger is None or ledger.remote:
-            return found if found is not None else [UNKNOWN] * (stop - first)
+        if times is not None or ledger is None or ledger.remote:
+            return times if times is not None else [UNKNOWN] * (stop - first)
         data = await self._reader.read_records(ledger, first, stop)
         return _times(ledger, _ages_in_file(data, ledger_id, first, stop))
 
@@ -55,7 +55,7 @@ def _ages_in_tail(tail: Tail, at: int, first: int, stop: int) -> list[int]:
 
 
 def _ages_in_file(data: bytes, ledger_id: int, first: int, stop: int) -> list[int]:
-    """Up to a damaged record: what comes after it has no known time."""
+    """The ages up to a damaged record; the times of later entries are not known."""
     ages = [UNKNOWN] * (stop - first)
     at = 0
     while len(data) - at >= HEADER_SIZE and check(data, at, len(data)) is None:

@@ -38,7 +38,7 @@ class BlockCache:
         return self._cold_limit // _COLD_SHARES
 
     def tail_of(self, ledger: Ledger) -> Tail:
-        """Where the records of the current group are put; `end_group` takes them over."""
+        """The tail that the records of the current group are put into; `end_group` takes them over."""
         tail = ledger.tail
         if tail is None:
             tail = ledger.tail = Tail()
@@ -46,7 +46,7 @@ class BlockCache:
         return tail
 
     def end_group(self) -> None:
-        """The records that were put into tails since the last group count from now on, and old ones may have to go."""
+        """Counts the records that were put into tails since the last group, and evicts old ones if necessary."""
         for ledger in self._fresh:
             tail = ledger.tail
             if tail is not None:
@@ -74,7 +74,7 @@ class BlockCache:
             order.popleft()
 
     def add_cold(self, block: Block) -> None:
-        """Spans that were read from a file."""
+        """Adds spans that were read from a file."""
         key = (block.ledger_id, block.first_entry_id)
         if key in self._cold_order:
             self._remove_cold(key)
@@ -96,7 +96,7 @@ class BlockCache:
             del self._cold[key[0]]
 
     def forget(self, ledger: Ledger) -> None:
-        """The ledger was deleted, or its managed ledger closed. Its share is given back when its turn comes."""
+        """Forgets a ledger that was deleted, or whose managed ledger was closed. Its bytes count until eviction."""
         ledger.tail = None
         for block in list(self._cold.get(ledger.info.id, ())):
             self._remove_cold((ledger.info.id, block.first_entry_id))

@@ -44,7 +44,7 @@ MeetDamage = Callable[[Damaged], bool]  # records it, and says whether it is pas
 
 
 class CompactedLedger:
-    """A sealed one, open for reading. `run` executes a function in a reader thread."""
+    """A sealed compacted ledger, open for reading. `run` executes a function in a reader thread."""
 
     def __init__(self, disk: Disk, files: OpenFiles, run: Run, path: Path, ledger_id: int, meet: MeetDamage) -> None:
         self._disk = disk
@@ -189,14 +189,14 @@ class CompactedWriter:
             self._end_record()
 
     async def flush(self) -> None:
-        """Writes what fills whole records."""
+        """Writes the entries that fill whole records."""
         if self._parts:
             data = b"".join(self._parts)
             self._parts = []
             await self._step(lambda: self._write(data))
 
     async def seal(self) -> CompactedLedger:
-        """Everything and the index are on disk on return."""
+        """Writes the remaining entries and the index; durable on return."""
         self._end_record()
         n = len(self._points)
         columns = b"".join(column_bytes("Q", [point[i] for point in self._points]) for i in range(3))
@@ -210,7 +210,7 @@ class CompactedWriter:
         return await sealed.open()
 
     async def abandon(self) -> None:
-        """Forget the file."""
+        """Forgets the file."""
         await self._close()
         await self._step(lambda: self._disk.remove(self._path))
         self._forget()
@@ -257,5 +257,5 @@ class CompactedWriter:
             await self._step(lambda: self._disk.close(fd))
 
     async def _step(self, step: Callable[[], None]) -> None:
-        """No other step begins while one runs, also after the caller was canceled in the middle of it."""
+        """Runs a step. No other one begins before its end, even if the caller is canceled in the middle of it."""
         await waited_out(self._run(step))

@@ -1,4 +1,4 @@
-"""How the storage engine reads copies of ledgers; `broker_core.offload` knows files and object stores."""
+"""The interface for reading copies of ledgers; `broker_core.offload` knows files and object stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CopyReader(Protocol):
         """The entries of one span."""
 
     def forget(self, copy: OffloadedCopy) -> None:
-        """The copy is not used any more."""
+        """Forgets a copy that is not used any more."""
 
 
 class NoCopies:

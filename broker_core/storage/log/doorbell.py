@@ -14,13 +14,13 @@ _MOST = 4096  # rings that one wait of a pipe takes
 
 class Doorbell(Protocol):
     def ring(self) -> None:
-        """From any thread."""
+        """Wakes the waiting thread; any thread may call it."""
 
     def wait(self) -> None:
         """Returns after at least one ring since the last wait."""
 
     def close(self) -> None:
-        """After the last ring and the last wait."""
+        """Closes the doorbell, after the last ring and the last wait."""
 
 
 class EventDoorbell:

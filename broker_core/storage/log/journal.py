@@ -90,10 +90,10 @@ class Journal:
         blob: bytes | memoryview | None,
         length: int,
         appender: Appender | None,
-        what: Any,
+        run_or_done: Any,
         entries: int = 1,
     ) -> None:
-        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
+        """Put a record into the pending group; loop thread only. `run_or_done` is the appender's run, or a `Done`."""
         with self._lock:
             group = self._group
             group.parts.append(head)
@@ -101,10 +101,10 @@ class Journal:
                 group.parts.append(blob)
             group.size += length
             group.entries += entries
-            group.waiting.append((appender, what))
+            group.waiting.append((appender, run_or_done))
             if self._idle:
                 self._idle = False
-                # Not at once: what else is added before the loop goes on belongs into the same group.
+                # Not at once: records that are added before the next loop iteration belong to the same group.
                 self._loop.call_soon(self._bell.ring)
 
     def write(self, record: bytes, done: Done) -> None:
@@ -152,7 +152,7 @@ class Journal:
 
     @property
     def live_bytes(self) -> int:
-        """Of all files that exist."""
+        """The bytes of all files that exist."""
         with self._lock:
             return sum(self._live.values())
 
@@ -170,11 +170,11 @@ class Journal:
         self._bell.ring()
 
     def give_up_spare_files(self) -> None:
-        """The disk is full: make room, and keep none until `keep_spare_files`. Blocks; not for the loop."""
+        """Deletes spare files on a full disk, and keeps none until `keep_spare_files`. Blocks; not for the loop."""
         self._spare.give_up()
 
     def keep_spare_files(self) -> None:
-        """There is space again."""
+        """Keeps spare files again, because there is space."""
         self._spare.resume()
 
     def stop(self) -> None:
@@ -194,7 +194,7 @@ class Journal:
             pass
 
     def _do(self, rotations: list["asyncio.Future[int]"], group: Group | None) -> bool:
-        """False at the end."""
+        """Does the work that `_take_work` returned; False at the end."""
         if rotations:
             self._rotate(rotations)
         elif group is None:
@@ -215,7 +215,7 @@ class Journal:
             self._bell.wait()
 
     def _take_work(self) -> Work | None:
-        """None if there is none; then `add` rings."""
+        """The next work. Returns None if there is none; then `add` rings."""
         with self._lock:
             self._idle = False
             if self._rotations:
@@ -272,7 +272,7 @@ class Journal:
             self._disk.preallocate(fd, self._offset, self._allocated - self._offset)
 
     def _should_change_file(self) -> bool:
-        """The blocks of this file are used up, or never were written before, and a file that is ready waits."""
+        """Whether a spare file is ready, and the blocks of this file are used up or were never written before."""
         return self._offset > max(self._written_before, self._spare_ahead) and not self._spare.is_empty
 
     def _report(self, group: Group, error: Exception | None) -> None:
@@ -283,19 +283,19 @@ class Journal:
             return  # a closed loop has no one to notify
 
     def _answer(self, group: Group, error: Exception | None) -> None:
-        """On the loop."""
+        """Answers what waited for the group; on the loop."""
         self._on_synced(group, error)
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()
         number = self._number + 1  # the next group, whenever it comes, opens this file
 
-        def told() -> None:
+        def resolve() -> None:
             for future in rotations:
                 if not future.done():
                     future.set_result(number)
 
-        self._loop.call_soon_threadsafe(told)
+        self._loop.call_soon_threadsafe(resolve)
 
     def _open_next(self) -> None:
         previous_end = self._offset

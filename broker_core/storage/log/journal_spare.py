@@ -71,7 +71,7 @@ class SpareFiles:
             self._sizes[spare] = written
 
     def give_up(self) -> None:
-        """The disk is full: make room, and keep no more of them until `resume`."""
+        """Deletes the spare files on a full disk, and keeps none until `resume`."""
         with self._lock:
             self._given_up = True
             for path in self._sizes:
@@ -79,7 +79,7 @@ class SpareFiles:
             self._sizes.clear()
 
     def resume(self) -> None:
-        """There is space again."""
+        """Keeps spare files again, because there is space."""
         with self._lock:
             self._given_up = False
 
@@ -110,7 +110,7 @@ class SpareFiles:
             finally:
                 self._disk.close(fd)
         except OSError:
-            self._disk.remove(path)  # a full disk has no room for what only makes it faster
+            self._disk.remove(path)  # a full disk has no space for a file that only saves time
             return
         with self._lock:
             self._sizes[path] = self.size

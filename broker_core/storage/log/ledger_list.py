@@ -22,7 +22,7 @@ class LedgerList:
         self.ids.append(info.id)
 
     def refresh(self) -> None:
-        """After ledgers were removed from `infos`."""
+        """Brings the list up to date after ledgers were removed from `infos`."""
         self.ids = sorted(self.infos)
 
     @property
@@ -38,7 +38,7 @@ class LedgerList:
         return sum([info.size for info in self.infos.values()])
 
     def view(self, open_id: int | None, consumed: Position) -> LogView:
-        """What retention looks at; `open_id` is the ledger that takes entries."""
+        """The state that retention looks at; `open_id` is the ledger that takes entries."""
         infos = [self.infos[i] for i in self.ids]
         return LogView([LedgerView(i.id, i.entries, i.size, i.written_ms, i.id == open_id) for i in infos], consumed)
 

@@ -20,28 +20,28 @@ _SMALL = 4096
 
 def load_spans(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> tuple[Spans, list[Damaged]]:
     """The index of a ledger, from the end of its file or from its records, and the damage met on the way."""
-    found: list[Damaged] = []
+    problems: list[Damaged] = []
     try:
         ledger_file.check_header(path, disk.pread(fd, ledger_file.DATA_START, 0), info.id)
     except Damaged as damage:
-        found.append(damage)  # the records name their ledger, too
+        problems.append(damage)  # the records name their ledger, too
     spans = ledger_file.read_footer(disk, fd, path, info)
     if spans is not None:
-        return spans, found
+        return spans, problems
     spans = Spans()
     spans.add(0, ledger_file.DATA_START, 0, 0, 0)  # also when no record is left
     messages = size = 0
-    for offset, data, inside in salvage.survey(disk, fd, path, info, found.append):
+    for offset, data, inside in salvage.survey(disk, fd, path, info, problems.append):
         _, count, entry_bytes, newest = ledger_file.table_totals(data, inside)
         spans.add(HEADER.unpack_from(data, inside)[7], offset, messages, size, newest)
         messages, size = messages + count, size + entry_bytes
-    return spans, found
+    return spans, problems
 
 
 class Stretch:
     """A part of a ledger file to be read: the bytes [start, end), which begin with entry `first`.
 
-    `stop`: the first entry behind the stretch; `entries`: of the whole file.
+    `stop` is the first entry after the stretch; `entries` is the number of entries in the whole file.
     """
 
     def __init__(self, path: Path, ledger_id: int, first: int, stop: int, entries: int, start: int, end: int) -> None:
@@ -53,17 +53,17 @@ class Stretch:
         self.start = start
         self.end = end
 
-    def read(self, disk: Disk, fd: int, wanted: int) -> Block:
-        """The entries around `wanted` that lie in one piece, as many as there are. Raises Damaged when it is lost."""
+    def read(self, disk: Disk, fd: int, entry_id: int) -> Block:
+        """The entries around `entry_id` that lie in one piece, as many as there are. Raises Damaged when it is lost."""
         data = disk.pread(fd, self.end - self.start, self.start)
         first, at = self.first, 0
         while True:
             columns, expected, stop = self._sound(data, at, first)
-            if expected > wanted:
+            if expected > entry_id:
                 return columns.block(self.ledger_id, first, data)
             following = self._following(data, stop, expected)
             next_first = self.stop if following is None else HEADER.unpack_from(data, following)[7]
-            if following is None or next_first > wanted:
+            if following is None or next_first > entry_id:
                 raise self._damage(disk, fd, data, stop, Lost(self.ledger_id, expected, next_first - 1))
             first, at = next_first, following
 
@@ -89,7 +89,7 @@ class Stretch:
         return columns, expected, at
 
     def _following(self, data: bytes, at: int, expected: int) -> int | None:
-        """Where it goes on behind the damage: here, if only entries are missing, or at a later record."""
+        """The offset at which reading continues after damage: `at` if only entries are missing, or a later one."""
         if check(data, at, len(data)) is None:
             _, _, kind, _, _, _, owner, first, _, _ = HEADER.unpack_from(data, at)
             if kind == ENTRIES and owner == self.ledger_id and first > expected:

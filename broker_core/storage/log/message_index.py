@@ -54,9 +54,9 @@ class MessageIndex:
         """
         while (holding := self._holding(max(index, self.first))) is not None:
             ledger, before = holding
-            found = await self._find_in(ledger, max(index, before), before)
+            indexed = await self._find_in(ledger, max(index, before), before)
             if ledger.info.id in self._ledgers:  # else it was trimmed during the read
-                return found
+                return indexed
         return None
 
     def _holding(self, index: int) -> tuple[Ledger, int] | None:

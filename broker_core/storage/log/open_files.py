@@ -1,6 +1,7 @@
 """Ledger files held open: at most `limit`, least recently used first to go.
 
-A quarter of what the process may open is the most, so that sockets and other files have room under `ulimit -n 64`, too.
+A quarter of what the process may open is the most, so that sockets and other files get descriptors, too, even under
+`ulimit -n 64`.
 
 Shared by the writer and the reader threads. A descriptor in use is never closed under its user.
 """

@@ -1,11 +1,11 @@
 """How long the sync thread collects records before it takes the next group.
 
 A cycle (write, sync, receipts) costs nearly the same for one record and for a hundred, for the broker and for the
-client that each receipt wakes. So a large group is followed by a pause. A message that comes alone never meets it.
+client that each receipt wakes. So a large group is followed by a pause. A message that comes alone never waits for it.
 
 While a stream of batches keeps coming, the pause grows tenfold: no client waits for a single receipt then. Only what
 arrives during a sync proves a stream, for a client that waits for each receipt sends nothing meanwhile, however large
-its messages. Small entries are no such stream, at any rate: a sender of single messages may be catching up.
+its messages. Small entries never count as such a stream: a sender of single messages may be catching up.
 """
 
 STREAM_BYTES_PER_SECOND = 20_000_000
@@ -15,7 +15,7 @@ GROWN = 10  # the longest pause, in multiples of the usual one
 # rates the share stays small, and so does the delay.
 FULL_ENTRIES = 16
 FULL_BYTES = 64 << 10
-PACED_FILL = 0.25  # a share below it is no pause at all
+PACED_FILL = 0.25  # no pause for a smaller share
 SHRINK = 0.9  # where nothing proves that the stream goes on
 
 

@@ -67,11 +67,11 @@ class Reader:
             return None
         if entry_id > block.last_entry_id:
             return await self.read(ledger, entry_id, max_entries, max_bytes)
-        found = limited(block, entry_id - block.first_entry_id, max_entries, max_bytes)
-        return _apart(found)  # it may wait long for its consumer, and must not keep what was read ahead
+        part = limited(block, entry_id - block.first_entry_id, max_entries, max_bytes)
+        return _apart(part)  # it may wait long for its consumer, and must not keep what was read ahead
 
     def _ahead(self, ledger: Ledger, entry_id: int, max_bytes: int) -> int:
-        """More than was asked for, if what is before it was read, and is still cached: there is room for the rest."""
+        """The bytes to read: more than was asked for if the entry before was read and is still cached."""
         if not entry_id or self._cache.around(ledger, entry_id - 1) is None:
             return max_bytes
         return max(max_bytes, min(AHEAD_BYTES, self._cache.cold_share))
@@ -129,14 +129,14 @@ class Reader:
             self._index_bytes -= ledger.spans.memory
             ledger.spans = None
 
-    async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
-        """The entries around `wanted` in spans [start, stop), or some of them."""
+    async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int, entry_id: int) -> Block | None:
+        """The entries around `entry_id` in spans [start, stop), or some of them."""
         source, moves = ledger.source, ledger.moves
         try:
             if source is None:
-                block = await self._read_file(ledger, spans, start, stop, wanted)
+                block = await self._read_file(ledger, spans, start, stop, entry_id)
             else:
-                block = await self.copies.read(ledger, source, spans.find(wanted))
+                block = await self.copies.read(ledger, source, spans.find(entry_id))
         except (Damaged, Unreachable) as error:
             if ledger.removed or ledger.moves != moves:
                 return None  # it has no index any more, or another one
@@ -146,17 +146,17 @@ class Reader:
             self._cache.add_cold(block)
         return block
 
-    async def _read_file(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
-        """Only what is in the file."""
+    async def _read_file(self, ledger: Ledger, spans: Spans, start: int, stop: int, entry_id: int) -> Block | None:
+        """Reads only entries that are in the file."""
         begin, entries = spans.offset[start], ledger.flushed_entries
         end = spans.offset[stop] if stop < len(spans) else ledger.flushed_end
-        behind = spans.first[stop] if stop < len(spans) else entries
-        end, behind = min(end, ledger.flushed_end), min(behind, entries)
-        stretch = Stretch(ledger.path, ledger.info.id, spans.first[start], behind, entries, begin, end)
+        next_entry = spans.first[stop] if stop < len(spans) else entries
+        end, next_entry = min(end, ledger.flushed_end), min(next_entry, entries)
+        stretch = Stretch(ledger.path, ledger.info.id, spans.first[start], next_entry, entries, begin, end)
 
         def work() -> Block:
             with self._files.use(ledger.path) as fd:
-                return stretch.read(self._disk, fd, wanted)
+                return stretch.read(self._disk, fd, entry_id)
 
         return await self._run(work)
 
@@ -228,7 +228,7 @@ class Reader:
 
 
 def _apart(block: Block) -> Block:
-    """A small part of what was read gets bytes of its own, so that the rest can go."""
+    """Copies a small part of what was read, so that the large buffer can be freed."""
     base, stop = block.starts[0], block.ends[-1]
     if 2 * (stop - base) >= len(block.data):
         return block

@@ -58,7 +58,7 @@ class RestoredFile:
         return self._info.end
 
     async def place(self) -> None:
-        """The file takes its place; durable on return."""
+        """Gives the file the name of the ledger file; durable on return."""
         await self._step(self._name)
 
     async def _step(self, work: Callable[[], Any]) -> None:

@@ -15,7 +15,7 @@ from broker_core.storage.records.position import Position
 class Retention(NamedTuple):
     """-1: without limit; 0 and 0: nothing that is acknowledged is kept.
 
-    `open_grace_ms`: the open ledger stays that long behind its last entry, whatever the limits say.
+    `open_grace_ms`: the open ledger stays that long after its last entry, whatever the limits say.
     """
 
     time_ms: int = 0
@@ -104,5 +104,5 @@ def _has_expired(ledger: LedgerView, limits: Retention, now_ms: int) -> bool:
 
 
 def _is_over_size(left_after: int, limits: Retention) -> bool:
-    """At least the retention size stays."""
+    """Whether at least the retention size stays."""
     return limits.size_bytes == 0 or (limits.size_bytes > 0 and left_after >= limits.size_bytes)

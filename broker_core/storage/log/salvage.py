@@ -1,4 +1,4 @@
-"""Where the sound records go on behind a damaged one.
+"""Finds where sound records continue after a damaged one.
 
 A record's own length says it, unless that is what is damaged; then the bytes are searched. An entry's content may look
 like a record, by chance or on purpose, so a place counts only if from there on one sound record with
@@ -17,11 +17,11 @@ from broker_core.storage.records.catalog import LedgerInfo
 
 _KIND_AT = 8
 _KIND = re.compile(rb"(?=\x01[\x00\x01]\x00\x00)", re.DOTALL)  # kind 1, flags, 0: in the header of a record of entries
-_SEARCHED = 8 << 20  # bytes behind the damage
+_SEARCHED = 8 << 20  # bytes after the damage
 
 
 def resume(data: bytes, at: int, stop: int, ledger_id: int, expected: int, *, whole: bool = True) -> int | None:
-    """The offset in `data` of the first record behind the damaged one at `at` that can be trusted.
+    """The offset in `data` of the first record after the damaged one at `at` that can be trusted.
 
     `expected`: the first entry of the damaged record. `whole`: the records end at `stop`, else one may be cut there.
     """
@@ -30,9 +30,9 @@ def resume(data: bytes, at: int, stop: int, ledger_id: int, expected: int, *, wh
         if at < following < stop and _follows(data, following, stop, ledger_id, expected, whole=whole):
             return following
     for match in _KIND.finditer(data, at + 1 + _KIND_AT, stop):
-        found = match.start() - _KIND_AT
-        if _follows(data, found, stop, ledger_id, expected, whole=whole):
-            return found
+        start = match.start() - _KIND_AT
+        if _follows(data, start, stop, ledger_id, expected, whole=whole):
+            return start
     return None
 
 
@@ -54,9 +54,9 @@ def _follows(data: bytes, at: int, stop: int, ledger_id: int, expected: int, *, 
 
 
 def survey(
-    disk: Disk, fd: int, path: Path, info: LedgerInfo, found: Callable[[Damaged], None]
+    disk: Disk, fd: int, path: Path, info: LedgerInfo, on_damage: Callable[[Damaged], None]
 ) -> Iterator[tuple[int, bytes, int]]:
-    """The sound records of a ledger file up to `info.end`, as `ledger_file.scan`; damage goes to `found`. Blocks."""
+    """The sound records of a ledger file up to `info.end`, as from `scan`; damage goes to `on_damage`. Blocks."""
     at, expected = ledger_file.DATA_START, 0
     while at < info.end:
         try:
@@ -69,7 +69,7 @@ def survey(
             data = disk.pread(fd, min(_SEARCHED, info.end - at), at)
             following = resume(data, 0, len(data), info.id, expected, whole=at + len(data) == info.end)
             first = info.entries if following is None else HEADER.unpack_from(data, following)[7]
-            found(Damaged(path, damage.offset, damage.reason, Lost(info.id, expected, first - 1)))
+            on_damage(Damaged(path, damage.offset, damage.reason, Lost(info.id, expected, first - 1)))
             if following is None:
                 return
             at += following

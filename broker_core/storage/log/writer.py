@@ -1,7 +1,7 @@
-"""Writes ledger buffers to ledger files, behind the journal, in one thread.
+"""Writes ledger buffers to ledger files, after the journal, in one thread.
 
 A ledger is written when its buffer reaches 128 KiB, when all buffers together fill half of what `Pressure` allows,
-when the cache wants room, and at checkpoints. Work is done in the order it was handed in, so the parts of a
+when the cache needs memory, and at checkpoints. Work is done in the order it was handed in, so the parts of a
 file arrive in order.
 """
 
@@ -50,11 +50,11 @@ class Writer:
         self._unwritten: dict[Ledger, list[tuple[Callable[[], None], int]]] = {}  # what failed, and what follows it
 
     def buffer(self, ledger: Ledger) -> None:
-        """The ledger has something to write, some time."""
+        """Notes that the ledger has something to write, at a later time."""
         self._buffered[ledger] = None
 
     def flush(self, ledger: Ledger) -> None:
-        """Hand the ledger's buffer to the thread."""
+        """Hands the ledger's buffer to the thread."""
         self._buffered.pop(ledger, None)
         if ledger.parts:
             self._thread.submit(self._do, *self._take(ledger))
@@ -65,7 +65,7 @@ class Writer:
         return ledger, partial(self._write, ledger, *ledger.take_buffer(), length), length
 
     def relieve(self) -> None:
-        """Memory is short: write everything, unless that is being done. Together, for single records would be slow."""
+        """Writes everything, because memory is short, unless that is being done. Single records would be slow."""
         if not self._handed:
             self.flush_buffers()
 
@@ -76,14 +76,14 @@ class Writer:
             self.relieve()
 
     def flush_buffers(self) -> None:
-        """As one piece of work: with ten thousand ledgers, handing in each would hold up the loop."""
+        """Hands over all buffers as one piece of work: with ten thousand ledgers, single ones would delay the loop."""
         jobs = [self._take(ledger) for ledger in self._buffered if ledger.parts]
         self._buffered.clear()
         if jobs:
             self._thread.submit(self._do_all, jobs)
 
     def seal(self, ledger: Ledger) -> None:
-        """Everything of the ledger is confirmed: its index goes behind its last record."""
+        """Writes the index after the last record; everything in the ledger is confirmed."""
         self.flush(ledger)
         assert ledger.spans is not None
         footer = ledger_file.footer(ledger.info, ledger.spans)
@@ -101,7 +101,7 @@ class Writer:
         return asyncio.wrap_future(self._thread.submit(self._catch_up, raising=True), loop=self._loop)
 
     def retry(self) -> None:
-        """Try again what could not be written."""
+        """Tries again to write what could not be written."""
         self._thread.submit(self._catch_up)
 
     def stop(self) -> None:
@@ -115,7 +115,7 @@ class Writer:
             self._do(*job)
 
     def _do(self, ledger: Ledger, work: Callable[[], None], length: int) -> None:
-        """In order per ledger: what follows something unwritten has to wait with it."""
+        """Works in order per ledger: what follows an unwritten part has to wait with it."""
         waiting = self._unwritten.get(ledger)
         if waiting is not None:
             waiting.append((work, length))

@@ -131,7 +131,7 @@ class Checkpoints:
         failed = []
         for ledger_id, path in files:
             if not self._disk.exists(path):
-                continue  # trimmed meanwhile
+                continue  # trimmed in the meantime
             try:
                 with self._files.use(path) as fd:
                     self._disk.sync(fd)

@@ -154,7 +154,7 @@ class CursorList:
             self._catalog.remove_cursor(self._info, cursor.info.id)
 
     async def forget_acks(self) -> None:
-        """Of a managed ledger that goes: what was not written yet is of no use."""
+        """Drops the unwritten acknowledgments of a managed ledger that is deleted."""
         async for cursor in sliced(list(self.by_name.values())):
             self._acks.forget(cursor)
 
@@ -167,7 +167,7 @@ class CursorList:
         self.has_ended = True
         self.by_name.clear()
 
-    # ---- what a cursor asks for
+    # ---- calls of the cursors
 
     def cursor_dirty(self, cursor: ManagedCursor) -> None:
         self._acks.dirty(self._info.id, cursor)

@@ -1,4 +1,4 @@
-"""The copies of a managed ledger's ledgers in tiered storage: where each ledger is, and each step to another place.
+"""The copies of a managed ledger's ledgers in tiered storage: the state of each ledger, and each step to another state.
 
 `offloaded.STEPS` says which steps there are. Steps are taken one at a time, and so are trims: both hold `changing`. The
 record of a step is durable before anything follows from it, and a step that has begun ends before the next one even if
@@ -27,7 +27,9 @@ class LedgerCopies:
         self._services = services
         self._info = info
         self._ledgers = ledgers  # in use, by id
-        self._states = {i: state_of(one.copy) for i, one in info.ledgers.items() if one.copy is not None}  # or LOCAL
+        self._states = {
+            i: state_of(ledger.copy) for i, ledger in info.ledgers.items() if ledger.copy is not None
+        }  # or LOCAL
         self._copies_first = False
         self._closed = False
         self.changing = asyncio.Lock()  # a step is taken, or ledgers are trimmed
@@ -81,7 +83,7 @@ class LedgerCopies:
         return await self._end_preparing(Step.COMPLETE, copy)
 
     async def discard(self, copy: OffloadedCopy) -> bool:
-        """A copy that was not verified is unwanted. False if the ledger is gone, or has another copy by now."""
+        """Marks a copy that was not verified as unwanted. False if the ledger is gone, or has another copy by now."""
         return await self._end_preparing(Step.DISCARD, copy)
 
     async def _end_preparing(self, step: Step, copy: OffloadedCopy) -> bool:
@@ -120,7 +122,7 @@ class LedgerCopies:
     # ---- the way back
 
     async def restore(self, ledger_id: int) -> bool:
-        """The file counts again, and the copy is unwanted. False if the ledger is gone, or has no copy.
+        """Makes the file count again, and the copy unwanted. False if the ledger is gone, or has no copy.
 
         Writes the file again if it is gone, or no longer whole. Raises Damaged, Unreachable, Closed, OSError; then the
         copy still counts.
@@ -216,17 +218,17 @@ class LedgerCopies:
         self._follow_source(ledger, was_remote)
 
     def trimmed(self, ledger_ids: Iterable[int]) -> None:
-        """These ledgers are gone; the catalog knows which copies are unwanted."""
+        """Forgets ledgers that are gone; the catalog knows which copies are unwanted."""
         for ledger_id in ledger_ids:
             self._states.pop(ledger_id, None)
 
-    def copies_first(self, wanted: bool) -> None:
-        """Whether complete copies are read although the file is there (`managedLedgerOffloadedReadPriority`)."""
-        if wanted is not self._copies_first:
-            self._copies_first = wanted
+    def copies_first(self, enabled: bool) -> None:
+        """Sets whether complete copies are read although the file is there (`managedLedgerOffloadedReadPriority`)."""
+        if enabled is not self._copies_first:
+            self._copies_first = enabled
             for ledger in self._ledgers.values():
                 was_remote = ledger.remote
-                ledger.copies_first = wanted
+                ledger.copies_first = enabled
                 self._follow_source(ledger, was_remote)
 
     def _follow_source(self, ledger: Ledger, was_remote: bool) -> None:
@@ -238,7 +240,7 @@ class LedgerCopies:
         self._closed = True
 
     async def ended(self) -> None:
-        """After `close`: nothing touches a ledger or its files any more."""
+        """Waits, after `close`, until nothing touches a ledger or its files any more."""
         async with self._restoring, self.changing:
             pass
 

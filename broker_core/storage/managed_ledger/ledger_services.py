@@ -1,4 +1,4 @@
-"""What the managed ledgers of one data directory share, and what becomes of their ledgers' files."""
+"""The services that the managed ledgers of one data directory share, and the life of their ledgers' files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GroupTimes:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LedgerServices:
-    """`record_damage` records what a read met, and says whether to pass over it."""
+    """`record_damage` records damage that a read met, and returns whether to pass over it."""
 
     path: Path
     config: StorageConfig
@@ -86,7 +86,7 @@ class LedgerServices:
         await self.journal.synced(changes.nothing())
 
     def ledger_changed(self, owner_id: int, ledger: Ledger) -> None:
-        """Its first new entries since the last checkpoint."""
+        """Notes a ledger with its first new entries since the last checkpoint."""
         ledger.changed = True
         self.catalog.ledger_changed(owner_id, ledger.info)
         self.checkpoints.ledger_changed(ledger)
@@ -99,7 +99,7 @@ class LedgerServices:
             self.reader.indexed(ledger)
 
     def ledger_removed(self, ledger: Ledger) -> None:
-        """It has left the catalog; its file goes too."""
+        """Deletes the file of a ledger that has left the catalog."""
         ledger.removed = True
         self.cache.forget(ledger)
         self.reader.forget(ledger)
@@ -109,7 +109,7 @@ class LedgerServices:
         self.writer.remove(ledger)
 
     async def delete_file(self, ledger: Ledger) -> None:
-        """The ledger is read from its copy in tiered storage; its file is gone on return. Raises OSError."""
+        """Deletes the file of a ledger that is read from its copy; it is gone on return. Raises OSError."""
         self.checkpoints.ledger_removed(ledger)
         await asyncio.wrap_future(self.writer.remove(ledger))
 

@@ -37,7 +37,7 @@ Done = Callable[[Position | None, StorageError | None], None]
 Appended = tuple[Position, Ledger, int, bytes, "bytes | memoryview | None", "Block | None", int, int, int, int, "Done"]
 
 _ONE = HEADER_SIZE + ROW_SIZE  # of a record with one entry, before the entry
-_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
+_new = tuple.__new__  # makes a Position in a third of the time that its own constructor takes
 
 
 class LogWriter:
@@ -105,7 +105,7 @@ class LogWriter:
         age = self._wall_ms() - ledger.before_ms
         if not 0 < age <= AGE_MAX:  # the clock was set, or the ledger is older than a field can say
             age = 0
-        what: Appended
+        appended: Appended
         if n == 1 and run.ends[0] - run.starts[0] < COPIED_BYTES:
             if run.delivery_times:
                 head = encode_one_delayed(run, first[0], entry_id, age)
@@ -115,14 +115,14 @@ class LogWriter:
                 head = encode_one(run, first[0], entry_id, age)
                 length = len(head)
                 size = length - _ONE
-            what = (first, ledger, length, head, None, None, 1, run.counts[0], size, run.publish_times[0], done)
-            self._journal.add(head, None, length, self, what)
+            appended = (first, ledger, length, head, None, None, 1, run.counts[0], size, run.publish_times[0], done)
+            self._journal.add(head, None, length, self, appended)
         else:
             head, blob, block = encode_run(run, first[0], entry_id, age)
             length = len(head) + len(blob)
             messages, newest_ms = sum(run.counts), max(run.publish_times)
-            what = (first, ledger, length, head, blob, block, n, messages, block.size, newest_ms, done)
-            self._journal.add(head, blob, length, self, what, n)
+            appended = (first, ledger, length, head, blob, block, n, messages, block.size, newest_ms, done)
+            self._journal.add(head, blob, length, self, appended, n)
         ledger.next_entry = entry_id + n
         ledger.next_end += length
         self._pressure.bytes += length + RUN_COST
@@ -205,7 +205,7 @@ class LogWriter:
         return self._open_next_ledger()
 
     def _open_next_ledger(self) -> Ledger:
-        """The records that make it travel in front of its first entries, so no wait is needed."""
+        """Creates a ledger. Its records are in the journal before its first entries, so no wait is needed."""
         self.register()
         self.seal_current()
         catalog = self._services.catalog
@@ -222,7 +222,7 @@ class LogWriter:
         return ledger
 
     def register(self) -> None:
-        """A managed ledger exists from its first append, cursor or property on."""
+        """Registers the managed ledger, which exists from its first append, cursor, or property on."""
         if not self._registered:
             self._registered = True
             self._services.catalog.add(self._info)
@@ -239,7 +239,7 @@ class LogWriter:
             self._registered = False  # without this record a replay would not know whose the ledgers are
 
     def seal_current(self) -> None:
-        """Seal what is open; in the journal this comes after the last entries of those ledgers."""
+        """Seals the open ledgers; in the journal this comes after their last entries."""
         if self._current is not None:
             self._abandoned.append(self._current)
             self._current = None
@@ -287,4 +287,4 @@ class LogWriter:
 
 
 def _ignore(error: Exception | None) -> None:
-    """The entries that follow in the same group are told of the failure."""
+    """Does nothing: the entries that follow in the same group get the failure."""

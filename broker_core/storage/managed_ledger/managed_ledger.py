@@ -145,7 +145,7 @@ class ManagedLedger:
         return self.ledgers.view(open_id, self._cursors.slowest())
 
     async def _remove(self, ledger_ids: list[int]) -> None:
-        """Durable first; then, in one step, they leave the catalog and their files are on the way out.
+        """Makes the removal durable; then, in one step, takes the ledgers from the catalog and has their files deleted.
 
         A caller that is canceled leaves when that has happened: the record is on its way to the disk.
         """
@@ -158,7 +158,7 @@ class ManagedLedger:
         await waited_out(self._journal.synced(changes.change("trim", self.info.id, ids=ledger_ids), done))
 
     def forget(self, ledger_ids: list[int]) -> None:
-        """These ledgers have left the catalog."""
+        """Forgets ledgers that have left the catalog."""
         self.ledgers.refresh()
         self.copies.trimmed(ledger_ids)
         for ledger_id in ledger_ids:
@@ -169,7 +169,7 @@ class ManagedLedger:
                 self._services.ledger_removed(ledger)
 
     async def terminate(self) -> Position:
-        """No more entries, ever; returns the last position, also when asked again. Durable on return.
+        """Terminates the managed ledger; returns the last position, also when called again. Durable on return.
 
         Raises StorageError: nothing has changed. A caller that is canceled may leave it in force, because the record is
         on its way to the disk.
@@ -250,7 +250,7 @@ class ManagedLedger:
                 start = self._pass_over(damage.lost)
 
     def _pass_over(self, lost: Lost) -> Position:
-        """As Pulsar's skipNonRecoverableLedger, for every cursor: otherwise later data would never be trimmed."""
+        """Acknowledges the loss for every cursor, so that trimming goes on (Pulsar's skipNonRecoverableLedger)."""
         for cursor in self.cursors.values():
             cursor.acknowledge(lost.ledger_id, range(lost.first, lost.last + 1))
         return Position(lost.ledger_id, lost.last + 1)
@@ -282,7 +282,7 @@ class ManagedLedger:
 
     @property
     def next_position(self) -> Position:
-        """The position behind the last entry."""
+        """The position after the last entry."""
         return self.ledgers.next_valid(LATEST) if self.ledgers.ids else self.ledgers.trimmed_to.next
 
     # ---- cursors
@@ -337,7 +337,7 @@ class ManagedLedger:
         return await self._compacted.open(ledger_id)
 
     async def delete_compacted(self, compacted: CompactedLedger) -> None:
-        """The old result, after a cursor property names the new one durably."""
+        """Deletes the old result, after a cursor property names the new one durably."""
         await self._compacted.delete(compacted)
 
     # ---- figures and end
@@ -360,7 +360,7 @@ class ManagedLedger:
         return [self.info.ledgers[i] for i in self.ledgers.ids]
 
     async def close(self) -> None:
-        """Waits for what was appended and acknowledged; the managed ledger refuses everything afterwards."""
+        """Waits for earlier appends and acknowledgments; the managed ledger refuses everything afterwards."""
         if self.is_open:
             self._refuse_all("closed")
             await self._write_out()
@@ -383,7 +383,7 @@ class ManagedLedger:
         self._services.release(ledgers)
 
     async def delete(self) -> None:
-        """With its entries and cursors; durable on return. Nothing is written but that record, and files are removed.
+        """Deletes entries and cursors; durable on return. Writes only that record, and removes the files.
 
         Raises StorageError: it is still there, and closed. A canceled caller leaves when the deletion has ended.
         """

@@ -1,4 +1,4 @@
-"""The managed ledgers that are open: each is loaded once, and loads and deletions of one name take turns."""
+"""The managed ledgers that are open: each is loaded once, and only one load or deletion of a name runs at a time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OpenLedgers:
 
     @contextlib.asynccontextmanager
     async def _loads(self, name: str) -> AsyncIterator[None]:
-        """One load or delete of a name at a time."""
+        """Allows one load or deletion of a name at a time."""
         while name in self._loading:
             await asyncio.wait([self._loading[name]])
         future = self._loading[name] = asyncio.get_running_loop().create_future()
@@ -65,7 +65,7 @@ class OpenLedgers:
         self._report(await self._services.read_thread(partial(self._short_files, name, list(ledgers.values()))))
         for ledger in ledgers.values():
             if not ledger.info.sealed_ms:
-                # Of an earlier run: never continued, so it can be sealed without a record of its own.
+                # It is from an earlier run and never continued, so it can be sealed without a record of its own.
                 ledger.info.sealed_ms = self._services.clock.wall_ms()
                 self._catalog.ledger_changed(info.id, ledger.info)
         owner = self._new(info, ledgers)
@@ -92,20 +92,20 @@ class OpenLedgers:
         return ManagedLedger(self._services, info, ledgers, self._forget)
 
     def _forget(self, ledger: ManagedLedger) -> None:
-        """It was closed; by now another one of its name may be open."""
+        """Forgets a managed ledger that was closed; by now another one of its name may be open."""
         if self._loaded.get(ledger.name) is ledger:
             del self._loaded[ledger.name]
 
     def _short_files(self, name: str, ledgers: list[Ledger]) -> list[DamageReport]:
-        found: list[DamageReport] = []
+        damage: list[DamageReport] = []
         for ledger in ledgers:
             if ledger.info.is_local and ledger.info.entries:
                 whole = Lost(ledger.info.id, 0, ledger.info.entries - 1)
-                found += missing_bytes(self._services.disk, name, ledger.path, whole, ledger.info.end)
-        return found
+                damage += missing_bytes(self._services.disk, name, ledger.path, whole, ledger.info.end)
+        return damage
 
     async def delete(self, name: str) -> None:
-        """As `ManagedLedger.delete`, open or not."""
+        """Deletes a managed ledger, open or not (`ManagedLedger.delete`)."""
         async with self._loads(name):
             if self._closed:
                 raise Closed("the storage is closed")
@@ -118,15 +118,15 @@ class OpenLedgers:
 
     def owner_of(self, ledger_id: int) -> str:
         """The name of the open managed ledger that has the ledger; "" if none has."""
-        return next((one.name for one in self._loaded.values() if ledger_id in one.info.ledgers), "")
+        return next((ledger.name for ledger in self._loaded.values() if ledger_id in ledger.info.ledgers), "")
 
     def fence(self, path: Path, reason: str) -> None:
-        """A write to that ledger file failed."""
+        """Fences the managed ledger of a ledger file, because a write to the file failed."""
         for owner in self._loaded.values():
             owner.fence_if_owner(path, Fenced(f"write to {path} failed: {reason}"))
 
     def refuse_more(self) -> None:
-        """Nothing is opened from now on."""
+        """Refuses to open anything from now on."""
         self._closed = True
 
     async def close(self) -> None:

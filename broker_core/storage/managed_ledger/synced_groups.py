@@ -28,7 +28,7 @@ class SyncedGroups:
         spawn: Callable[[Coroutine[None, None, None]], None],
         off_loop: Callable[[Callable[[], None]], object],
     ) -> None:
-        """What waited for a group is answered inside `answers`. `off_loop` has a thread call a function, soon."""
+        """Each group is answered inside `answers`. `off_loop` calls a function in a thread, soon."""
         self._services = services
         self._answers = answers
         self._cache = services.cache
@@ -42,7 +42,7 @@ class SyncedGroups:
         self._failing: tuple[type[Exception], int | None] | None = None  # logged, and the same since
 
     def synced(self, group: Group, error: Exception | None) -> None:
-        """On the loop, once per group."""
+        """Handles a group. Called on the loop, once per group."""
         if error is not None:
             self._failed(group, error)
             return
@@ -63,16 +63,16 @@ class SyncedGroups:
         touched: dict[Appender, None] = {}
         last = None
         runs = 0
-        for appender, what in group.waiting:
+        for appender, run_or_done in group.waiting:
             try:
                 if appender is None:
-                    what(None)
+                    run_or_done(None)
                     continue
                 runs += 1
                 if appender is not last:
                     touched[appender] = None
                     last = appender
-                appender.confirm(what)
+                appender.confirm(run_or_done)
             except Exception:
                 log.exception("a callback of a synced record failed")
         self._cache.end_group()
@@ -94,16 +94,16 @@ class SyncedGroups:
             self._off_loop(self._mark)
 
     def _mark(self) -> None:
-        """In a thread. The mark may lag behind, so it may also be missing."""
+        """Writes the mark, in a thread. It may be older than the last sync, so it may also be missing."""
         try:
             write_mark(self._services.disk, self._synced_file, Mark(*self._services.journal.synced_end))
         except OSError:
             pass
-        except Exception:  # which nothing waits for
+        except Exception:  # nothing waits for the result
             log.exception("cannot record how far the journal is synced")
 
     def _failed(self, group: Group, error: Exception) -> None:
-        """Nothing tells what of the group is on disk: what it touched is fenced before anything else is written."""
+        """Fences everything that the group touched before anything else is written: what is on disk is unknown."""
         full = isinstance(error, OSError) and error.errno in NO_SPACE
         reason = (
             DiskFull(f"no space left for the journal: {error}")
@@ -131,11 +131,11 @@ class SyncedGroups:
 
 
 def _fail(group: Group, reason: StorageError) -> None:
-    for appender, what in group.waiting:
+    for appender, run_or_done in group.waiting:
         try:
             if appender is None:
-                what(reason)
+                run_or_done(reason)
             else:
-                appender.fail(what, reason)
+                appender.fail(run_or_done, reason)
         except Exception:
             log.exception("a callback of a failed record failed")

@@ -1,1 +1,1 @@
-"""What files consist of: blocks, entries, changes, and acknowledgments as bytes and as values."""
+"""The parts of files: blocks, entries, changes, and acknowledgments as bytes and as values."""

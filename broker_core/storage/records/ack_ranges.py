@@ -64,7 +64,7 @@ class AckWindow:
         return at < 0 or (at < len(self.bits) and not self.bits[at])
 
     def drop_before(self, entry_id: int) -> None:
-        """Mark-delete has passed everything below `entry_id`: forget it, when that is worth moving the rest."""
+        """Forgets the entries below `entry_id`, which mark-delete has passed, if that is worth moving the others."""
         gone = min(entry_id - self.base, len(self.bits))
         if gone <= 0:
             return
@@ -79,7 +79,7 @@ class AckWindow:
         return self.acked if at <= 0 else self.bits.count(0, at)
 
     def acked_flags(self, start: int, stop: int) -> bytes:
-        """One byte per entry of [start, stop): 1 = acknowledged. May end early: the rest is not acknowledged."""
+        """One byte per entry of [start, stop): 1 = acknowledged. May end early: later entries are not acknowledged."""
         below = max(0, min(stop, self.base) - start)
         bits = self.bits[max(0, start - self.base) : max(0, stop - self.base)]
         return b"\x01" * below + bits.translate(_INVERTED)
@@ -109,7 +109,7 @@ class AckWindow:
 
     @classmethod
     def decode(cls, base: int, data: bytes) -> "AckWindow":
-        """From metadata.sqlite, where the bytes lie deflated."""
+        """The window from metadata.sqlite, which has its bytes deflated."""
         return cls(base, bytearray(zlib.decompress(data)))
 
     def copy(self) -> "AckWindow":

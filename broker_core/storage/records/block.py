@@ -215,7 +215,7 @@ def encode_one_delayed(run: EntryRun, ledger_id: int, first: int, age: int) -> b
 
 
 def block_of_one(record: bytes) -> Block:
-    """The block of a record with one entry, which starts behind its table."""
+    """The block of a record with one entry, which starts after its table."""
     _, length, _, flags, _, _, ledger_id, first, base, _ = HEADER.unpack_from(record)
     start, end, count, time = _ROW.unpack_from(record, HEADER_SIZE)
     shift = HEADER_SIZE + ROW_SIZE - base
@@ -282,7 +282,7 @@ class Columns:
         self.delivery_times: array[int] = array("Q")
 
     def add_delivery_times(self, data: bytes, end: int, n: int) -> None:
-        """Of the flagged record that ends at `end` and whose rows will be added next."""
+        """Adds those of the flagged record that ends at `end`, before its rows are added."""
         place_times(self.delivery_times, len(self.starts), read_delivery_times(data, end, n))
 
     def add(self, data: bytes, offset: int, n: int, base: int) -> None:

@@ -1,4 +1,4 @@
-"""What is remembered about managed ledgers: their ledgers and cursors (Pulsar's ManagedLedgerInfo and its parts).
+"""The infos of managed ledgers: their ledgers and cursors (Pulsar's ManagedLedgerInfo and its parts).
 
 The same objects serve the running broker and recovery. A checkpoint writes those that changed to metadata.sqlite;
 between checkpoints changes are records in the journal, and recovery repeats them after a crash.
@@ -14,7 +14,7 @@ from broker_core.storage.records.open_batches import OpenBatches
 from broker_core.storage.records.position import Position
 
 Change = dict[str, Any]
-UNWANTED = 0  # instead of the owner of a copy: its objects are to be removed
+UNWANTED = 0  # the owner of a copy whose objects are to be removed
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -100,14 +100,14 @@ class Catalog:
         self.changed.add(info.id)
 
     def ledger_changed(self, owner: int, ledger: LedgerInfo) -> None:
-        """A ledger that was removed stays removed, whatever still happens to it."""
+        """Notes a changed ledger. One that was removed stays removed, whatever still happens to it."""
         info = self.infos.get(owner)
         if info is not None and ledger.id in info.ledgers:
             self.changed_ledgers[ledger.id] = ledger
             self.owners[ledger.id] = owner
 
     def cursor_changed(self, owner: int, cursor: CursorInfo) -> None:
-        """A cursor that was removed stays removed: acknowledgments may reach it later."""
+        """Notes a changed cursor. One that was removed stays removed: acknowledgments may reach it later."""
         info = self.infos.get(owner)
         if info is not None and cursor.id in info.cursors:
             self.changed_cursors[cursor.id] = cursor
@@ -128,7 +128,7 @@ class Catalog:
             self.on_unwanted_copy()
 
     def forget_copies(self, uuids: Iterable[str]) -> None:
-        """Their objects are removed."""
+        """Forgets copies whose objects are removed."""
         for uuid in uuids:
             self.unwanted_copies.pop(uuid, None)
             self.changed_copies[uuid] = None

@@ -122,7 +122,7 @@ def _apply_entries(cursor: CursorInfo, ledger: LedgerInfo, ids: bytes, n: int) -
 
 
 def _apply_batches(cursor: CursorInfo, ledger: LedgerInfo, table: bytes, n: int) -> None:
-    """The checkpoint may know more already: then the bits, or the entry, are acknowledged and stay so."""
+    """The checkpoint may already have more: then the bits, or the entry, are acknowledged and stay so."""
     window = cursor.windows.get(ledger.id)
     for entry_id, batch in decode_batches(table, n).items():
         if entry_id < ledger.entries and not (window is not None and window.is_acknowledged(entry_id)):
@@ -130,7 +130,7 @@ def _apply_batches(cursor: CursorInfo, ledger: LedgerInfo, table: bytes, n: int)
 
 
 def forget_passed(cursor: CursorInfo) -> None:
-    """What is acknowledged up to mark-delete says nothing any more, nor do batches before it."""
+    """Drops acknowledgments up to mark-delete, and batches before it, which say nothing any more."""
     mark_ledger, mark_entry = cursor.mark_delete
     cursor.batches.discard_below(cursor.mark_delete.next)
     for ledger_id in [i for i in cursor.windows if i <= mark_ledger]:

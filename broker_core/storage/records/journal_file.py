@@ -21,12 +21,12 @@ RecordPlace = tuple[int, int, int, int, int, int]
 def header_problem(path: Path, data: bytes, number: int) -> str | None:
     if len(data) < journal_group.FILE_HEADER.size:
         return "file is too short for its header"
-    magic, version, _, found, _, crc = journal_group.FILE_HEADER.unpack_from(data)
+    magic, version, _, header_number, _, crc = journal_group.FILE_HEADER.unpack_from(data)
     if magic != journal_group.FILE_MAGIC or crc != crc32c(data[: journal_group.FILE_HEADER.size - 4]):
         return "journal header does not match its checksum"
     if version > filenames.FORMAT_VERSION:
         raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
-    return None if found == number else f"header says journal {found}"
+    return None if header_number == number else f"header says journal {header_number}"
 
 
 class Window:
@@ -42,7 +42,7 @@ class Window:
         self.records: list[RecordPlace] = []  # of the group that was loaded last
 
     def load_group(self, at: int) -> tuple[str | None, int]:
-        """Brings the group at `at` into the window. Why it cannot be trusted (None when it can), and its length."""
+        """Loads the group at `at` into the window. Returns why it is not trusted (None if it is), and its length."""
         length = self._header_length(at, journal_group.GROUP_HEADER.size)
         if length is None:
             return "no group of records", 0
@@ -101,8 +101,8 @@ class Window:
         size = journal_group.GROUP_HEADER.size
         if len(self.data) - inside < size or self.data[inside : inside + 4] != journal_group.GROUP_MAGIC:
             return None
-        _, crc, found, offset, length, _ = journal_group.GROUP_HEADER.unpack_from(self.data, inside)
-        if found != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
+        _, crc, journal, offset, length, _ = journal_group.GROUP_HEADER.unpack_from(self.data, inside)
+        if journal != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
             return None
         return size + int(length) + journal_group.GROUP_TRAILER.size
 

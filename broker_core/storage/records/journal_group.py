@@ -1,4 +1,4 @@
-"""Records that share one sync: a group as it lies in a journal file, and what waits for it.
+"""Records that share one sync: a group in a journal file, and the callers that wait for it.
 
 File layout (FORMAT.md): a header, then groups. A group's header names its journal and its own offset, so bytes of
 another file or of an entry's content are never taken for a group; its trailer is the crc of all its records, so
@@ -17,7 +17,7 @@ from broker_core.storage.disk import Disk
 FILE_MAGIC = b"PCJOURN1"
 FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end of the previous journal, crc
 GROUP_MAGIC = b"PCGR"
-GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
+GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the following fields, number, offset, length, records
 GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
 AROUND = GROUP_HEADER.size + GROUP_TRAILER.size
 _PIECE = 4 << 20
@@ -29,7 +29,7 @@ Done = Callable[[Exception | None], None]
 
 
 def file_header(number: int, previous_end: int) -> bytes:
-    """`previous_end`: journal `number - 1` was synced up to there; what lies behind was refused to its producers."""
+    """`previous_end`: journal `number - 1` was synced up to there; the producers of anything after it got an error."""
     body = struct.pack("<8sIIQQ", FILE_MAGIC, filenames.FORMAT_VERSION, 0, number, previous_end)
     return body + struct.pack("<I", crc32c(body))
 
@@ -55,7 +55,7 @@ def _pieces(parts: Buffers) -> Iterator[Buffers]:
 
 
 def _few(parts: Buffers, size: int) -> Buffers:
-    """The same bytes: large parts as they are, since each copy of a batch costs as much as its checksum."""
+    """Joins the parts, unless they are large: each copy of a batch costs as much as its checksum."""
     large = size >= _LARGE_PARTS * len(parts) and len(parts) <= _MOST_PARTS
     return parts if large else [b"".join(parts)]
 
@@ -67,7 +67,7 @@ def _checksum(piece: Buffers, crc: int = 0) -> int:
 
 
 class Appender(Protocol):
-    """Whose run it is (a managed ledger): told what became of it."""
+    """The managed ledger that appended a run, and gets its result."""
 
     def confirm(self, appended: Any) -> None: ...
 
@@ -78,7 +78,7 @@ class Appender(Protocol):
 
 
 class Group:
-    """Records that share one sync. `waiting` is told in order: `(appender, appended)` of a run, `(None, done)` else."""
+    """Records that share one sync. `waiting`, in order: `(appender, appended)` for a run, otherwise `(None, done)`."""
 
     __slots__ = ("entries", "parts", "size", "waiting")
 

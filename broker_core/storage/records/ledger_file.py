@@ -1,7 +1,7 @@
 """One append-only file per ledger: a header, records, and, once sealed, an index and a trailer (FORMAT.md).
 
 The functions block and run in the writer or a reader thread. What they trust is the `LedgerInfo`: entries and end
-offset as known to the catalog. Bytes behind that end are leftovers of a crash; recovery writes over them.
+offset as known to the catalog. Bytes after that end are leftovers of a crash; recovery writes over them.
 """
 
 import struct
@@ -39,11 +39,11 @@ def check_header(path: Path, data: bytes, ledger_id: int) -> None:
         raise Damaged(path, 0, "not a ledger file")
     if crc32c(data[: _HEADER.size]) != struct.unpack_from("<I", data, _HEADER.size)[0]:
         raise Damaged(path, 0, "header checksum does not match")
-    _, version, _, found, _ = _HEADER.unpack_from(data)
+    _, version, _, owner, _ = _HEADER.unpack_from(data)
     if version > filenames.FORMAT_VERSION:
         raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
-    if found != ledger_id:
-        raise Damaged(path, 0, f"belongs to ledger {found}, not {ledger_id}")
+    if owner != ledger_id:
+        raise Damaged(path, 0, f"belongs to ledger {owner}, not {ledger_id}")
 
 
 def trailer(offset: int, length: int) -> bytes:
@@ -104,9 +104,9 @@ def scan(
     `window` is how many bytes are read at once, unless a record has more.
     """
     at = start
-    wanted = window
+    to_read = window
     while at < end:
-        data = disk.pread(fd, min(wanted, end - at), at)
+        data = disk.pread(fd, min(to_read, end - at), at)
         inside = 0
         while len(data) - inside >= HEADER_SIZE:
             length = HEADER.unpack_from(data, inside)[1]
@@ -118,11 +118,11 @@ def scan(
             yield at + inside, data, inside
             inside += length
         if inside == 0:
-            if len(data) < min(wanted, end - at) or len(data) < HEADER_SIZE or at + len(data) >= end:
+            if len(data) < min(to_read, end - at) or len(data) < HEADER_SIZE or at + len(data) >= end:
                 raise Damaged(path, min(at + len(data), disk.size(fd)), f"file ends before its {end} bytes")
-            wanted = max(2 * wanted, HEADER.unpack_from(data)[1])
+            to_read = max(2 * to_read, HEADER.unpack_from(data)[1])
             continue
-        wanted = window
+        to_read = window
         at += inside
 
 
@@ -160,7 +160,7 @@ def table_totals(data: bytes | memoryview, offset: int) -> tuple[int, int, int, 
 
 
 class Ledger:
-    """A ledger in use. `flushed_entries` of its `info.entries` are in the file; the rest is in `parts` and the cache.
+    """A ledger in use. `flushed_entries` of its `info.entries` are in the file, the others in `parts` and the cache.
 
     `next_entry` and `next_end` run ahead of `info.entries` and `info.end` by what the journal has not confirmed yet.
     """
@@ -218,7 +218,7 @@ class Ledger:
         size: int,
         newest_ms: int,
     ) -> None:
-        """The journal has made a run durable: it now belongs to the ledger, and waits for its place in the file."""
+        """The journal has made a run durable: it now belongs to the ledger, and is yet to be written to the file."""
         info = self.info
         if newest_ms > info.newest_ms:
             info.newest_ms = newest_ms
@@ -259,7 +259,7 @@ class Ledger:
         return self.info.end - self.taken_end
 
     def take_buffer(self) -> tuple[int, list[bytes | memoryview], int, int]:
-        """What is to be written: file offset and parts; entries and end of the file afterwards."""
+        """Takes what is to be written: file offset and parts; entries and end of the file afterwards."""
         offset = self.taken_end
         parts, self.parts = self.parts, []
         self.taken_end = self.info.end

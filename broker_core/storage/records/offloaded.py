@@ -1,4 +1,4 @@
-"""What is remembered of a ledger's copy in tiered storage, and the states that a ledger goes through with it.
+"""The record of a ledger's copy in tiered storage, and the states that a ledger goes through with it.
 
 `STEPS` is the whole of what may happen to the copy of a ledger that exists; `ledger_copies` takes the steps, one at a
 time. A step of `RECORDED` is a record in the journal, and what follows from it waits until the record is durable.
@@ -87,7 +87,7 @@ class OffloadedCopy:
 
 
 def state_of(copy: OffloadedCopy | None) -> CopyState:
-    """As far as the record says: after a restart, a file may be there that does not count."""
+    """The state that the record shows: after a restart, a file may be there that does not count."""
     if copy is None:
         return CopyState.LOCAL
     if copy.local_gone:

@@ -45,7 +45,7 @@ def words_of(bits: int) -> list[int]:
 
 
 class OpenBatches:
-    """Of one subscription, by ledger and entry."""
+    """The open batches of one subscription, by ledger and entry."""
 
     __slots__ = ("by_ledger", "dirty")
 
@@ -71,11 +71,11 @@ class OpenBatches:
         self.dirty.add(ledger_id)
 
     def load(self, ledger_id: int, batches: dict[int, OpenBatch]) -> None:
-        """As of the last checkpoint."""
+        """Loads the batches of a ledger from the last checkpoint."""
         self.by_ledger[ledger_id] = batches
 
     def clear_bits(self, ledger_id: int, entry_id: int, messages: int, open_bits: int) -> tuple[int, OpenBatch | None]:
-        """All messages but those in `open_bits` are acknowledged; `messages` is the size of the batch, 0 = not known.
+        """Acknowledges all messages except those in `open_bits`; `messages` is the size of the batch, 0 = not known.
 
         Returns how many messages were newly acknowledged, and what is left: None when nothing is.
         """
@@ -93,7 +93,7 @@ class OpenBatches:
         return old_bits.bit_count() - bits.bit_count(), batch
 
     def set_messages(self, ledger_id: int, entry_id: int, messages: int) -> bool:
-        """The size of a batch that was not known, unless it is gone meanwhile.
+        """Sets the size of a batch that was not known, unless the batch is gone by now.
 
         Returns whether nothing of it is open: only messages were left open that it does not have.
         """
@@ -108,14 +108,14 @@ class OpenBatches:
         return not bits
 
     def discard(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
-        """The entries are acknowledged as a whole."""
+        """Drops entries that are acknowledged as a whole."""
         batches = self.by_ledger.get(ledger_id)
         if batches is not None:
             gone = [batches.pop(entry_id, None) for entry_id in entry_ids]
             self._shrunk(ledger_id, any(gone))
 
     def discard_below(self, position: Position) -> None:
-        """Everything before the position is acknowledged."""
+        """Drops everything before the position, because it is acknowledged."""
         for ledger_id in [i for i in self.by_ledger if i < position.ledger_id]:
             self.discard_ledger(ledger_id)
         batches = self.by_ledger.get(position.ledger_id)
@@ -161,14 +161,14 @@ class OpenBatches:
 
 
 def encode_batches(batches: dict[int, OpenBatch]) -> bytes:
-    """As FORMAT.md has them: u32 entry ids[n], u32 messages[n], u32 words[n], u64 words."""
+    """The batches in the layout of FORMAT.md: u32 entry ids[n], u32 messages[n], u32 words[n], u64 words."""
     words = [words_of(batch.bits) for batch in batches.values()]
     return b"".join(
         (
             column_bytes("I", list(batches)),
             column_bytes("I", [batch.messages for batch in batches.values()]),
             column_bytes("I", list(map(len, words))),
-            column_bytes("q", [word for one in words for word in one]),
+            column_bytes("q", [word for batch_words in words for word in batch_words]),
         )
     )
 
@@ -186,5 +186,5 @@ def decode_batches(data: bytes, n: int) -> dict[int, OpenBatch]:
 
 
 def inflate_batches(data: bytes, n: int) -> dict[int, OpenBatch]:
-    """From metadata.sqlite, where the bytes lie deflated."""
+    """The batches from metadata.sqlite, which has their bytes deflated."""
     return decode_batches(zlib.decompress(data), n)

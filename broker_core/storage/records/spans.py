@@ -35,7 +35,7 @@ class Spans:
         return len(self.first)
 
     def add(self, first: int, offset: int, messages_before: int, bytes_before: int, newest_ms: int) -> None:
-        """A record starts at `offset`; what lies before it in the ledger. Opens a new span when the last is full."""
+        """Adds a record at `offset`, with the totals before it in the ledger. Opens a new span if the last is full."""
         newest = self.newest
         if newest and offset - self.offset[-1] < SPAN_BYTES and first - self.first[-1] < SPAN_ENTRIES:
             if newest_ms > newest[-1]:

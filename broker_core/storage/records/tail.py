@@ -29,19 +29,19 @@ class Tail:
         return len(self.firsts) - self._head
 
     def add(self, first: int, record: "Block | bytes", cost: int) -> None:
-        """The record of the entries from `first` on; `cost` in bytes."""
+        """Adds the record of the entries from `first` on; `cost` is in bytes."""
         self.firsts.append(first)
         self.records.append(record)
         self.fresh += cost
 
     @property
     def end(self) -> int:
-        """The entry behind the newest record."""
+        """The entry after the newest record."""
         record = self.records[-1]
         return self.firsts[-1] + (1 if isinstance(record, bytes) else len(record.starts))
 
     def drop_before(self, entry_id: int) -> None:
-        """Forget the records of older entries."""
+        """Forgets the records of older entries."""
         head = self._head
         self._head = stop = bisect_left(self.firsts, entry_id, head)
         if 2 * stop > len(self.firsts):

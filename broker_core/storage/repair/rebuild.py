@@ -1,8 +1,8 @@
 """`pulsarctl storage rebuild`: a new metadata.sqlite in a directory whose database is lost or damaged.
 
-From the catalog log, and then nothing is missing. Where that is missing or damaged itself, from what it still holds,
-what SQLite still reads of the old database, and the ledger files: whose they are the journal may know, and a
-topic whose name is lost gets a new one. The next start replays the journal over all of it, as always.
+It is made from the catalog log, and then nothing is missing. If that is missing or damaged itself, it is made from what
+the log still holds, what SQLite still reads of the old database, and the ledger files: the journal may know their
+topics, and a topic whose name is lost gets a new one. The next start replays the journal over all of it, as always.
 """
 
 import contextlib
@@ -93,7 +93,7 @@ def _restore_format(disk: Disk, path: Path, journals: Path) -> list[Path]:
 
 
 def _is_sound(disk: Disk, path: Path, journals: Path) -> bool:
-    """As a start sees it. A directory without any data may do without a database."""
+    """Whether a start accepts the directory. Without any data, it needs no database."""
     if directory.missing(disk, filenames.metadata_file(path)) is not None:
         return not directory.has_data(disk, path, journals)
     try:
@@ -125,7 +125,7 @@ def _rebuild(disk: Disk, path: Path, journals: Path) -> Rebuilt:
     rebuilt.kept = _set_aside(disk, database)
     disk.rename(fresh, database)
     disk.sync_directory(path)
-    if rebuilt.unknown:  # the database has more than the log, which a start would believe
+    if rebuilt.unknown:  # the database has more than the log, and a start would trust the log
         disk.remove(filenames.catalog_log(path))
     migration.write_version(disk, path, filenames.FORMAT_VERSION)
     _open(disk, path)
@@ -166,8 +166,8 @@ def _newer(database: Path, commit: int) -> str:
 
 def _cut(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection) -> str:
     """Why a catalog log whose records are all sound is not the whole one, or ""."""
-    found = unexplained(disk, path, journals, connection)
-    return f"{found}: catalog.log may have lost its end" if found else ""
+    reason = unexplained(disk, path, journals, connection)
+    return f"{reason}: catalog.log may have lost its end" if reason else ""
 
 
 def _put_all(connection: sqlite3.Connection, rows: Iterable[RowChange]) -> int:

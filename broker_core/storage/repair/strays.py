@@ -1,6 +1,6 @@
-"""Ledgers that are on disk and that a rebuilt catalog does not know, or knows too little of.
+"""Ledgers that are on disk and that a rebuilt catalog does not know, or knows too little about.
 
-A ledger file tells all about itself but whose it is. What the journal says of that is used; a managed ledger whose name
+A ledger file tells all about itself, except its owner. The journal may name that; a managed ledger whose name
 is not known gets one that says so, in the default namespace, and all its entries can be read.
 """
 
@@ -31,12 +31,12 @@ def adopt_strays(disk: Disk, path: Path, journals: Path, connection: sqlite3.Con
     highest = max([0, *known, *known.values(), *owners.seen])
     for ledger_id, file in _files(disk, path):
         highest = max(highest, ledger_id)
-        owner = known.get(ledger_id, owners.of.get(ledger_id, 0))
+        owner = known.get(ledger_id, owners.by_ledger.get(ledger_id, 0))
         if ledger_id not in known and owner in owners.named:
             continue  # the journal has all of it
-        found = _measured(disk, file, ledger_id)
-        if found is not None and found.entries and _is_more(connection, found):
-            tables.execute(connection, ledger_row(owner or ledger_id, found))
+        info = _measured(disk, file, ledger_id)
+        if info is not None and info.entries and _is_more(connection, info):
+            tables.execute(connection, ledger_row(owner or ledger_id, info))
             if ledger_id not in known:
                 adopted.setdefault(owner or ledger_id, []).append(ledger_id)
     _raise_next_id(connection, highest + 1)
@@ -44,10 +44,10 @@ def adopt_strays(disk: Disk, path: Path, journals: Path, connection: sqlite3.Con
 
 
 class _Owners:
-    """What the journal says about whose a ledger is."""
+    """The owners of ledgers, as the journal names them."""
 
     def __init__(self, disk: Disk, directory: Path) -> None:
-        self.of: dict[int, int] = {}  # ledger -> managed ledger
+        self.by_ledger: dict[int, int] = {}  # ledger -> managed ledger
         self.named: set[int] = set()  # managed ledgers that the journal registers
         self.seen: set[int] = set()  # ids of any kind
         for number in _numbers(disk, directory):
@@ -60,18 +60,18 @@ class _Owners:
         if values["op"] == "managed-ledger":
             self.named.add(values["owner"])
         elif values["op"] in ("ledger", "seal"):
-            self.of[values["id"]] = values["owner"]
+            self.by_ledger[values["id"]] = values["owner"]
 
 
 def _numbers(disk: Disk, directory: Path) -> list[int]:
     if not disk.exists(directory):
         return []
-    found = (filenames.journal_number(name) for name in disk.list_directory(directory))
-    return sorted(number for number in found if number is not None)
+    numbers = (filenames.journal_number(name) for name in disk.list_directory(directory))
+    return sorted(number for number in numbers if number is not None)
 
 
 def unexplained(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection) -> str:
-    """What shows that commits, or later journal files, are lost; "" for nothing. Blocks. Raises OSError.
+    """The sign that commits, or later journal files, are lost; "" without any. Blocks. Raises OSError.
 
     A checkpoint removes journal files only after its commit, and ids that the tables do not count are in the journal.
     """
@@ -88,7 +88,7 @@ def _gap(disk: Disk, directory: Path, connection: sqlite3.Connection) -> str:
 
 
 def _place_journal(disk: Disk, directory: Path, connection: sqlite3.Connection) -> list[str]:
-    """Where the tables do not say with which journal file a start begins, it is the first one there is."""
+    """Sets the journal file that a start begins with, if the tables do not name it: the first one there is."""
     numbers = _numbers(disk, directory)
     if numbers and _first_journal(connection) is None:
         tables.execute(connection, tables.put("instance", "first_journal", numbers[0]))
@@ -111,7 +111,7 @@ def _files(disk: Disk, path: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _measured(disk: Disk, path: Path, ledger_id: int) -> LedgerInfo | None:
-    """What the file itself tells: its records up to the first that cannot be trusted."""
+    """The info that the file itself gives: its records up to the first that cannot be trusted."""
     fd = disk.open(path)
     try:
         data = disk.pread(fd, ledger_file.DATA_START, 0)
@@ -137,9 +137,9 @@ def _count(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> None:
             info.newest_ms = info.written_ms = max(info.newest_ms, newest_ms)
 
 
-def _is_more(connection: sqlite3.Connection, found: LedgerInfo) -> bool:
-    row = connection.execute("SELECT entries FROM ledger WHERE id = ?", (found.id,)).fetchone()
-    return row is None or row[0] < found.entries
+def _is_more(connection: sqlite3.Connection, info: LedgerInfo) -> bool:
+    row = connection.execute("SELECT entries FROM ledger WHERE id = ?", (info.id,)).fetchone()
+    return row is None or row[0] < info.entries
 
 
 def _raise_next_id(connection: sqlite3.Connection, at_least: int) -> None:

@@ -1,4 +1,4 @@
-"""What in a data directory cannot be trusted. Every checksum is verified."""
+"""Finds the damage in a data directory. Verifies every checksum."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def find_damage(path: Path) -> list[DamageReport]:
 
     For a directory, this includes recorded damage, except what an operator has accepted as lost.
     """
-    damage = [found for found in walk(path) if isinstance(found, DamageReport)]
+    damage = [line for line in walk(path) if isinstance(line, DamageReport)]
     if not path.is_dir():
         return damage
     if not damage:

@@ -1,4 +1,4 @@
-"""Any file of a data directory as readable lines.
+"""Shows any file of a data directory as readable lines.
 
 `dump_lines` never stops at damage: it reports it in a line, and goes on where the next sound part begins.
 """
@@ -14,16 +14,16 @@ from broker_core.storage.errors import DamageReport, NotOurDirectory
 from broker_core.storage.repair.inspection.journals import journal_lines
 from broker_core.storage.repair.inspection.ledgers import compacted_lines, ledger_lines
 from broker_core.storage.repair.inspection.metadata import catalog_log_lines, database_lines, first_journal
-from broker_core.storage.repair.inspection.read_only import Found, disk
+from broker_core.storage.repair.inspection.read_only import LineOrDamage, disk
 
 
 def dump_lines(path: Path) -> Iterator[str]:
     """The lines of a file, or of all files of a data directory."""
-    for found in walk(path):
-        yield f"DAMAGE {found}" if isinstance(found, DamageReport) else found
+    for line in walk(path):
+        yield f"DAMAGE {line}" if isinstance(line, DamageReport) else line
 
 
-def walk(path: Path) -> Iterator[Found]:
+def walk(path: Path) -> Iterator[LineOrDamage]:
     if not path.exists():
         raise FileNotFoundError(path)
     if not path.is_dir():
@@ -46,7 +46,7 @@ def walk(path: Path) -> Iterator[Found]:
             yield from _file(file)
 
 
-def _file(path: Path) -> Iterator[Found]:
+def _file(path: Path) -> Iterator[LineOrDamage]:
     handler = _handler(path)
     if handler is not None:
         with contextlib.suppress(FileNotFoundError):  # a broker has deleted it since it was listed
@@ -54,7 +54,7 @@ def _file(path: Path) -> Iterator[Found]:
             yield from handler(path)
 
 
-def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
+def _handler(path: Path) -> Callable[[Path], Iterator[LineOrDamage]] | None:
     if path.name == filenames.format_file(path.parent).name:
         return _marker
     if path.name == filenames.damage_file(path.parent).name:
@@ -70,7 +70,7 @@ def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
     return handlers.get(path.suffix)
 
 
-def _marker(path: Path) -> Iterator[Found]:
+def _marker(path: Path) -> Iterator[LineOrDamage]:
     version = filenames.parse_format(path.read_text("utf-8", "replace"))
     if version is None or version > filenames.FORMAT_VERSION:
         fault = "not a FORMAT file of pulsarctl" if version is None else f"format {version}"
@@ -81,14 +81,14 @@ def _marker(path: Path) -> Iterator[Found]:
         yield f"  format {version}"
 
 
-def _damage(path: Path) -> Iterator[Found]:
+def _damage(path: Path) -> Iterator[LineOrDamage]:
     for place in recorded_damage(path.parent).places:
         state = f"accepted at {iso(place.accepted_ms)}" if place.accepted_ms else "not accepted"
         yield f"  found at {iso(place.found_ms)}, {state}: {place.report}"
 
 
 def recorded_damage(directory: Path) -> DamageRecord:
-    """What is on record in a directory, also in one that is in use."""
+    """The damage that is on record in a directory, also in one that is in use."""
     record = DamageRecord(disk, directory, SystemClock().wall_ms)
     record.load()
     return record

@@ -8,11 +8,11 @@ from broker_core.storage.errors import DamageReport, StorageError
 from broker_core.storage.log.synced_mark import read_mark
 from broker_core.storage.records import journal_group
 from broker_core.storage.records.journal_file import Window, header_problem
-from broker_core.storage.repair.inspection.read_only import Found, disk
+from broker_core.storage.repair.inspection.read_only import LineOrDamage, disk
 from broker_core.storage.repair.inspection.record_lines import described
 
 
-def journal_lines(path: Path) -> Iterator[Found]:
+def journal_lines(path: Path) -> Iterator[LineOrDamage]:
     number = filenames.journal_number(path.name) or 0
     fd = disk.open_to_read(path)
     try:
@@ -31,7 +31,7 @@ def journal_lines(path: Path) -> Iterator[Found]:
 
 
 def _synced_end(path: Path, number: int) -> int | None:
-    """What the next journal says of this one."""
+    """The end of this journal as the next one names it."""
     following = filenames.journal_file(path.parent, number + 1)
     if not following.exists():
         return None
@@ -45,8 +45,8 @@ def _surely_synced(path: Path, number: int) -> int:
     return mark.end if mark is not None and mark.number == number else 0
 
 
-def _groups(path: Path, window: Window, sure: int) -> Iterator[Found]:
-    """`sure`: what ends before it was synced, so it is no torn tail."""
+def _groups(path: Path, window: Window, sure: int) -> Iterator[LineOrDamage]:
+    """`sure`: a group that ends before it was synced, so it is not a torn tail."""
     at = journal_group.FILE_HEADER.size
     while at < window.end:
         reason, length = window.load_group(at)

@@ -8,19 +8,19 @@ from broker_core.storage import filenames
 from broker_core.storage.errors import Damaged, DamageReport, StorageError
 from broker_core.storage.records import ledger_file
 from broker_core.storage.records.block import COMPACTED_INDEX, HEADER, INDEX
-from broker_core.storage.repair.inspection.read_only import Found, disk, reading
+from broker_core.storage.repair.inspection.read_only import LineOrDamage, disk, reading
 from broker_core.storage.repair.inspection.record_lines import described
 
 
-def ledger_lines(path: Path) -> Iterator[Found]:
+def ledger_lines(path: Path) -> Iterator[LineOrDamage]:
     yield from _sealed_file(path, INDEX)
 
 
-def compacted_lines(path: Path) -> Iterator[Found]:
+def compacted_lines(path: Path) -> Iterator[LineOrDamage]:
     yield from _sealed_file(path, COMPACTED_INDEX)
 
 
-def _sealed_file(path: Path, index_kind: int) -> Iterator[Found]:
+def _sealed_file(path: Path, index_kind: int) -> Iterator[LineOrDamage]:
     fd = disk.open_to_read(path)
     try:
         data = disk.pread(fd, ledger_file.DATA_START, 0)
@@ -40,7 +40,7 @@ def _sealed_file(path: Path, index_kind: int) -> Iterator[Found]:
 
 
 def _end_of_data(path: Path, fd: int, index_kind: int) -> tuple[int, str]:
-    """Where the records end, and what to say of the rest."""
+    """The offset at which the records end, and a line about what follows."""
     size = disk.size(fd)
     try:
         offset, index = ledger_file.read_index(disk, fd, path, index_kind)
@@ -62,5 +62,5 @@ def _known_end(path: Path) -> int | None:
         with reading(database) as connection:
             row = connection.execute(sql, (filenames.ledger_number(path.name),)).fetchone()
     except sqlite3.DatabaseError:
-        return None  # which is reported where that file is looked at
+        return None  # its damage is reported with that file
     return max(row[0], ledger_file.DATA_START) if row else ledger_file.DATA_START

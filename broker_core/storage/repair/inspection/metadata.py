@@ -13,10 +13,10 @@ from broker_core.storage.records import changes
 from broker_core.storage.records.ack_ranges import AckWindow
 from broker_core.storage.records.block import HEADER, PAGE_SUMS
 from broker_core.storage.records.open_batches import inflate_batches
-from broker_core.storage.repair.inspection.read_only import Found, disk, reading
+from broker_core.storage.repair.inspection.read_only import LineOrDamage, disk, reading
 
 
-def catalog_log_lines(path: Path) -> Iterator[Found]:
+def catalog_log_lines(path: Path) -> Iterator[LineOrDamage]:
     catalog_log = CatalogLog(disk, path)
     state = catalog_log.read()
     for record in catalog_log.records():
@@ -31,7 +31,7 @@ def catalog_log_lines(path: Path) -> Iterator[Found]:
         yield f"  {state.end:>10} end of the records; {path.stat().st_size - state.end} bytes are torn or damaged"
 
 
-def database_lines(path: Path) -> Iterator[Found]:
+def database_lines(path: Path) -> Iterator[LineOrDamage]:
     try:
         with reading(path) as connection:
             for (problem,) in connection.execute("PRAGMA integrity_check"):
@@ -65,7 +65,7 @@ def _against_log(path: Path, connection: sqlite3.Connection) -> Iterator[DamageR
         yield DamageReport(path, 0, f"its rows are not those of {catalog_log.path.name}")
 
 
-def _table(connection: sqlite3.Connection, table: str) -> Iterator[Found]:
+def _table(connection: sqlite3.Connection, table: str) -> Iterator[LineOrDamage]:
     cursor = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608  # one of `tables.TABLES`
     columns = [column[0] for column in cursor.description]
     for row in cursor:
@@ -90,7 +90,7 @@ def stored_documents(path: Path) -> Iterator[tuple[str, str, Any]]:
         for kind, key, doc in rows:
             yield kind, key, json.loads(doc)
     except (sqlite3.DatabaseError, ValueError):
-        return  # which `find_damage` reports
+        return  # `find_damage` reports it
 
 
 def first_journal(directory: Path) -> int:

@@ -16,7 +16,7 @@ class _LookOnly(RealDisk):
 
 disk = _LookOnly()
 
-Found = str | DamageReport  # a line, or damage where it lies
+LineOrDamage = str | DamageReport  # a line, or damage where it lies
 
 
 @contextmanager
