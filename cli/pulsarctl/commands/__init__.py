@@ -1,4 +1,4 @@
-"""One noun or one command a module: parse, typed client, rows, render. None imports another.
+"""One noun or one command in each module: parse, typed client, rows, render. None imports another.
 
-Loaded by name from `shell.nouns`, when it is used.
+A module is loaded by name from `shell.nouns` when it is used.
 """

@@ -50,10 +50,10 @@ def healthcheck(
 
     Example: pulsarctl brokers healthcheck
     """
-    found = call.admin.brokers.healthcheck(topic_version.upper() if topic_version else None)
-    if found != "ok":
-        raise CliError(f"the broker is {found}")
-    call.show(found)
+    health = call.admin.brokers.healthcheck(topic_version.upper() if topic_version else None)
+    if health != "ok":
+        raise CliError(f"the broker is {health}")
+    call.show(health)
 
 
 @app.verb("damage")
@@ -62,9 +62,9 @@ def damage(call: Call) -> None:
 
     Example: pulsarctl brokers damage
     """
-    found = call.admin.brokers.damage()
+    places = call.admin.brokers.damage()
     columns = ("FILE", "OFFSET", "TOPIC", "LOST", "FOUND", "ACCEPTED", "REASON")
-    call.show(found, Table(columns, [[place[column.lower()] for column in columns] for place in found]))
+    call.show(places, Table(columns, [[place[column.lower()] for column in columns] for place in places]))
 
 
 @app.verb("accept-loss", loses_data=True)

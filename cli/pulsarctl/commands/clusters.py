@@ -6,7 +6,7 @@ import typer
 
 from pulsarctl.requests.fields import CLUSTER, document, names, option, switch
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -23,11 +23,11 @@ def list_clusters(
 
     Example: pulsarctl clusters list
     """
-    found = call.admin.clusters.list()
+    clusters = call.admin.clusters.list()
     if current:
         own = call.admin.brokers.runtime_configuration().get("clusterName")
-        found = [f"{name}(*)" if name == own else name for name in found]
-    call.show_names("CLUSTER", found)
+        clusters = [f"{name}(*)" if name == own else name for name in clusters]
+    call.show_names("CLUSTER", clusters)
 
 
 @app.verb("get", "g")
@@ -140,12 +140,14 @@ FILE = Field(
 )
 
 
-def cluster_data(given: Given) -> dict[str, Any]:
+def cluster_data(values: Values) -> dict[str, Any]:
     """The members of the file and, with precedence, those of the options."""
-    values = {field.key or field.name: field.value(given) for field in (*URLS, *TLS)}
-    values["peerClusterNames"] = values.pop("peers") or None
-    found = document(given["file"]) if given["file"] else {}
-    return found | {key: value for key, value in values.items() if value is not None and (value or key not in found)}
+    options = {field.key or field.name: field.value(values) for field in (*URLS, *TLS)}
+    options["peerClusterNames"] = options.pop("peers") or None
+    members = document(values["file"]) if values["file"] else {}
+    return members | {
+        key: value for key, value in options.items() if value is not None and (value or key not in members)
+    }
 
 
 DOMAIN = Field("domain", "Name of the failure domain.", ("--domain-name",), "NAME")
@@ -284,8 +286,8 @@ def delete_cluster(
 
     Example: pulsarctl clusters delete west
     """
-    what = " with its tenants, namespaces, and topics" if everything else ""
-    call.confirm(f"Delete cluster {cluster}{what}?", yes=yes, several=everything)
+    contents = " with its tenants, namespaces, and topics" if everything else ""
+    call.confirm(f"Delete cluster {cluster}{contents}?", yes=yes, several=everything)
     if everything:
         for tenant in call.admin.tenants.list():
             if call.admin.tenants.get(tenant).get("allowedClusters") == [cluster]:

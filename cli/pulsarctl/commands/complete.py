@@ -32,12 +32,12 @@ def complete(
     line = typed_line(render.read_stdin().removesuffix("\n"))
     names = KnownNames(call.obj, os.environ)
     try:
-        found = candidates(call.find_root().command, without_program(line.words), line.current, names)
+        words = candidates(call.find_root().command, without_program(line.words), line.current, names)
     except CliError:  # a shell must not show errors after Tab
         return
-    if found is None:
+    if words is None:
         raise typer.Exit(FILE_NAME)
     if bash_breaks is not None:
-        found = for_bash(line, found, bash_breaks)
-    for each in found:
-        render.line(f"{each.word}\t{each.summary}" if each.summary else each.word)
+        words = for_bash(line, words, bash_breaks)
+    for word in words:
+        render.line(f"{word.word}\t{word.summary}" if word.summary else word.word)

@@ -147,9 +147,9 @@ def consume(
         start=None if start is None else parse_position(start, now_ms),
         end=Latest() if exit_on_end else None if to is None else parse_position(to, now_ms),
     )
-    for what, place in (("from", reach.start), ("to", reach.end)):
+    for label, place in (("from", reach.start), ("to", reach.end)):
         if isinstance(place, AtTime):
-            call.notice_time(what, place.publish_time_ms)
+            call.notice_time(label, place.publish_time_ms)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=reach.end is not None)
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
@@ -216,8 +216,8 @@ def _ack_timeout(text: str) -> int:
     return round(seconds * 1000)
 
 
-def _one_of(text: str, known: tuple[str, ...], what: str) -> str:
+def _one_of(text: str, known: tuple[str, ...], noun: str) -> str:
     """The lowercase spelling, because those of pulsar-client differ only in case."""
     if text.lower() not in known:
-        raise UsageProblem(f"unknown {what} '{text}'", hint="use one of " + ", ".join(known))
+        raise UsageProblem(f"unknown {noun} '{text}'", hint="use one of " + ", ".join(known))
     return text.lower()

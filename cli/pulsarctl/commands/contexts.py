@@ -99,17 +99,17 @@ def create(call: Call, name: Name) -> None:
 
     Example: pulsarctl context create prod --admin-url https://pulsar.example.com:8443 --token-file prod.token
     """
-    given = {field: _kept(field, value) for field, value in (call.obj or {}).items() if field in STORED}
-    if not given and name not in _file().names:
+    fields = {field: _kept(field, value) for field, value in (call.obj or {}).items() if field in STORED}
+    if not fields and name not in _file().names:
         raise UsageProblem(
             "no address or credentials given", hint="pulsarctl context create NAME --admin-url URL [--url URL]"
         )
-    if web_url := given.get("web_url"):
+    if web_url := fields.get("web_url"):
         admin_urls(web_url)
-    if service_url := given.get("service_url"):
+    if service_url := fields.get("service_url"):
         service_addresses(service_url)
     with _changed() as file:
-        file.put(name, given)
+        file.put(name, fields)
         file.current = name
     call.tell(f"'{name}' is now the current context")
 
@@ -172,5 +172,5 @@ def _show(call: Call, name: str) -> None:
 
 
 def _show_resolved(call: Call) -> None:
-    found = rows(call.settings)
-    call.show(found, Table(("SETTING", "VALUE", "SOURCE"), [tuple(row.values()) for row in found]))
+    settings = rows(call.settings)
+    call.show(settings, Table(("SETTING", "VALUE", "SOURCE"), [tuple(row.values()) for row in settings]))

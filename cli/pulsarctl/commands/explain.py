@@ -38,9 +38,11 @@ def explain(
     from pulsarctl.diagnosis import terminal
     from pulsarctl.facts.topic import explain as findings
 
-    found = findings(call, topic, subscription)
+    explained = findings(call, topic, subscription)
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
-        for line in terminal.lines(found):
+        for line in terminal.lines(explained):
             render.line(line)
     else:
-        call.show([each.document() for each in found], Table(("CODE",), [(each.code,) for each in found]))
+        call.show(
+            [finding.document() for finding in explained], Table(("CODE",), [(finding.code,) for finding in explained])
+        )

@@ -44,11 +44,13 @@ def export(
         return
     scope = Scope.of(names or [EVERYTHING])
     with Crew(call.settings, parallel) as crew, progress(call) as step:
-        found = session.export(crew, scope, step)
-    for name, keys in found.uncovered.items():
+        exported = session.export(crew, scope, step)
+    for name, keys in exported.uncovered.items():
         for key in keys:
             call.notice(f"notice: the file leaves out {key} of {name}")
-    document = exporting.document(found, scope, lambda what: call.notice(f"warning: the file leaves out {what}"))
+    document = exporting.document(
+        exported, scope, lambda omission: call.notice(f"warning: the file leaves out {omission}")
+    )
     if call.output in (Output.JSON, Output.JSONL):
         call.show(document)
         return

@@ -15,7 +15,7 @@ from pulsarctl.requests.functions import (
     lifecycle,
 )
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.json_text import parse_json
 
@@ -70,25 +70,25 @@ def _deploy(verb: str, method: str, summary: str) -> Request:
     )
 
 
-def _state_key(given: Given) -> None:
-    check_identity(given)
+def _state_key(values: Values) -> None:
+    check_identity(values)
     try:
-        given["key"] = parse_json(given["state"])["key"]
+        values["key"] = parse_json(values["state"])["key"]
     except (ValueError, KeyError, TypeError) as error:
         raise UsageProblem(
             "the state is not a JSON object with a key", hint='use \'{"key":"k","stringValue":"v"}\''
         ) from error
 
 
-def _trigger(given: Given) -> Form:
+def _trigger(values: Values) -> Form:
     form = Form()
-    if given["value"] is None and given["file"] is None:
+    if values["value"] is None and values["file"] is None:
         raise UsageProblem("no value given", hint="use --trigger-value TEXT or --trigger-file FILE")
-    if given["value"] is not None:
-        form.text("data", given["value"])
-    if given["file"] is not None:
-        form.file("dataStream", given["file"])
-    return form.text("topic", given["topic_name"]) if given["topic_name"] else form
+    if values["value"] is not None:
+        form.text("data", values["value"])
+    if values["file"] is not None:
+        form.file("dataStream", values["file"])
+    return form.text("topic", values["topic_name"]) if values["topic_name"] else form
 
 
 def _text(name: str, help: str, *spellings: str, metavar: str = "TEXT") -> Field:
@@ -131,7 +131,7 @@ install_requests(
             """--name copy -s '{"key":"count","numberValue":1}'""",
             (*NAMED, Field("state", "The state, as JSON.", ("-s", "--state"), "JSON", In.NOWHERE)),
             check=_state_key,
-            payload=lambda given: Form().document("state", parse_json(given["state"])),
+            payload=lambda values: Form().document("state", parse_json(values["state"])),
         ),
         Request(
             "trigger",
@@ -159,7 +159,7 @@ install_requests(
                 Field("source", "File to upload.", ("--source-file",), "FILE", In.NOWHERE),
                 Field("path", "Path to store it at.", ("--path",), "PATH", In.NOWHERE),
             ),
-            payload=lambda given: Form().file("data", given["source"]).text("path", given["path"]),
+            payload=lambda values: Form().file("data", values["source"]).text("path", values["path"]),
         ),
         Request(
             "download",
@@ -182,7 +182,7 @@ install_requests(
                     "transform-function",
                 ),
             ),
-            check=lambda given: None if given["path"] else check_identity(given),
+            check=lambda values: None if values["path"] else check_identity(values),
             ending="{tenant}/{ns}/{name}/download",
             otherwise="download",
             into="file",

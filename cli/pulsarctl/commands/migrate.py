@@ -98,8 +98,8 @@ def migrate(
     call.notice(f"{topics_found} with {plural(entries, 'entry', 'entries')}, {human_size(size)}")
     if call.settings.dry_run:
         return
-    what = f"Send the clients of {source} to {target}" if switch else f"Copy from {source}"
-    call.confirm(f"{what} ({topics_found} with messages)?", yes=yes, several=switch)
+    action = f"Send the clients of {source} to {target}" if switch else f"Copy from {source}"
+    call.confirm(f"{action} ({topics_found} with messages)?", yes=yes, several=switch)
     with orderly_end(), progress(call):
         copy.make_namespaces()
         parts = list(copy.parts())

@@ -5,7 +5,7 @@ from typing import Any
 from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import CLUSTER, names
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
 
@@ -16,17 +16,17 @@ POLICIES = "clusters/{cluster}/namespaceIsolationPolicies"
 SCOPES = ("all_matching", "none", "changed")
 
 
-def _body(given: Given) -> dict[str, Any]:
+def _body(values: Values) -> dict[str, Any]:
     body = {
-        "namespaces": csv(given["namespaces"]),
-        "primary": csv(given["primary"]),
-        "secondary": csv(given["secondary"]),
+        "namespaces": csv(values["namespaces"]),
+        "primary": csv(values["primary"]),
+        "secondary": csv(values["secondary"]),
         "auto_failover_policy": {
-            "policy_type": given["failover"],
-            "parameters": pairs(csv(given["parameters"])),
+            "policy_type": values["failover"],
+            "parameters": pairs(csv(values["parameters"])),
         },
     }
-    scope = given["scope"]
+    scope = values["scope"]
     return body if scope is None else body | {"unload_scope": one_of(scope, SCOPES, "scope")}
 
 

@@ -7,7 +7,7 @@ from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import NAMESPACE
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
 
@@ -20,19 +20,19 @@ ALL_VERSIONS = "//admin/v3/packages/{type}/{tenant}/{ns}/{name}"
 ONE_VERSION = f"{ALL_VERSIONS}/{{version}}"
 
 
-def _read(given: Given) -> None:
+def _read(values: Values) -> None:
     """Raises `UsageProblem`."""
-    found = _NAME.fullmatch(given["package"])
-    if found is None:
-        raise UsageProblem(f"'{given['package']}' is not a package", hint=f"use {EXAMPLE}")
-    given["type"], given["tenant"], given["ns"], given["name"], version = found.groups()
-    given["version"] = version or "latest"
+    match = _NAME.fullmatch(values["package"])
+    if match is None:
+        raise UsageProblem(f"'{values['package']}' is not a package", hint=f"use {EXAMPLE}")
+    values["type"], values["tenant"], values["ns"], values["name"], version = match.groups()
+    values["version"] = version or "latest"
 
 
-def _metadata(given: Given) -> dict[str, Any]:
-    values = {"description": given["description"], "contact": given["contact"]}
-    properties = pairs(csv(given["properties"]))
-    return {key: value for key, value in (values | {"properties": properties}).items() if value}
+def _metadata(values: Values) -> dict[str, Any]:
+    metadata = {"description": values["description"], "contact": values["contact"]}
+    properties = pairs(csv(values["properties"]))
+    return {key: value for key, value in (metadata | {"properties": properties}).items() if value}
 
 
 def _described(short: bool) -> tuple[Field, ...]:
@@ -95,7 +95,7 @@ install_requests(
             f"{EXAMPLE} --description copies --path copy.jar",
             (NAME, *_described(False), Field("path", "File to upload.", ("--path",), "FILE", In.NOWHERE)),
             check=_read,
-            payload=lambda given: Form().document("metadata", _metadata(given)).file("file", given["path"]),
+            payload=lambda values: Form().document("metadata", _metadata(values)).file("file", values["path"]),
         ),
         Request(
             "download",

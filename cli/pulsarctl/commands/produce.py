@@ -184,12 +184,12 @@ def _outgoing(
     return Outgoing([os.fsencode(text) for text in texts], paths, lines, rounds)
 
 
-def _time(call: Call, what: str, text: str | None, now_ms: int) -> int:
+def _time(call: Call, label: str, text: str | None, now_ms: int) -> int:
     """Milliseconds since the epoch, 0 if not given."""
     if text is None:
         return 0
     time_ms = parse_time_ms(text, now_ms)
-    call.notice_time(what, time_ms)
+    call.notice_time(label, time_ms)
     return time_ms
 
 

@@ -115,11 +115,11 @@ def _brokers(service_url: str | None, web_url: str | None) -> dict[str, Any]:
             f"cannot use --brokers {service_url} with --brokers-web {web_url}: only one of them is TLS",
             hint="use pulsar+ssl:// and https://, or pulsar:// and http://",
         )
-    found: dict[str, Any] = {"brokerServiceURLTLS" if secure else "brokerServiceURL": service_url}
-    found["brokerWebServiceURLTLS" if (web_url or "").startswith("https://") else "brokerWebServiceURL"] = web_url
+    urls: dict[str, Any] = {"brokerServiceURLTLS" if secure else "brokerServiceURL": service_url}
+    urls["brokerWebServiceURLTLS" if (web_url or "").startswith("https://") else "brokerWebServiceURL"] = web_url
     if secure:
-        found["tlsEnabledWithBroker"] = True
-    return found
+        urls["tlsEnabledWithBroker"] = True
+    return urls
 
 
 def _load(file: Path | None, settings: list[str], flags: dict[str, Any]) -> "Gathered[ProxyConfig]":

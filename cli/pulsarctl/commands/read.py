@@ -111,9 +111,9 @@ def read(
     now_ms = clock.now_ms()
     position = parse_position(start or start_message_id, now_ms)
     end = Latest() if exit_on_end else None if to is None else parse_position(to, now_ms)
-    for what, place in (("from", position), ("to", end)):
+    for label, place in (("from", position), ("to", end)):
         if isinstance(place, AtTime):
-            call.notice_time(what, place.publish_time_ms)
+            call.notice_time(label, place.publish_time_ms)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}

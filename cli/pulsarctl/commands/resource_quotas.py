@@ -2,7 +2,7 @@
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.grammar import Noun
 
 app = Noun("resource-quotas", "Show and set the expected load of bundles.")
@@ -21,10 +21,10 @@ def _named(default: object = None) -> tuple[Field, Field]:
     )
 
 
-def _both_or_none(given: Given) -> None:
-    if (given["namespace"] is None) != (given["bundle"] is None):
+def _both_or_none(values: Values) -> None:
+    if (values["namespace"] is None) != (values["bundle"] is None):
         raise UsageProblem("specify both --namespace and --bundle, or neither for the default quota")
-    given["of"] = "bundle" if given["bundle"] else ""
+    values["of"] = "bundle" if values["bundle"] else ""
 
 
 RATES = (

@@ -56,8 +56,8 @@ def get_schema(
     if not all_versions:
         call.show(call.admin.schemas.get(topic, version))
         return
-    found = call.admin.schemas.all_versions(topic)
-    call.show(found, Table(("VERSION", "TYPE", "TIMESTAMP"), [_row(one) for one in found]))
+    versions = call.admin.schemas.all_versions(topic)
+    call.show(versions, Table(("VERSION", "TYPE", "TIMESTAMP"), [_row(row) for row in versions]))
 
 
 @app.verb("upload")
@@ -77,7 +77,7 @@ def upload_schema(
       pulsarctl schemas upload orders -f order.json
       pulsarctl schemas upload orders --type avro --schema-file order.avsc
     """
-    call.admin.schemas.upload(topic, _given(filename, schema_type, schema_file, properties))
+    call.admin.schemas.upload(topic, _schema(filename, schema_type, schema_file, properties))
 
 
 @app.verb("compatibility")
@@ -95,7 +95,7 @@ def check_compatibility(
 
     Example: pulsarctl schemas compatibility orders -f order.json
     """
-    call.show(call.admin.schemas.compatibility(topic, _given(filename, schema_type, schema_file, properties)))
+    call.show(call.admin.schemas.compatibility(topic, _schema(filename, schema_type, schema_file, properties)))
 
 
 @app.verb("delete", loses_data=True)
@@ -156,7 +156,7 @@ def schema_metadata(call: Call, topic: Topic) -> None:
     call.show(call.admin.schemas.metadata(topic))
 
 
-def _given(
+def _schema(
     filename: Path | None, schema_type: str | None, schema_file: Path | None, properties: list[str] | None
 ) -> SchemaInfo:
     if (filename is None) == (schema_type is None):
@@ -168,6 +168,6 @@ def _given(
     return from_definition(schema_type or "", schema_file, pairs(properties))
 
 
-def _row(found: dict[str, Any]) -> tuple[object, ...]:
-    info = found["schemaInfo"]
-    return found["version"], info["type"], info["timestamp"]
+def _row(document: dict[str, Any]) -> tuple[object, ...]:
+    info = document["schemaInfo"]
+    return document["version"], info["type"], info["timestamp"]

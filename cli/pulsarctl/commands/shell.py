@@ -70,7 +70,7 @@ def _run(session: Session, line: str, code: int = 0) -> int:
             words = [*words[1:], "--help"]
         return session.run(words) if words else code
     except CliError as error:
-        return exit_code(error, session.given)
+        return exit_code(error, session.options)
 
 
 def _words(line: str) -> list[str]:

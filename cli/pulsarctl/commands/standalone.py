@@ -205,7 +205,7 @@ def _with_local_authority(loaded: "LoadedConfig") -> "LoadedConfig":
 
 
 def _tls_options(tls: "TlsConfig", directory: Path) -> str:
-    """What a command needs to use the TLS listeners; the names of their addresses are in braces."""
+    """The options that a command needs to use the TLS listeners; the names of their addresses are in braces."""
     from broker_core.server.local_certificates import authority_file
 
     urls = ["--admin-url {http_url_tls}"] if tls.web_port >= 0 else []

@@ -70,14 +70,14 @@ def accept_loss(
     from broker_core.storage.errors import DirectoryLocked
     from broker_core.storage.repair.inspection.check import find_damage
 
-    found = find_damage(_existing(directory))
+    reports = find_damage(_existing(directory))
     try:
-        accept_loss(directory, found)
+        accept_loss(directory, reports)
     except DirectoryLocked as error:
         raise AlreadyRunning(f"cannot accept the loss: {error}", hint="pulsarctl brokers accept-loss") from error
-    for report in found:
+    for report in reports:
         render.line(str(report))
-    if not found:
+    if not reports:
         call.notice("no damage to accept")
 
 

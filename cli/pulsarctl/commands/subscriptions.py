@@ -65,12 +65,12 @@ def create(
 
     Example: pulsarctl subscriptions create orders billing -m earliest
     """
-    position, found = parse_message_id(message_id), pairs(properties)
-    given, one = topics_and_subscription(topics, subscription)
-    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    position, new_properties = parse_message_id(message_id), pairs(properties)
+    topic_names, name = topics_and_subscription(topics, subscription)
+    names = chosen(call, topic_names, regex=regex, from_file=from_file, namespace=namespace)
 
     def create_on(admin: "AdminClient", topic: str) -> None:
-        admin.topics.create_subscription(topic, one, position, properties=found)
+        admin.topics.create_subscription(topic, name, position, properties=new_properties)
 
     if names:
         act_on(call, names, create_on, verb="create", parallel=parallel)
@@ -95,9 +95,9 @@ def delete(
 
     Example: pulsarctl subscriptions delete orders billing
     """
-    given, one = topics_and_subscription(topics, subscription)
-    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
-    many_subscriptions.delete(call, names, one, force=force, yes=yes, parallel=parallel, verb="delete")
+    topic_names, name = topics_and_subscription(topics, subscription)
+    names = chosen(call, topic_names, regex=regex, from_file=from_file, namespace=namespace)
+    many_subscriptions.delete(call, names, name, force=force, yes=yes, parallel=parallel, verb="delete")
 
 
 @app.verb("skip", loses_data=True)
@@ -121,12 +121,12 @@ def skip(
     """
     if count is None and not everything:
         raise UsageProblem("no number of messages given", hint="use -n COUNT or --all")
-    given, one = topics_and_subscription(topics, subscription)
-    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    topic_names, name = topics_and_subscription(topics, subscription)
+    names = chosen(call, topic_names, regex=regex, from_file=from_file, namespace=namespace)
     if everything or count is None:
-        many_subscriptions.clear_backlogs(call, names, one, yes=yes, parallel=parallel)
+        many_subscriptions.clear_backlogs(call, names, name, yes=yes, parallel=parallel)
     else:
-        many_subscriptions.skip(call, names, one, count, yes=yes, parallel=parallel)
+        many_subscriptions.skip(call, names, name, count, yes=yes, parallel=parallel)
 
 
 @app.verb("peek")
@@ -144,7 +144,7 @@ def peek(
 
     Example: pulsarctl subscriptions peek orders billing -n 3
     """
-    peeking.peek(call, topic, _one(name, subscription), messages, template)
+    peeking.peek(call, topic, _subscription_name(name, subscription), messages, template)
 
 
 @app.verb("get-message-by-id")
@@ -189,9 +189,9 @@ def expire(
 
     Example: pulsarctl subscriptions expire orders billing -t 1h
     """
-    given, one = topics_and_subscription(topics, subscription)
-    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
-    many_subscriptions.expire(call, names, one, time, position, excluded=False, yes=yes, parallel=parallel)
+    topic_names, name = topics_and_subscription(topics, subscription)
+    names = chosen(call, topic_names, regex=regex, from_file=from_file, namespace=namespace)
+    many_subscriptions.expire(call, names, name, time, position, excluded=False, yes=yes, parallel=parallel)
 
 
 @app.verb("seek")
@@ -223,13 +223,13 @@ def seek(
 
     Example: pulsarctl subscriptions seek orders billing -t 1h
     """
-    given, one = topics_and_subscription(topics, subscription)
-    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
-    many_subscriptions.seek(call, names, one, time, message_id, yes=yes, parallel=parallel)
+    topic_names, name = topics_and_subscription(topics, subscription)
+    names = chosen(call, topic_names, regex=regex, from_file=from_file, namespace=namespace)
+    many_subscriptions.seek(call, names, name, time, message_id, yes=yes, parallel=parallel)
 
 
-def _one(name: str | None, option: str | None) -> str:
-    found = option or name
-    if not found:
+def _subscription_name(name: str | None, option: str | None) -> str:
+    subscription = option or name
+    if not subscription:
         raise UsageProblem("no subscription given", hint="specify it after the topic, or with -s")
-    return found
+    return subscription

@@ -78,7 +78,7 @@ def create_secret_key(
 
 
 def _refuse_file_as_format(call: Call) -> None:
-    """In pulsar-admin, --output names the file of a key; here it would be ignored, and the key be on the screen."""
+    """In pulsar-admin, --output names the file of a key; here it would be ignored, and the key would be printed."""
     try:
         call.output  # noqa: B018  # resolves the settings
     except UsageProblem as error:
@@ -181,12 +181,12 @@ def show(call: Call, token: Token = None, token_file: TokenFile = None, stdin: S
 
     text = _token(token, token_file, stdin=stdin)
     try:
-        found = jwt.decode_complete(text, options={"verify_signature": False})
+        decoded = jwt.decode_complete(text, options={"verify_signature": False})
     except (jwt.PyJWTError, ValueError) as error:
         raise CliError(f"cannot read the token: {error}") from None
-    render.line(json.dumps(found["header"], separators=(",", ":")))
+    render.line(json.dumps(decoded["header"], separators=(",", ":")))
     render.line("---")
-    render.line(json.dumps(found["payload"], separators=(",", ":")))
+    render.line(json.dumps(decoded["payload"], separators=(",", ":")))
 
 
 @app.verb("validate")

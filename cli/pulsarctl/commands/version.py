@@ -16,9 +16,9 @@ def version(call: Call) -> None:
 
     Example: pulsarctl version
     """
-    found = {"pulsarctl": __version__, "python": sys.version.split()[0]}
+    versions = {"pulsarctl": __version__, "python": sys.version.split()[0]}
     try:
-        found["broker"] = call.admin.brokers.version()
+        versions["broker"] = call.admin.brokers.version()
     except CliError as error:
         call.notice(f"cannot get the version of the broker: {error.message}")
-    call.show(found, as_map=True)
+    call.show(versions, as_map=True)

@@ -1,1 +1,1 @@
-"""What a broker, a client, and a topic report, asked for once and judged by the rules of `diagnosis`."""
+"""The reports of a broker, a client, and a topic, requested once and judged by the rules of `diagnosis`."""

@@ -1,4 +1,4 @@
-"""Whether the broker answers, its versions, its clock, and its disk."""
+"""The state of a broker: whether it answers, its versions, its clock, and its disk."""
 
 import platform
 import re
@@ -87,7 +87,7 @@ def versions(call: Call) -> Versions:
 
 
 def clock_skew_ms(call: Call) -> int | None:
-    """How far the broker's clock is ahead, as far as whole seconds tell. None if the answer has no time."""
+    """How far the broker's clock is ahead, in whole seconds. None if the answer has no time."""
     before = now_ms()
     _body, headers = call.admin.http.get_bytes(VERSION_PATH)
     after = now_ms()
@@ -101,17 +101,17 @@ def clock_skew_ms(call: Call) -> int | None:
 
 
 def disk(call: Call, directory: Path | None = None) -> Disk | None:
-    """Of a directory on this machine, or of the broker; None if the broker does not report it."""
+    """The disk of a directory on this machine, or of the broker; None if the broker does not report it."""
     if directory is not None:
         try:
             usage = shutil.disk_usage(directory)
         except OSError as error:
             raise CliError(f"cannot read the disk usage of {directory}: {error.strerror}") from error
         return Disk(f"the disk of {directory}", usage.free, usage.total)
-    found = _gauges(metrics(call), (FREE, SIZE, FULL))
-    if FREE not in found or SIZE not in found:
+    gauges = _gauges(metrics(call), (FREE, SIZE, FULL))
+    if FREE not in gauges or SIZE not in gauges:
         return None
-    return Disk("the broker's disk", round(found[FREE]), round(found[SIZE]), is_full=found.get(FULL) == 1)
+    return Disk("the broker's disk", round(gauges[FREE]), round(gauges[SIZE]), is_full=gauges.get(FULL) == 1)
 
 
 def metrics(call: Call) -> str:

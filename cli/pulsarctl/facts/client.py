@@ -47,8 +47,8 @@ def runtimes(environ: Mapping[str, str]) -> Runtimes:
 
 
 def seen_certificates(settings: Settings, timeout_seconds: float) -> list[Certificate]:
-    """Of each server that is reached with TLS, and of the client."""
-    found = [
+    """The certificates of each server that is reached with TLS, and of the client."""
+    certificates_seen = [
         _certificate(
             f"the certificate of the {name} at {address}", partial(certificates.served, address, timeout_seconds)
         )
@@ -56,8 +56,8 @@ def seen_certificates(settings: Settings, timeout_seconds: float) -> list[Certif
         for address in certificates.tls_addresses(url)
     ]
     if path := settings.tls_cert_file:
-        found.append(_certificate(f"the client certificate {path}", partial(certificates.stored, path)))
-    return found
+        certificates_seen.append(_certificate(f"the client certificate {path}", partial(certificates.stored, path)))
+    return certificates_seen
 
 
 def version_of(package: str) -> str | None:
@@ -77,7 +77,7 @@ def _certificate(place: str, read: Callable[[], "X509"]) -> Certificate:
 def _secret_files(settings: Settings, environ: Mapping[str, str]) -> Iterator[Path]:
     path = contexts.default_path(environ)
     file = contexts.ContextFile(path)
-    if any(name in file.fields(each) for each in file.names for name in ("token", "auth_params")):
+    if any(name in file.fields(context) for context in file.names for name in ("token", "auth_params")):
         yield path
     for name in (settings.token_file, settings.tls_key_file):
         if name:

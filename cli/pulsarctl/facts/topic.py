@@ -26,30 +26,32 @@ Document = dict[str, Any]
 
 def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
     """The findings for a topic with its subscriptions, or for one subscription. Raises `NotFound`."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     known, ours = False, is_ours(call)
     for part in call.admin.topics.parts(topic):
-        one = topic_evidence(call, part, ours)
-        found += [*publishing.explain(one), *replication.explain(one)] if subscription is None else []
-        for each in subscriptions(call, one, subscription):
+        part_evidence = topic_evidence(call, part, ours)
+        findings += (
+            [*publishing.explain(part_evidence), *replication.explain(part_evidence)] if subscription is None else []
+        )
+        for evidence in subscriptions(call, part_evidence, subscription):
             known = True
-            found += worst_first(delivery.explain(each))
+            findings += worst_first(delivery.explain(evidence))
     if subscription is not None and not known:
         raise NotFound(
             f"there is no subscription '{subscription}' on {topic}", hint=f"pulsarctl topics subscriptions {topic}"
         )
-    return on_same_cluster(call, found)
+    return on_same_cluster(call, findings)
 
 
 def on_same_cluster(call: Call, findings: Iterable[Finding]) -> list[Finding]:
     """The findings with commands that reach the cluster of this call."""
-    return [replace(each, command=call.on_same_cluster(each.command)) for each in findings]
+    return [replace(finding, command=call.on_same_cluster(finding.command)) for finding in findings]
 
 
 def topic_evidence(
     call: Call, topic: str, ours: bool, policies: Sequence[str] = (*publishing.READ, SCHEMA_UPDATES)
 ) -> TopicEvidence:
-    """Of one partition, or of a topic without partitions. `policies`: those to read."""
+    """The evidence of one partition, or of a topic without partitions. `policies`: those to read."""
     return TopicEvidence(
         topic=topic,
         stats=_stats(call, topic),
@@ -61,7 +63,7 @@ def topic_evidence(
 
 
 def is_ours(call: Call) -> bool:
-    """Whether the broker is pulsarctl's: the only one that lists the damage of its data."""
+    """Whether the broker is pulsarctl's, the only one that lists the damage of its data."""
     try:
         call.admin.brokers.damage()
     except CliError:
@@ -93,14 +95,14 @@ def _stats(call: Call, topic: str) -> Document:
 
 def _increases(call: Call, topic: str, before: Document) -> dict[str, dict[str, int]]:
     """Looks twice at the counters of dispatch rates, but only if some were ever limited."""
-    limited = {name: one for name, one in before.items() if any(_throttled(one).values())}
+    limited = {name: stats for name, stats in before.items() if any(_throttled(stats).values())}
     if not limited:
         return {}
     pause(BETWEEN_SECONDS)
     after = _stats(call, topic).get("subscriptions") or {}
     return {
-        name: {key: count - _throttled(one)[key] for key, count in _throttled(after.get(name) or one).items()}
-        for name, one in limited.items()
+        name: {key: count - _throttled(stats)[key] for key, count in _throttled(after.get(name) or stats).items()}
+        for name, stats in limited.items()
     }
 
 
@@ -138,11 +140,11 @@ def _only_markers(call: Call, topic: str, subscription: str, backlog: int) -> bo
 
 
 def sticky_hashes(key: str) -> tuple[int, ...]:
-    """What Key_Shared makes of a key, with ranges and with consistent hashing. 0 means none (PIP-379)."""
+    """The hashes of a key in Key_Shared, with ranges and with consistent hashing. 0 means none (PIP-379)."""
     from mmh3 import hash as murmur3_32
 
-    found = int(murmur3_32(key.encode(), 0, False) & 0x7FFFFFFF)
-    return (found % HASH_SLOTS or 1, found % (HASH_SLOTS - 1) + 1)
+    hash_code = int(murmur3_32(key.encode(), 0, False) & 0x7FFFFFFF)
+    return (hash_code % HASH_SLOTS or 1, hash_code % (HASH_SLOTS - 1) + 1)
 
 
 def _time(text: str | None) -> int:
@@ -150,12 +152,12 @@ def _time(text: str | None) -> int:
 
 
 def _policies(call: Call, topic: str, names: Sequence[str]) -> Document:
-    """What is in effect on the topic. A broker without topic policies, or that refuses to show one, leaves it out."""
-    found: Document = {}
+    """The policies in effect on the topic, without those that the broker does not have or refuses to show."""
+    policies: Document = {}
     for name in names:
         with suppress(CliError):
-            found[name] = _schema_updates(call, topic) if name == SCHEMA_UPDATES else _applied(call, topic, name)
-    return found
+            policies[name] = _schema_updates(call, topic) if name == SCHEMA_UPDATES else _applied(call, topic, name)
+    return policies
 
 
 def _applied(call: Call, topic: str, name: str) -> Any:

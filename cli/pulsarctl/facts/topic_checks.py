@@ -12,15 +12,15 @@ from pulsarctl.shell.call import Call
 
 
 def namespaces(call: Call) -> list[str]:
-    return [each for tenant in call.admin.tenants.list() for each in call.admin.namespaces.list(tenant)]
+    return [namespace for tenant in call.admin.tenants.list() for namespace in call.admin.namespaces.list(tenant)]
 
 
 def names(call: Call, chosen: Sequence[str]) -> list[str]:
     """The topics and partitions of the chosen namespaces, or of all; without those that Pulsar makes for itself."""
     return [
         topic
-        for each in chosen or namespaces(call)
-        for topic in call.admin.topics.list(each)
+        for namespace in chosen or namespaces(call)
+        for topic in call.admin.topics.list(namespace)
         if not is_system_topic(topic)
     ]
 
@@ -32,16 +32,16 @@ def is_system_topic(topic: str) -> bool:
 def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding]:
     """Looks at the first `topics_max` topics by name."""
     try:
-        found = names(call, chosen)
-        evidence = list(_evidence(call, found[:topics_max]))
+        topics = names(call, chosen)
+        evidence = list(_evidence(call, topics[:topics_max]))
     except CliError as error:
         return [topic_rules.not_checked(error.message, "pulsarctl brokers healthcheck")]
-    result = [finding for one in evidence for finding in _of_topic(call, one)]
+    result = [finding for topic in evidence for finding in _of_topic(call, topic)]
     result += topic_rules.namespaces(evidence)
     result.append(topic_rules.checked(evidence))
-    if len(found) > topics_max:
-        rest = f"{len(found) - topics_max:,} of {len(found):,} are left out"
-        result.append(topic_rules.not_checked(rest, f"pulsarctl doctor --max-topics {len(found)}"))
+    if len(topics) > topics_max:
+        omitted = f"{len(topics) - topics_max:,} of {len(topics):,} are left out"
+        result.append(topic_rules.not_checked(omitted, f"pulsarctl doctor --max-topics {len(topics)}"))
     return result
 
 
@@ -56,9 +56,9 @@ def _evidence(call: Call, topics: Sequence[str]) -> Iterator[TopicEvidence]:
     progress.clear()
 
 
-def _of_topic(call: Call, one: TopicEvidence) -> list[Finding]:
-    found = list(topic_rules.topic(one))
-    for name in sorted(one.stats.get("subscriptions") or {}):
+def _of_topic(call: Call, evidence: TopicEvidence) -> list[Finding]:
+    result = list(topic_rules.topic(evidence))
+    for name in sorted(evidence.stats.get("subscriptions") or {}):
         if name != COMPACTOR:
-            found += topic_rules.subscription(subscription_evidence(call, one, name, {}))
-    return found
+            result += topic_rules.subscription(subscription_evidence(call, evidence, name, {}))
+    return result

@@ -14,7 +14,7 @@ def warn_of_two_clusters(call: Call, topic: str) -> None:
     from pulsarctl.diagnosis.finding import Severity
     from pulsarctl.facts.broker import owners
 
-    found = owners(call.settings, namespace_of(topic), TIMEOUT_SECONDS)
-    finding = None if found is None else cluster(*found)
+    names = owners(call.settings, namespace_of(topic), TIMEOUT_SECONDS)
+    finding = None if names is None else cluster(*names)
     if finding is not None and finding.severity is not Severity.OK:
         call.notice(f"warning: {finding.sentence[:1].lower()}{finding.sentence[1:].removesuffix('.')}")

@@ -36,37 +36,37 @@ def peek(
     markers: bool = False,
     block: Show = readable_block,
 ) -> None:
-    """Prints the next unacknowledged messages, at most `messages`, and markers if wanted. Finding none is no error."""
+    """Prints the next unacknowledged messages, at most `messages`, and markers if wanted. None is not an error."""
     show = _show(call, template)
     printed = _print(islice(_unacknowledged(call, topic, subscription, markers=markers), messages), show, block)
     if not printed:
         call.notice("no messages")
 
 
-def show_entry(call: Call, topic: str, found: Peeked, template: str | None, *, block: Show = readable_block) -> None:
+def show_entry(call: Call, topic: str, entry: Peeked, template: str | None, *, block: Show = readable_block) -> None:
     """Prints the messages of one entry."""
-    _print(_records(topic, found), _show(call, template), block)
+    _print(_records(topic, entry), _show(call, template), block)
 
 
-def _records(topic: str, found: Peeked) -> Iterator["EntryRecord"]:
+def _records(topic: str, entry: Peeked) -> Iterator["EntryRecord"]:
     from pulsarctl.peek.peeked import peeked_records
 
-    return peeked_records(full_topic(topic), *found)
+    return peeked_records(full_topic(topic), *entry)
 
 
 def _unacknowledged(call: Call, topic: str, subscription: str, *, markers: bool) -> Iterator["EntryRecord"]:
-    """Every unacknowledged message, fetched entry by entry. Markers are what brokers write for one another."""
+    """Return every unacknowledged message, fetched entry by entry. Markers are entries of brokers for one another."""
     for number in count(1):
         try:
-            found = call.admin.topics.peek(topic, subscription, number)
+            entry = call.admin.topics.peek(topic, subscription, number)
         except NotFound as error:
             if (
                 error.reason != "Message not found"
             ):  # it is the topic, its namespace, or the subscription that is missing
                 raise
             return
-        if markers or MARKER not in found[1]:
-            yield from _records(topic, found)
+        if markers or MARKER not in entry[1]:
+            yield from _records(topic, entry)
 
 
 def _show(call: Call, template: str | None) -> Show | None:

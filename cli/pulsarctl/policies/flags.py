@@ -1,4 +1,4 @@
-"""What the flags of several policies share.
+"""The parts that the flags of several policies share.
 
 The spellings of flags are pulsar-admin's first, then those of the Go tools.
 """
@@ -26,9 +26,9 @@ def switch(enable: bool, disable: bool) -> bool:
     return enable
 
 
-def one_of(value: str, choices: tuple[str, ...], what: str) -> str:
+def one_of(value: str, choices: tuple[str, ...], noun: str) -> str:
     """The choice that `value` is, in any case, as pulsar-admin takes it. Raises `UsageProblem`."""
     for choice in choices:
         if choice.lower() == value.lower():
             return choice
-    raise UsageProblem(f"unknown {what} '{value}'", hint=f"use one of {', '.join(choices)}")
+    raise UsageProblem(f"unknown {noun} '{value}'", hint=f"use one of {', '.join(choices)}")

@@ -16,8 +16,8 @@ from pulsarctl.values.quantities import parse_duration, parse_seconds, parse_siz
 
 def _text(*spellings: str, help: str, metavar: str = "TEXT", words: tuple[str, ...] = ()) -> typer.models.OptionInfo:
     completion = choice(*words) if words else None
-    found: typer.models.OptionInfo = typer.Option(*spellings, metavar=metavar, autocompletion=completion, help=help)
-    return found
+    option: typer.models.OptionInfo = typer.Option(*spellings, metavar=metavar, autocompletion=completion, help=help)
+    return option
 
 
 def offload_policies(
@@ -78,8 +78,8 @@ def offload_policies(
 ) -> Document:
     """Set where and when ledgers are copied to tiered storage."""
     kind = one_of(driver, DRIVERS, "driver")
-    found: Document = {"managedLedgerOffloadDriver": kind, **_of_store(kind, bucket, region, endpoint)}
-    found |= {
+    policies: Document = {"managedLedgerOffloadDriver": kind, **_of_store(kind, bucket, region, endpoint)}
+    policies |= {
         "s3ManagedLedgerOffloadCredentialId": identity,
         "s3ManagedLedgerOffloadCredentialSecret": secret,
         "s3ManagedLedgerOffloadRole": role,
@@ -90,7 +90,7 @@ def offload_policies(
         "managedLedgerOffloadDeletionLagInMillis": None if elapsed is None else _milliseconds(elapsed),
         "managedLedgerOffloadedReadPriority": None if priority is None else one_of(priority, PRIORITIES, "order"),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in policies.items() if value is not None}
 
 
 def _of_store(driver: str, bucket: str | None, region: str | None, endpoint: str | None) -> Document:

@@ -39,7 +39,7 @@ FIELDS = {
 }
 ABSENT_AT_0 = {"maxDeliveryDelayInMillis", "managedLedgerMaxMarkDeleteRate"}
 SWITCHES = {"active", "deleteWhileInactive", "allowAutoTopicCreation", "allowAutoSubscriptionCreation"}
-THROTTLES = {key for key in FIELDS if "ThrottlingRate" in key}  # 0 and -1 are no limit
+THROTTLES = {key for key in FIELDS if "ThrottlingRate" in key}  # 0 and -1 mean no limit
 RELATIVE = "relativeToPublishRate"
 AT_0 = {
     "message-ttl": "no expiry",
@@ -59,7 +59,8 @@ def policy_text(name: str, value: Any) -> str:
         return "off"
     if value.keys() & THROTTLES and not any((value.get(key) or 0) > 0 for key in THROTTLES):
         return "no limit"
-    return ", ".join(["on"] * any(value.get(key) for key in SWITCHES) + _fields(value))
+    is_on = any(value.get(key) for key in SWITCHES)
+    return ", ".join([*(["on"] if is_on else []), *_fields(value)])
 
 
 def _scalar(name: str, value: Any) -> str:
@@ -73,16 +74,17 @@ def _scalar(name: str, value: Any) -> str:
 
 
 def _fields(document: dict[str, Any]) -> list[str]:
-    found = []
+    texts = []
     for key, value in document.items():
         if key in SWITCHES or (key in ABSENT_AT_0 and not value) or (key in THROTTLES and (value or 0) <= 0):
             continue
         if key == RELATIVE:
-            found += ["on top of the publish rate"] * bool(value)
+            if value:
+                texts.append("on top of the publish rate")
             continue
         label, unit = FIELDS.get(key, (key, None))
-        found.append(f"no {label} limit" if _is_unlimited(value, unit) else f"{label} {_shown(value, unit)}")
-    return found
+        texts.append(f"no {label} limit" if _is_unlimited(value, unit) else f"{label} {_shown(value, unit)}")
+    return texts
 
 
 def _is_unlimited(value: Any, unit: int | None) -> bool:
@@ -93,7 +95,7 @@ def _shown(value: Any, unit: int | None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(str(item) for item in value)
     if unit is None:
         return f"{value:,}" if isinstance(value, int) else str(value)
     if _is_unlimited(value, unit):

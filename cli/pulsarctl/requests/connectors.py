@@ -8,7 +8,7 @@ from pulsarctl.requests.functions import (
     identity,
     lifecycle,
 )
-from pulsarctl.requests.request import Given, Request, Shown
+from pulsarctl.requests.request import Request, Shown, Values
 
 
 def connector(kind: str, options: tuple[Option, ...], example: str) -> tuple[Request, ...]:
@@ -17,11 +17,11 @@ def connector(kind: str, options: tuple[Option, ...], example: str) -> tuple[Req
     package = (("-a", "--archive"), ("-t", f"--{kind}-type"))
     fields = (*identity(kind), *config_fields(options, f"--{kind}-config-file", package))
 
-    def use_builtin(given: Given) -> None:
-        check_identity(given)
-        builtin = given[type_option]
-        if builtin and not given["archive"]:
-            given["archive"] = f"builtin://{builtin}"
+    def use_builtin(values: Values) -> None:
+        check_identity(values)
+        builtin = values[type_option]
+        if builtin and not values["archive"]:
+            values["archive"] = f"builtin://{builtin}"
 
     def deploy(verb: str, method: str, summary: str) -> Request:
         payload = form_of(options, f"{kind}Config", ("archive",), verb == "update")

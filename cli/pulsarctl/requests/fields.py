@@ -18,9 +18,9 @@ ACTIONS = ("produce", "consume", "sources", "sinks", "functions", "packages")
 ROLE = Field("role", "Role to which the permission applies.", ("-r", "--role"), "ROLE")
 
 
-def actions_of(given: list[str]) -> list[str]:
+def actions_of(texts: list[str]) -> list[str]:
     """Raises `UsageProblem`."""
-    return [one_of(action, ACTIONS, "action") for action in csv(given)]
+    return [one_of(action, ACTIONS, "action") for action in csv(texts)]
 
 
 ACTIONS_GIVEN = Field(
@@ -59,7 +59,7 @@ def names(name: str, help: str, *spellings: str, place: In = In.WHOLE, default: 
 
 def document(path: str) -> dict[str, Any]:
     """An object from a file of JSON or YAML. Raises `UsageProblem`."""
-    found = read_document(Path(path))
-    if not isinstance(found, dict):
+    members = read_document(Path(path))
+    if not isinstance(members, dict):
         raise UsageProblem(f"cannot use {path}: it does not contain an object")
-    return found
+    return members

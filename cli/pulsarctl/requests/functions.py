@@ -1,4 +1,4 @@
-"""What functions, sources, and sinks share: how one is named, its configuration, and the verbs of its life."""
+"""The parts that functions, sources, and sinks share: the name, the configuration, and the verbs of its life."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from pulsarctl.admin.form import Form
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import document
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv
 from pulsarctl.values.json_text import parse_json
 
@@ -71,14 +71,14 @@ def identity(kind: str) -> tuple[Field, ...]:
     return (*fields, full)
 
 
-def check_identity(given: Given) -> None:
+def check_identity(values: Values) -> None:
     """Raises `UsageProblem`."""
-    if full := given.get("fqfn"):
+    if full := values.get("fqfn"):
         parts = str(full).split("/")
         if len(parts) != 3 or not all(parts):
             raise UsageProblem(f"'{full}' is not TENANT/NAMESPACE/NAME")
-        given["tenant"], given["ns"], given["name"] = parts
-    if not given["name"]:
+        values["tenant"], values["ns"], values["name"] = parts
+    if not values["name"]:
         raise UsageProblem("no name given", hint="use --name NAME")
 
 
@@ -87,16 +87,16 @@ INSTANCE = Field("instance", "Number of one instance. Default: all.", ("--instan
 
 def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
     """The verbs to get, list, delete, start, stop, restart, and watch one."""
-    of, named, example = f"//admin/v3/{root}/{{tenant}}/{{ns}}/{{name}}", identity(kind), "--name copy"
+    path, fields, example = f"//admin/v3/{root}/{{tenant}}/{{ns}}/{{name}}", identity(kind), "--name copy"
 
     def act(verb: str) -> Request:
         return Request(
             verb,
             "POST",
-            of,
+            path,
             f"{verb.capitalize()} the instances of a {kind}.",
             example,
-            (*named, INSTANCE),
+            (*fields, INSTANCE),
             check=check_identity,
             ending=f"{{instance}}/{verb}",
             otherwise=verb,
@@ -104,7 +104,14 @@ def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
 
     return (
         Request(
-            "get", "GET", of, f"Show the configuration of a {kind}.", example, named, Shown.VALUE, check=check_identity
+            "get",
+            "GET",
+            path,
+            f"Show the configuration of a {kind}.",
+            example,
+            fields,
+            Shown.VALUE,
+            check=check_identity,
         ),
         Request(
             "list",
@@ -112,26 +119,26 @@ def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
             f"//admin/v3/{root}/{{tenant}}/{{ns}}",
             f"List the {kind}s of a namespace.",
             "--tenant public --namespace default",
-            named[:2],
+            fields[:2],
             Shown.NAMES,
         ),
         Request(
             "delete",
             "DELETE",
-            of,
+            path,
             f"Delete a {kind}.",
             example,
-            named,
+            fields,
             check=check_identity,
             question=f"Delete {kind} {{tenant}}/{{ns}}/{{name}}?",
         ),
         Request(
             "status",
             "GET",
-            of,
+            path,
             f"Show the status of a {kind}.",
             example,
-            (*named, INSTANCE),
+            (*fields, INSTANCE),
             Shown.VALUE,
             ("getstatus",),
             check=check_identity,
@@ -144,33 +151,33 @@ def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
 
 def config_fields(options: tuple[Option, ...], file: str, package: tuple[tuple[str, ...], ...]) -> tuple[Field, ...]:
     """The options of create and update; `package` are the options that name the program."""
-    found = []
+    fields = []
     for spellings, key, kind, help in options:
         words = spellings.split()
         name = words[-1].lstrip("-").replace("-", "_")
         typed = str if kind in (dict, list) else kind
         metavar = "" if kind is bool else "SECRETS" if key == "secrets" else "VALUE"
         default: Any = False if kind is bool else None
-        found.append(Field(name, help, tuple(words), metavar, In.NOWHERE, typed, default, key))
-    found.append(
+        fields.append(Field(name, help, tuple(words), metavar, In.NOWHERE, typed, default, key))
+    fields.append(
         Field("config", "Read the configuration from a YAML or JSON file.", (file,), "FILE", In.NOWHERE, default=None)
     )
     for spelled in package:
         name = spelled[-1].lstrip("-").replace("-", "_")
         help, shown = PACKAGE_HELP.get(name, ("Program to run: a file, or a URL such as builtin://NAME.", "FILE"))
-        found.append(Field(name, help, spelled, shown, In.NOWHERE, default=None))
-    return tuple(found)
+        fields.append(Field(name, help, spelled, shown, In.NOWHERE, default=None))
+    return tuple(fields)
 
 
 def form_of(
     options: tuple[Option, ...], part: str, packages: tuple[str, ...], updates: bool
-) -> Callable[[Given], Form]:
+) -> Callable[[Values], Form]:
     """Computes the form of create or update: the configuration, and the program or its URL."""
 
-    def made(given: Given) -> Form:
+    def made(values: Values) -> Form:
         form = Form()
-        program = next((given[name] for name in packages if given.get(name)), None)
-        config = configuration(options, given)
+        program = next((values[name] for name in packages if values.get(name)), None)
+        config = configuration(options, values)
         if program is not None and str(program).startswith(URL_SCHEMES):
             form.text("url", program)
         elif program is not None:
@@ -182,18 +189,18 @@ def form_of(
     return made
 
 
-def configuration(options: tuple[Option, ...], given: Given) -> dict[str, Any]:
+def configuration(options: tuple[Option, ...], values: Values) -> dict[str, Any]:
     """The members of the file and, with precedence, those of the options. Raises `UsageProblem`."""
-    found: dict[str, Any] = document(given["config"]) if given["config"] else {}
+    config: dict[str, Any] = document(values["config"]) if values["config"] else {}
     for spellings, key, kind, _ in options:
-        value = given[spellings.split()[-1].lstrip("-").replace("-", "_")]
-        if value is None or value is False:
+        option = values[spellings.split()[-1].lstrip("-").replace("-", "_")]
+        if option is None or option is False:
             continue
         if key in ("cpu", "ram", "disk"):
-            found.setdefault("resources", {})[key] = value
+            config.setdefault("resources", {})[key] = option
         else:
-            found[key] = _converted(key, value, kind)
-    return found | {"tenant": given["tenant"], "namespace": given["ns"], "name": given["name"]}
+            config[key] = _converted(key, option, kind)
+    return config | {"tenant": values["tenant"], "namespace": values["ns"], "name": values["name"]}
 
 
 def _converted(key: str, value: Any, kind: Any) -> Any:

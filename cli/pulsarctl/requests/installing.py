@@ -32,14 +32,12 @@ def _verb(row: Request) -> Callable[..., None]:
 
 
 def _on_one_thing(row: Request) -> Callable[..., None]:
-    def run(call: Call, **given: Any) -> None:
+    def run(call: Call, **values: Any) -> None:
         if row.check is not None:
-            row.check(given)
+            row.check(values)
         if row.question:
-            call.confirm(row.question.format(**given), yes=given["yes"])
-        show_value(call, row, send(call.admin, row, given))
-        if row.told:
-            call.tell(row.told.format(**given))
+            call.confirm(row.question.format(**values), yes=values["yes"])
+        show_value(call, row, send(call.admin, row, values))
 
     yes = [inspect.Parameter("yes", EITHER, annotation=Yes, default=False)] if row.question else []
     return with_signature(run, [*parameters(row.fields), *yes])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pulsarctl.requests.fields import TOPIC
-from pulsarctl.requests.request import Act, Given, Request, Shown
+from pulsarctl.requests.request import Act, Request, Shown, Values
 from pulsarctl.requests.sending import send, show_value
 from pulsarctl.requests.signature import EITHER, parameters, with_signature
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
@@ -27,61 +27,61 @@ def takes_topics(row: Request) -> bool:
 
 
 def on_topics(row: Request) -> Callable[..., None]:
-    def run(call: Call, **given: Any) -> None:
+    def run(call: Call, **values: Any) -> None:
         if row.check is not None:
-            row.check(given)
-        parallel = given.pop("parallel")
-        names = _chosen(call, given)
+            row.check(values)
+        parallel = values.pop("parallel")
+        names = _chosen(call, values)
         if names:
-            _confirm(call, row, names, given)
-            _act(call, row, names, given, parallel)
+            _confirm(call, row, names, values)
+            _act(call, row, names, values, parallel)
 
     return with_signature(run, _signature(row))
 
 
-def _chosen(call: Call, given: Given) -> Targets:
-    options = {name: given.pop(name) for name in ("regex", "from_file", "namespace")}
-    return chosen(call, given.pop(TOPIC.name), **options)
+def _chosen(call: Call, values: Values) -> Targets:
+    options = {name: values.pop(name) for name in ("regex", "from_file", "namespace")}
+    return chosen(call, values.pop(TOPIC.name), **options)
 
 
-def _confirm(call: Call, row: Request, names: Targets, given: Given) -> None:
+def _confirm(call: Call, row: Request, names: Targets, values: Values) -> None:
     question = row.several if names.several and row.several else row.question
     if question:
-        call.confirm(question.format(**given | {TOPIC.name: shown(names)}), yes=given["yes"], several=names.several)
+        call.confirm(question.format(**values | {TOPIC.name: shown(names)}), yes=values["yes"], several=names.several)
 
 
-def _act(call: Call, row: Request, names: Targets, given: Given, parallel: int) -> None:
-    act: Act = row.act(given) if row.act is not None else partial(_send, row, given)
+def _act(call: Call, row: Request, names: Targets, values: Values, parallel: int) -> None:
+    act: Act = row.act(values) if row.act is not None else partial(_send, row, values)
 
-    def named(admin: "AdminClient", topic: str) -> tuple[str, Any]:
+    def act_by_name(admin: "AdminClient", topic: str) -> tuple[str, Any]:
         return topic, act(admin, topic)
 
-    found = dict(act_on(call, names, named, verb=row.doing or row.name, parallel=parallel))
-    _show(call, row, given, found, several=names.several)
+    results = dict(act_on(call, names, act_by_name, verb=row.doing or row.name, parallel=parallel))
+    _show(call, row, values, results, several=names.several)
 
 
-def _send(row: Request, given: Given, admin: "AdminClient", topic: str) -> Any:
-    return send(admin, row, given | {TOPIC.name: topic})
+def _send(row: Request, values: Values, admin: "AdminClient", topic: str) -> Any:
+    return send(admin, row, values | {TOPIC.name: topic})
 
 
-def _show(call: Call, row: Request, given: Given, found: Mapping[str, Any], *, several: bool) -> None:
+def _show(call: Call, row: Request, values: Values, results: Mapping[str, Any], *, several: bool) -> None:
     if row.show is not None:
-        row.show(call, given, found)
+        row.show(call, values, results)
     elif row.shown is Shown.NOTHING:
         return
     elif several:
-        call.show(dict(found), as_map=True)
+        call.show(dict(results), as_map=True)
     else:
-        show_value(call, row, *found.values())
+        show_value(call, row, *results.values())
 
 
 def _signature(row: Request) -> list[inspect.Parameter]:
     own = parameters(field for field in row.fields if field is not TOPIC)
-    required = [one for one in own if one.default is inspect.Parameter.empty]
+    required = [parameter for parameter in own if parameter.default is inspect.Parameter.empty]
     taken = any("-r" in field.spellings for field in row.fields)
     options: dict[str, tuple[Any, Any]] = {
         TOPIC.name: (Topics, None),
-        **{one.name: (one.annotation, one.default) for one in own if one not in required},
+        **{parameter.name: (parameter.annotation, parameter.default) for parameter in own if parameter not in required},
         "regex": (_WITHOUT_R if taken else Regex, False),
         "namespace": (InNamespace, None),
         "from_file": (FromFile, None),

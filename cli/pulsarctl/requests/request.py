@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
 
 _PLACEHOLDER = re.compile(r"{(\w+)}")
-Given = dict[str, Any]
+Values = dict[str, Any]
 REQUIRED: Any = ...
 Act = Callable[["AdminClient", str], Any]  # on one topic
 
 
 class In(Enum):
-    """Where the value of a field goes. A value for the body is a member of it, and WHOLE is the body itself."""
+    """The part of the request that a value goes to. In BODY it is a member of the body; WHOLE is the body itself."""
 
     PATH = auto()
     QUERY = auto()
@@ -43,8 +43,8 @@ class Shown(Enum):
 class Field:
     """An argument, or with `spellings` an option.
 
-    name   of the parameter; in the path it is the placeholder, elsewhere `key` says how the API names it
-    read   turns the text into the value of the API. Raises `UsageProblem`
+    name   the parameter; in the path it is the placeholder, elsewhere `key` is its name in the API
+    read   turns the text into the value that the API takes. Raises `UsageProblem`
     words  the values of an option that takes one of a few words
     """
 
@@ -60,9 +60,9 @@ class Field:
     hidden: bool = False
     words: tuple[str, ...] = ()
 
-    def value(self, given: Given) -> Any:
-        found = given.get(self.name)
-        return found if found is None or self.read is None else self.read(found)
+    def value(self, values: Values) -> Any:
+        value = values.get(self.name)
+        return value if value is None or self.read is None else self.read(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,6 @@ class Request:
     check     refuses what the fields cannot say. Raises `UsageProblem`
     question  asked before data is lost
     column    the heading of the names that it prints
-    told      a confirmation on a terminal, with the names of fields as placeholders
     ending    what follows the path if the fields in it are given; `otherwise` follows if they are not
     payload   computes a body that is not JSON
     into      the field with the file to write the response to
@@ -92,40 +91,39 @@ class Request:
     shown: Shown = Shown.NOTHING
     also: tuple[str, ...] = ()
     heading: Heading | None = None
-    body: Callable[[Given], Any] | None = None
-    check: Callable[[Given], None] | None = None
+    body: Callable[[Values], Any] | None = None
+    check: Callable[[Values], None] | None = None
     question: str = ""
     column: str = "NAME"
-    told: str = ""
     hidden: bool = False
     ending: str = ""
     otherwise: str = ""
-    payload: Callable[[Given], Form | Text] | None = None
+    payload: Callable[[Values], Form | Text] | None = None
     into: str = ""
-    act: Callable[[Given], Act] | None = None
-    show: Callable[[Call, Given, Mapping[str, Any]], None] | None = None
+    act: Callable[[Values], Act] | None = None
+    show: Callable[[Call, Values, Mapping[str, Any]], None] | None = None
     doing: str = ""
     several: str = ""
 
 
-def target(row: Request, given: Given) -> str:
+def target(row: Request, values: Values) -> str:
     """The path with its placeholders filled in. Raises `UsageProblem`."""
-    values = dict(given) | {field.name: field.value(given) for field in row.fields if field.place is In.PATH}
-    is_longer = row.ending and all(values[name] is not None for name in _PLACEHOLDER.findall(row.ending))
+    filled = dict(values) | {field.name: field.value(values) for field in row.fields if field.place is In.PATH}
+    is_longer = row.ending and all(filled[name] is not None for name in _PLACEHOLDER.findall(row.ending))
     ending = row.ending if is_longer else row.otherwise
-    return _path(f"{row.path}/{ending}" if ending else row.path, values)
+    return _path(f"{row.path}/{ending}" if ending else row.path, filled)
 
 
-def _path(path: str, given: Mapping[str, Any]) -> str:
+def _path(path: str, values: Mapping[str, Any]) -> str:
     root, rest = ("/", path[2:]) if path.startswith("//") else ("/admin/v2/", path)
-    return root + "/".join(_filled(part, given) for part in rest.split("/"))
+    return root + "/".join(_filled(part, values) for part in rest.split("/"))
 
 
-def _filled(part: str, given: Mapping[str, Any]) -> str:
+def _filled(part: str, values: Mapping[str, Any]) -> str:
     if not part.startswith("{"):
         return part
     name = part[1:-1]
-    return _SEGMENTS.get(name, segment)(str(given[name]))
+    return _SEGMENTS.get(name, segment)(str(values[name]))
 
 
 def _without_domain(topic: str) -> str:

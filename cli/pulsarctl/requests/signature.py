@@ -17,7 +17,7 @@ def with_signature(body: Callable[..., None], own: Iterable[inspect.Parameter]) 
     """The function with these parameters after the call."""
     every = [inspect.Parameter("call", EITHER, annotation=Call), *own]
     body.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # Typer reads it
-    body.__annotations__ = {one.name: one.annotation for one in every}
+    body.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
     return body
 
 

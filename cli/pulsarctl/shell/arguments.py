@@ -54,10 +54,10 @@ def csv(values: list[str] | None) -> list[str]:
 
 def pairs(values: list[str] | None) -> dict[str, str]:
     """`KEY=VALUE` options as a dictionary; a value may contain `=`. Raises `UsageProblem`."""
-    found = {}
+    properties = {}
     for value in values or []:
         key, separator, text = value.partition("=")
         if not separator or not key:
             raise UsageProblem(f"'{value}' is not KEY=VALUE")
-        found[key] = text
-    return found
+        properties[key] = text
+    return properties

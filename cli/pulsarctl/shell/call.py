@@ -1,4 +1,4 @@
-"""What a command body gets: its settings, the admin client, and the functions to print.
+"""The call that a command body gets: its settings, the admin client, and the functions to print.
 
 A body parses its input, calls the typed client, and passes rows to `show`. It never exits and never prints; it raises a
 `CliError`.
@@ -81,7 +81,7 @@ class Call(typer.Context):
             self.notice(f"no {column.lower()}")
 
     def notice(self, text: str, *, quiet: bool | None = None) -> None:
-        """One line on stderr, unless `--quiet`."""
+        """Prints one line on stderr, unless `--quiet`."""
         if not (self.settings.quiet if quiet is None else quiet):
             render.notice(text)
 
@@ -90,9 +90,9 @@ class Call(typer.Context):
         if render.is_watched() and not self.settings.dry_run:
             self.notice(text)
 
-    def notice_time(self, what: str, time_ms: int) -> None:
+    def notice_time(self, label: str, time_ms: int) -> None:
         """Echoes a time from the command line in UTC, because a wrong one is easy to type."""
-        self.notice(f"{what} {utc(time_ms)}")
+        self.notice(f"{label} {utc(time_ms)}")
 
     def on_same_cluster(self, hint: str) -> str:
         """A command that the answer suggests, with the options that chose the cluster of this call."""

@@ -1,4 +1,4 @@
-"""What may follow on a command line: commands, options, and the values of arguments and options.
+"""The words that may follow on a command line: commands, options, and the values of arguments and options.
 
 The declaration of a parameter says its values: `choice(...)` and enums are lists of words, a metavar such as TOPIC is
 a kind of name that the cluster or the context file knows, and one such as FILE is left to the shell. A name is only
@@ -35,7 +35,7 @@ class Position:
     """
 
     command: Any
-    given: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     arguments: int = 0
     expects: TyperOption | None = None
@@ -46,7 +46,7 @@ Names = Callable[[str, str, Position], Sequence[str]]  # kind, the beginning, an
 
 
 def candidates(root: Any, words: Sequence[str], current: str, names: Names) -> list[Candidate] | None:
-    """What begins with `current`; None if the shell knows better, because the word names a file."""
+    """The words that begin with `current`; None if the word names a file, which the shell completes better."""
     at = position(root, words)
     if at.expects is not None:
         return _values(at.expects, current, names, at)
@@ -56,8 +56,8 @@ def candidates(root: Any, words: Sequence[str], current: str, names: Names) -> l
     if isinstance(at.command, Group):
         return [Candidate(*each) for each in at.command.summaries(current)]
     argument = _argument(at.command, at.arguments)
-    found = [] if argument is None else _values(argument, current, names, at)
-    return found and [each for each in found if at.has_dashes or not each.word.startswith("-")]
+    values = [] if argument is None else _values(argument, current, names, at)
+    return values and [each for each in values if at.has_dashes or not each.word.startswith("-")]
 
 
 def position(root: Any, words: Sequence[str]) -> Position:
@@ -97,7 +97,7 @@ def _begin(at: Position, word: str) -> None:
 
 def _take(at: Position, parameter: Any, value: Any) -> None:
     if parameter in getattr(at.command, "shared", ()):
-        at.given[str(parameter.name)] = value
+        at.options[str(parameter.name)] = value
     else:
         at.values[parameter.metavar or ""] = value
 
@@ -126,19 +126,19 @@ def _after_equals(name: str, value: str, names: Names, at: Position) -> list[Can
     option = _option(at.command, name)
     if option is None or not takes_value(option):
         return []
-    found = _values(option, value, names, at)
-    return found and [Candidate(f"{name}={each.word}") for each in found]
+    values = _values(option, value, names, at)
+    return values and [Candidate(f"{name}={candidate.word}") for candidate in values]
 
 
 def _option_names(root: Any, command: Any, current: str) -> list[Candidate]:
-    shown = [each for each in command.params if isinstance(each, TyperOption) and _is_shown(each, root)]
-    named = ((name, each.help or "") for each in shown for name in (*each.opts, *each.secondary_opts))
+    shown = [option for option in command.params if isinstance(option, TyperOption) and _is_shown(option, root)]
+    named = ((name, option.help or "") for option in shown for name in (*option.opts, *option.secondary_opts))
     return [Candidate(name, help) for name, help in named if name.startswith(current)]
 
 
 def _option(command: Any, name: str) -> TyperOption | None:
-    options = (each for each in command.params if isinstance(each, TyperOption))
-    return next((each for each in options if name in (*each.opts, *each.secondary_opts)), None)
+    options = (option for option in command.params if isinstance(option, TyperOption))
+    return next((option for option in options if name in (*option.opts, *option.secondary_opts)), None)
 
 
 def _is_shown(option: TyperOption, root: Any) -> bool:
@@ -148,7 +148,7 @@ def _is_shown(option: TyperOption, root: Any) -> bool:
 
 def _argument(command: Any, index: int) -> TyperArgument | None:
     """The argument that the word number `index` belongs to."""
-    arguments = [each for each in command.params if isinstance(each, TyperArgument)]
+    arguments = [argument for argument in command.params if isinstance(argument, TyperArgument)]
     if index < len(arguments):
         return arguments[index]
     return arguments[-1] if arguments and arguments[-1].nargs == -1 else None

@@ -47,7 +47,9 @@ class Verb(TyperCommand):
             say_plainly(parameter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        arguments = [each for each in self.params if isinstance(each, TyperArgument) and not each.hidden]
+        arguments = [
+            parameter for parameter in self.params if isinstance(parameter, TyperArgument) and not parameter.hidden
+        ]
         return [self.options_metavar or "", *map(usage, arguments)]
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -243,7 +245,7 @@ class Group(TyperGroup):
         return [(name, self.summary(name)) for name in self.list_commands(None) if name.startswith(beginning)]
 
     def summary(self, name: str) -> str:
-        """What a command does, without building it."""
+        """The summary of a command, which is not built for it."""
         raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -342,8 +344,8 @@ def _check_dry_run(path: str) -> None:
 
 
 def _unknown(ctx: Any, word: str, known: Iterable[str]) -> UsageProblem:
-    found = " or ".join(f"'{name}'" for name in get_close_matches(word, list(known)))
-    meant = f" Did you mean {found}?" if found else ""
+    similar = " or ".join(f"'{name}'" for name in get_close_matches(word, list(known)))
+    meant = f" Did you mean {similar}?" if similar else ""
     return UsageProblem(f"No such command '{word}'.{meant}", hint=f"{ctx.command_path} --help")
 
 

@@ -28,7 +28,7 @@ class Heading(StrEnum):
 
     @property
     def is_of_policies(self) -> bool:
-        """Whether its verbs get, set, and remove policies."""
+        """Whether the verbs under the heading get, set, and remove policies."""
         return self in OF_POLICIES
 
 

@@ -25,16 +25,16 @@ _NOT_SETTINGS = ("color",)
 class KnownNames:
     """`given`: shared options of a session, by field of `Settings`; those of the line override them."""
 
-    def __init__(self, given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-        self._given = given
+    def __init__(self, options: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        self._options = options
         self._environ = environ
 
     def __call__(self, kind: str, beginning: str, line: Position) -> list[str]:
         """The names of a kind, up to the next slash. Raises `CliError`."""
         if kind == "CONTEXT":
             return ContextFile(default_path(self._environ)).names
-        given = {name: value for name, value in {**self._given, **line.given}.items() if name not in _NOT_SETTINGS}
-        settings = resolve(given, self._environ, Path.cwd())
+        flags = {name: value for name, value in {**self._options, **line.options}.items() if name not in _NOT_SETTINGS}
+        settings = resolve(flags, self._environ, Path.cwd())
         if settings.embedded is not None:  # a broker is not started for a key
             return []
         from pulsarctl.admin.client import AdminClient
@@ -74,13 +74,13 @@ def _topics(admin: "AdminClient", beginning: str) -> list[str]:
     domain, separator, name = beginning.rpartition("://")
     parts = name.split("/")
     if len(parts) > 2:
-        found = _topics_of(admin, "/".join(parts[:2]), domain)
+        names = _topics_of(admin, "/".join(parts[:2]), domain)
     else:
-        found = _namespaces(admin, name, "/")
+        names = _namespaces(admin, name, "/")
         if len(parts) == 1 and not separator:
-            short = (each.removeprefix(f"{DEFAULT}/") for each in _topics_of(admin, DEFAULT, domain))
-            found = [each for each in short if "/" not in each] + found
-    return [f"{domain}{separator}{each}" for each in found]
+            short = (topic.removeprefix(f"{DEFAULT}/") for topic in _topics_of(admin, DEFAULT, domain))
+            names = [topic for topic in short if "/" not in topic] + names
+    return [f"{domain}{separator}{topic}" for topic in names]
 
 
 def _topics_of(admin: "AdminClient", namespace: str, domain: str) -> list[str]:

@@ -18,16 +18,18 @@ class Listing(NamedTuple):
     @property
     def sections(self) -> list[tuple[Heading, list[str]]]:
         """The verbs under each heading, in the order of the headings; empty for a noun without headings."""
-        found = [(heading, [name for name in self.names if self.headings.get(name) is heading]) for heading in Heading]
-        return [(heading, names) for heading, names in found if names]
+        sections = [
+            (heading, [name for name in self.names if self.headings.get(name) is heading]) for heading in Heading
+        ]
+        return [(heading, names) for heading, names in sections if names]
 
     @property
     def policies(self) -> list[tuple[Heading, list[str]]]:
         """The names of the policies under each of their headings: those that have a `set-` verb."""
-        found = [(heading, [name for name in names if name.startswith("set-")]) for heading, names in self.sections]
+        setters = [(heading, [name for name in names if name.startswith("set-")]) for heading, names in self.sections]
         return [
             (heading, [name.removeprefix("set-") for name in names])
-            for heading, names in found
+            for heading, names in setters
             if heading in OF_POLICIES
         ]
 

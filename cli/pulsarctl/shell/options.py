@@ -55,7 +55,7 @@ def _target(
         Text, typer.Option("--config-file", metavar="FILE", help="Client configuration file (client.conf or YAML).")
     ] = None,
 ) -> None:
-    """Which broker to use, and how to print its answers."""
+    """The options for the broker to use, and for the format of its answers."""
 
 
 def _credentials(
@@ -105,7 +105,7 @@ def _credentials(
         Text, typer.Option("--scope", metavar="NAMES", help="OAuth 2.0 scope of the access token.")
     ] = None,
 ) -> None:
-    """How the client proves who it is."""
+    """The options for the credentials of the client."""
 
 
 def _tls(
@@ -159,7 +159,7 @@ def _run(
         ),
     ] = None,
 ) -> None:
-    """How long to wait, and the broker of a single command."""
+    """The options for deadlines, and for the broker of a single command."""
 
 
 def _messages(
@@ -191,7 +191,7 @@ def _messages(
         bool, typer.Option("--dry-run", help="Print the requests that would change something, and send none of them.")
     ] = False,
 ) -> None:
-    """What appears on the terminal besides the answer."""
+    """The options for messages on the terminal besides the answer."""
 
 
 # Only their parameters matter, in this order.

@@ -9,9 +9,9 @@ from pulsarctl.shell.call import Call
 
 @contextmanager
 def progress(call: Call) -> Iterator[Callable[[str, int, int], None]]:
-    """The function gets what is done, how many of them, and how many there are."""
+    """The function gets the name of the items, how many are done, and how many there are."""
     line = Progress(quiet=call.settings.quiet)
     try:
-        yield lambda what, done, total: line.show(f"{what}: {done:,} of {total:,}")
+        yield lambda label, done, total: line.show(f"{label}: {done:,} of {total:,}")
     finally:
         line.clear()

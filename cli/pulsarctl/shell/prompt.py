@@ -43,7 +43,7 @@ class Prompt:
     def _place(self) -> str:
         """The context that the admin URL comes from, or the URL itself if it comes from elsewhere."""
         try:
-            settings = resolve(self._session.given, self._environ, Path.cwd())
+            settings = resolve(self._session.options, self._environ, Path.cwd())
         except CliError:  # the next command says why
             return ""
         origin = settings.origin("web_url")
@@ -91,10 +91,10 @@ class _Words(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         line = typed_line(document.text_before_cursor)
         words = line.words[1:] if line.words[:1] == [PROGRAM] else line.words
-        names = KnownNames(self._session.given, self._environ)
+        names = KnownNames(self._session.options, self._environ)
         try:
-            found = candidates(self._root, words, line.current, names) or ()
+            choices = candidates(self._root, words, line.current, names) or ()
         except CliError:
             return
-        for each in found:
-            yield Completion(shlex.quote(each.word), -len(line.raw), each.word, display_meta=each.summary)
+        for choice in choices:
+            yield Completion(shlex.quote(choice.word), -len(line.raw), choice.word, display_meta=choice.summary)

@@ -44,7 +44,7 @@ class Page:
 
 
 def pages() -> list[Page]:
-    """Every command in the order of the help, starting with the root. Imports all command modules."""
+    """Return a page for every command in the order of the help, starting with the root. Imports all command modules."""
     root = typer.main.get_command(application())
     return list(_walk(root, (), typer.Context(root, info_name="pulsarctl")))
 
@@ -152,12 +152,12 @@ def _body(page: Page) -> list[str]:
     """Help, usage, arguments, and options, with the examples in a code block."""
     if page.commands and not page.options:
         return [page.help, *_contents(page)]
-    text, found = examples(page.help)
+    text, commands = examples(page.help)
     lines = [text, "", "```console", page.usage, "```", ""]
     lines += [f"- `{name}`: {help}" for name, help in page.arguments]
     lines += _option_lines(page)
-    if found:
-        lines += ["", "```console", *(f"$ {example}" for example in found), "```"]
+    if commands:
+        lines += ["", "```console", *(f"$ {example}" for example in commands), "```"]
     return lines
 
 
@@ -172,14 +172,14 @@ def _contents(page: Page) -> list[str]:
 
 def examples(help: str) -> tuple[str, list[str]]:
     """Separates `Example: ...` and the lines below `Examples:` from a help text."""
-    rest, found = [], []
+    paragraphs, commands = [], []
     for paragraph in help.replace("\b\n", "").split("\n\n"):
         head, _, tail = paragraph.partition(":")
         if head in ("Example", "Examples"):
-            found += [line.strip() for line in tail.splitlines() if line.strip()]
+            commands += [line.strip() for line in tail.splitlines() if line.strip()]
         else:
-            rest.append(paragraph)
-    return "\n\n".join(rest), found
+            paragraphs.append(paragraph)
+    return "\n\n".join(paragraphs), commands
 
 
 def _option_lines(page: Page) -> list[str]:

@@ -59,15 +59,15 @@ class Root(Group):
         standalone_mode: bool = True,
         windows_expand_args: bool = True,
         *,
-        given: Mapping[str, Any] | None = None,
+        shared: Mapping[str, Any] | None = None,
         **extra: Any,
     ) -> Any:
         """Runs one command and exits with its code.
 
         `given`: shared options of a session that runs several commands, by field of `Settings`.
         """
-        flags: dict[str, Any] = dict(given or {})
-        if given is None:
+        flags: dict[str, Any] = dict(shared or {})
+        if shared is None:
             colors.choose(colors.Color.AUTO)
         try:
             code = super().main(args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra)

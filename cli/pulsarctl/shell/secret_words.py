@@ -16,16 +16,16 @@ from pulsarctl.shell.root import application
 
 def redacted(words: Sequence[str]) -> list[str]:
     at = position(_root(), words)
-    options = [each for each in at.command.params if isinstance(each, TyperOption)]
-    naming = [name for each in options if each.metavar in metavars.NAMING for name in each.opts]
+    options = [option for option in at.command.params if isinstance(option, TyperOption)]
+    naming = [name for option in options if option.metavar in metavars.NAMING for name in option.opts]
     arguments = [at.values.get(metavar, "") for metavar in metavars.NAMING]
     names_a_secret = any(map(is_secret, (*_values(words, naming), *arguments)))
     shown = command_line(
         words,
         {
-            name: metavars.is_secret(each) or (names_a_secret and each.metavar == metavars.NAMED)
-            for each in options
-            for name in each.opts
+            name: metavars.is_secret(option) or (names_a_secret and option.metavar == metavars.NAMED)
+            for option in options
+            for name in option.opts
         },
     )
     value = at.values.get(metavars.NAMED) if names_a_secret else None

@@ -1,4 +1,4 @@
-"""What the commands that serve have in common: their log, and how they announce that they are ready."""
+"""The parts that the commands that serve share: their log, and the notice that they are ready."""
 
 import json
 from collections.abc import Sequence

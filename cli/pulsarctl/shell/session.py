@@ -22,17 +22,17 @@ Main = Callable[[Sequence[str], Mapping[str, Any]], int]  # runs one command lin
 class Session:
     """`given`: options of every line, by field of `Settings`. A line may override them."""
 
-    def __init__(self, main: Main, given: Mapping[str, Any]) -> None:
+    def __init__(self, main: Main, options: Mapping[str, Any]) -> None:
         self._main = main
-        self.given = dict(given)
+        self.options = dict(options)
 
     def run(self, words: Sequence[str]) -> int:
         """The exit code. Raises `UsageProblem` for a command that would run another session."""
         if words[0] in NESTED:
             raise UsageProblem(f"cannot run '{words[0]}' inside another session")
-        code = self._main(words, self.given)
+        code = self._main(words, self.options)
         if code == 0 and list(words[:2]) in (["context", verb] for verb in ("use", "select", "switch", "create")):
-            self.given.pop("context", None)  # the selected one counts from now on, not that of the start
+            self.options.pop("context", None)  # the selected one counts from now on, not that of the start
         return code
 
 
@@ -49,4 +49,4 @@ def split(line: str) -> list[str]:
 
 def _without_comment(line: str) -> str:
     """`shlex` would also end a word at a `#` inside of it, and the line would name something else."""
-    return _WORD_OR_COMMENT.sub(lambda found: found[1] or "", line)
+    return _WORD_OR_COMMENT.sub(lambda match: match[1] or "", line)

@@ -18,17 +18,17 @@ def session(call: Call) -> Session:
     root = typer.main.get_command(application())
     assert isinstance(root, Root)
     call.with_resource(kept_open())
-    given = {name: value for name, value in call.obj.items() if name not in OWN}
+    options = {name: value for name, value in call.obj.items() if name not in OWN}
     if call.settings.embedded is not None:
-        given |= {"web_url": call.settings.web_url, "service_url": call.settings.service_url}
+        options |= {"web_url": call.settings.web_url, "service_url": call.settings.service_url}
 
-    def main(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    def main(words: Sequence[str], flags: Mapping[str, Any]) -> int:
         try:
-            root.main(list(words), given=options)
+            root.main(list(words), shared=flags)
         except SystemExit as leaving:
             return leaving.code if isinstance(leaving.code, int) else 1
         except KeyboardInterrupt:
             return 130
         return 0
 
-    return Session(main, given)
+    return Session(main, options)

@@ -41,27 +41,27 @@ def without_program(words: list[str]) -> list[str]:
     return words[start + 1 :]
 
 
-def for_bash(line: TypedLine, found: Sequence[Candidate], breaks: str) -> list[Candidate]:
-    """What bash is to insert: it replaces the word from its last break, such as a colon, and quotes what it gets.
+def for_bash(line: TypedLine, candidates: Sequence[Candidate], breaks: str) -> list[Candidate]:
+    """The candidates as bash inserts them: it replaces the word from its last break, such as a colon, and quotes them.
 
     In open quotes it inserts text as it is, so that only words without special characters may be offered.
     `breaks`: COMP_WORDBREAKS.
     """
     plain = _ESCAPED.sub("", line.raw)
     if line.quote and line.raw[0] == line.quote and plain.count(line.quote) == 1:
-        return _kept_open([each for each in found if _NEEDS_NO_QUOTES.fullmatch(each.word)])
+        return _kept_open([candidate for candidate in candidates if _NEEDS_NO_QUOTES.fullmatch(candidate.word)])
     if "'" in plain or '"' in plain:
         return []
     ends = [piece.end() for piece in _PIECE.finditer(line.raw) if piece[0] in breaks]
     kept = _meaning(line.raw[: ends[-1]])[1] if ends else ""
-    return [each._replace(word=each.word.removeprefix(kept)) for each in found]
+    return [candidate._replace(word=candidate.word.removeprefix(kept)) for candidate in candidates]
 
 
-def _kept_open(found: list[Candidate]) -> list[Candidate]:
+def _kept_open(candidates: list[Candidate]) -> list[Candidate]:
     """bash closes the quote after a word that is the only one. After a slash the name goes on, so it gets a second."""
-    if len(found) != 1 or not found[0].word.endswith("/"):
-        return found
-    return [*found, found[0]._replace(word=f"{found[0].word}...")]
+    if len(candidates) != 1 or not candidates[0].word.endswith("/"):
+        return candidates
+    return [*candidates, candidates[0]._replace(word=f"{candidates[0].word}...")]
 
 
 def _meaning(raw: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def resetting(
     subscription: str, time: str | None, message_id: str | None, excluded: bool
 ) -> "Callable[[AdminClient, str], int | None]":
-    """What resets the cursor of a topic, and returns the time in ms if it is a time.
+    """Return the action that resets the cursor of a topic. It returns the time in ms if the position is a time.
 
     A time, `earliest`, and `latest` act on all partitions. Raises `UsageProblem` unless exactly one is given.
     """
@@ -25,10 +25,10 @@ def resetting(
     if time is not None:
         return _resetting_to_time(subscription, parse_time_ms(time, now_ms(), or_duration=True))
     position = parse_message_id(str(message_id))
-    whole = position.is_end and not excluded  # any other message is in one partition, and the broker checks which
+    all_parts = position.is_end and not excluded  # any other message is in one partition, and the broker checks which
 
     def act(admin: "AdminClient", topic: str) -> None:
-        for part in admin.topics.parts(topic) if whole else [topic]:
+        for part in admin.topics.parts(topic) if all_parts else [topic]:
             admin.topics.reset_cursor(part, subscription, position, excluded=excluded)
 
     return act
@@ -45,7 +45,7 @@ def _resetting_to_time(subscription: str, time_ms: int) -> "Callable[[AdminClien
 def expiry(
     subscription: str, time: str | None, position: str | None, excluded: bool
 ) -> "Callable[[AdminClient, str], None]":
-    """What acknowledges those messages of a topic. Raises `UsageProblem`."""
+    """Return the action that expires those messages of a topic. Raises `UsageProblem`."""
     if (time is None) == (position is None):
         raise UsageProblem("specify an age or a position, and not both", hint="use -t DURATION or -p LEDGER:ENTRY")
     if time is not None:

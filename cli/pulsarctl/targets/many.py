@@ -1,4 +1,4 @@
-"""Verbs that act on several topics or namespaces at once, in parallel; what fails is named, and the rest is done."""
+"""Actions on several topics or namespaces in parallel. A failure is reported, and the other names are still handled."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -22,10 +22,10 @@ NAMES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Each name once. `found`: the command line gives a pattern or what contains them, not their names."""
+    """Each name once. `discovered`: the command line gives a pattern or a namespace, not the names."""
 
     names: list[str]
-    found: bool
+    discovered: bool
     kind: str = "topic"
 
     def __len__(self) -> int:
@@ -37,24 +37,24 @@ class Targets:
     @property
     def several(self) -> bool:
         """Whether losing their data needs a confirmation without a terminal, too."""
-        return self.found or len(self.names) > 1
+        return self.discovered or len(self.names) > 1
 
     @classmethod
     def named(cls, names: Iterable[str], kind: str = "topic") -> "Targets":
-        return cls(list(dict.fromkeys(names)), found=False, kind=kind)
+        return cls(list(dict.fromkeys(names)), discovered=False, kind=kind)
 
     @classmethod
     def matching(cls, call: Call, asked: str, names: Iterable[str], kind: str = "topic") -> "Targets":
         """If nothing matches, it says so."""
-        chosen = cls(list(dict.fromkeys(names)), found=True, kind=kind)
+        chosen = cls(list(dict.fromkeys(names)), discovered=True, kind=kind)
         if not chosen:
             call.notice(f"no {kind} matches {asked}")
         return chosen
 
     @classmethod
     def all_in(cls, call: Call, place: str, names: Iterable[str], kind: str) -> "Targets":
-        """An empty place is no mistake, so a scheduler is not told of it."""
-        chosen = cls(list(dict.fromkeys(names)), found=True, kind=kind)
+        """An empty place is not a mistake, so a scheduler gets no notice of it."""
+        chosen = cls(list(dict.fromkeys(names)), discovered=True, kind=kind)
         if not chosen and render.is_watched():
             call.notice(f"{place} has no {kind}s")
         return chosen
@@ -62,35 +62,35 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Topics or namespaces. `of`: all in a place; `matching`: those that a pattern with its place matches."""
+    """Topics or namespaces. `names_in`: all in a place; `matching`: those that a pattern with its place matches."""
 
     name: str
     usage: str
-    of: Callable[[Call, str], Iterable[str]]
+    names_in: Callable[[Call, str], Iterable[str]]
     matching: Callable[[Call, str], Iterable[str]]
 
 
 def choose(
     call: Call, kind: Kind, named: list[str] | None, *, regex: bool, from_file: str | None, place: str | None
 ) -> Targets:
-    """What a command names, none if nothing matches. An empty file names nothing, not all of a place.
+    """The topics or namespaces that a command names. An empty file names nothing, not all of a place.
 
     Raises `UsageProblem`.
     """
     names = [*(named or []), *(lines(from_file) if from_file is not None else [])]
     if from_file is not None and not names:
         call.notice(f"no {kind.name} in {'stdin' if from_file == '-' else from_file}")
-        return Targets([], found=True, kind=kind.name)
+        return Targets([], discovered=True, kind=kind.name)
     if place is not None:
         names = [f"{place}/{name}" if "/" not in name else name for name in names]
     if not names and place is not None:
-        return Targets.all_in(call, place, kind.of(call, place), kind.name)
+        return Targets.all_in(call, place, kind.names_in(call, place), kind.name)
     if not names:
         raise UsageProblem(f"no {kind.name} given", hint=f"{call.command_path} {kind.usage}...")
     if not regex:
         return Targets.named(names, kind.name)
-    found = (name for each in names for name in kind.matching(call, each))
-    return Targets.matching(call, ", ".join(names), found, kind.name)
+    matches = (name for expression in names for name in kind.matching(call, expression))
+    return Targets.matching(call, ", ".join(names), matches, kind.name)
 
 
 def shown(chosen: Targets) -> str:
@@ -104,7 +104,7 @@ def shown(chosen: Targets) -> str:
 def act_on(
     call: Call, chosen: Targets, action: "Callable[[AdminClient, str], Found]", *, verb: str, parallel: int
 ) -> list[Found]:
-    """Acts on each, even after a failure, and returns what `action` does. See `settle`."""
+    """Acts on each name, even after a failure, and returns the results of `action`. See `settle`."""
     from pulsarctl.bulk.crew import Crew
 
     outcomes: list[Outcome[str, Found]] = []
@@ -117,17 +117,17 @@ def act_on(
 
 
 def settle(call: Call, chosen: Targets, outcomes: "list[Outcome[str, Found]]", *, verb: str) -> list[Found]:
-    """The values of what succeeded. `verb` is for the error, such as `delete`.
+    """Return the values of the outcomes that succeeded. `verb` is for the error, such as `delete`.
 
-    What was found, not named, is skipped if it, or its subscription, does not exist.
+    A discovered topic is skipped if it, or its subscription, does not exist.
 
-    Raises `PartialFailure` after naming what failed. The failure of a single one keeps its own exit code.
+    Raises `PartialFailure` after a notice for each failure. The failure of a single one keeps its own exit code.
     """
-    missing = [one for one in outcomes if chosen.found and isinstance(one.error, NotFound)]
+    missing = [outcome for outcome in outcomes if chosen.discovered and isinstance(outcome.error, NotFound)]
     if missing and len(missing) == len(outcomes) and missing[0].error is not None:
         raise missing[0].error  # such as a subscription that no topic has
-    _raise_failures(call, chosen.kind, [one for one in outcomes if one not in missing], verb=verb)
-    return [one.value for one in outcomes if one.error is None]  # type: ignore[misc]  # without an error there is one
+    _raise_failures(call, chosen.kind, [outcome for outcome in outcomes if outcome not in missing], verb=verb)
+    return [outcome.value for outcome in outcomes if outcome.error is None]  # type: ignore[misc]  # without an error there is one
 
 
 def _raise_failures(call: Call, kind: str, outcomes: "list[Outcome[str, Found]]", *, verb: str) -> None:
@@ -143,7 +143,7 @@ def _raise_failures(call: Call, kind: str, outcomes: "list[Outcome[str, Found]]"
 
 
 def pattern(text: str, asked: str) -> re.Pattern[str]:
-    """Raises `UsageProblem`. `asked` is how the command line has it."""
+    """Compiles a pattern. `asked` is its text on the command line. Raises `UsageProblem`."""
     try:
         return re.compile(text)
     except re.error as error:

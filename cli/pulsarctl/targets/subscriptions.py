@@ -97,7 +97,7 @@ def expire_each(call: Call, names: Targets, act: "Callable[[AdminClient, str], N
         with suppress(Conflict):  # Pulsar's answer if there is nothing to expire, or it is being expired
             act(admin, topic)
 
-    act_on(call, names, unless_caught_up if names.found else act, verb="expire messages of", parallel=parallel)
+    act_on(call, names, unless_caught_up if names.discovered else act, verb="expire messages of", parallel=parallel)
 
 
 def seek(

@@ -31,7 +31,7 @@ def named(kind: str, beginning: str, line: Position) -> list[str]:
         "NAMESPACE": ["public/default"],
         "TOPIC": ["orders", "-force", "a\nb"],
         "SUBSCRIPTION": [f"of {line.values.get('TOPIC')}"],
-        "CONTEXT": ["prod", str(line.given.get("web_url"))],
+        "CONTEXT": ["prod", str(line.options.get("web_url"))],
     }.get(kind, [kind])
 
 

@@ -43,13 +43,15 @@ def whoami(call: Call) -> None:
     Example: pulsarctl auth whoami --token-file my.token
     """
     try:
-        found = call.admin.auth.whoami()
-        found["decidedBy"] = "the broker"
+        identity = call.admin.auth.whoami()
+        identity["decidedBy"] = "the broker"
     except NotFound:
         from pulsarctl.commands.auth.known_permissions import who
 
-        found = who(call.admin, call.settings)
-    call.show(found, Table(("WHO", "VALUE"), [(name, value) for name, value in found.items() if value is not None]))
+        identity = who(call.admin, call.settings)
+    call.show(
+        identity, Table(("WHO", "VALUE"), [(name, value) for name, value in identity.items() if value is not None])
+    )
 
 
 @app.verb("can", "can-i")
@@ -62,12 +64,12 @@ def can(call: Call, role: Role, action: Action, resource: Resource, subscription
     Example: pulsarctl auth can orders-service produce acme/shop/orders
     """
     try:
-        found = call.admin.auth.can(role, action, resource, subscription)
-        found["decidedBy"] = "the broker"
+        decision = call.admin.auth.can(role, action, resource, subscription)
+        decision["decidedBy"] = "the broker"
     except NotFound:
-        found = _known(call, role, action, resource, subscription)
-    call.show(found, Table(("CAN", "VALUE"), _rows(found)))
-    if found["allowed"] is not True:
+        decision = _known(call, role, action, resource, subscription)
+    call.show(decision, Table(("CAN", "VALUE"), _rows(decision)))
+    if decision["allowed"] is not True:
         raise typer.Exit(1)
 
 
@@ -85,6 +87,6 @@ def _known(call: Call, role: str, action: str, resource: str, subscription: str 
     }
 
 
-def _rows(found: dict[str, Any]) -> list[tuple[str, Any]]:
+def _rows(decision: dict[str, Any]) -> list[tuple[str, Any]]:
     words = {True: "yes", False: "no", None: "unknown"}
-    return [(name, words[value] if name == "allowed" else value) for name, value in found.items()]
+    return [(name, words[value] if name == "allowed" else value) for name, value in decision.items()]

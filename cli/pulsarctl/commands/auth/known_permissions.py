@@ -55,29 +55,29 @@ class Answer:
 
 @dataclass
 class Facts:
-    """What the broker's answers say; `missing` names what it does not let this client read."""
+    """The answers of the broker; `missing` names what it does not let this client read."""
 
     admin: AdminClient
     missing: list[str] = field(default_factory=list)
 
-    def read(self, what: str, ask: Callable[[], Read]) -> Read | None:
+    def read(self, label: str, ask: Callable[[], Read]) -> Read | None:
         try:
             return ask()
         except NotFound:
             return None
         except NotAuthorized:
-            self.missing.append(what)
+            self.missing.append(label)
             return None
 
     def settings(self) -> Mapping[str, str]:
         return self.read("superUserRoles", self.admin.brokers.runtime_configuration) or {}
 
     def tenant(self, name: str) -> Tenant | None:
-        found = self.read(f"the admins of the tenant {name}", lambda: self.admin.tenants.get(name)) if name else None
-        return None if found is None else Tenant(tuple(found.get("adminRoles") or ()))
+        document = self.read(f"the admins of the tenant {name}", lambda: self.admin.tenants.get(name)) if name else None
+        return None if document is None else Tenant(tuple(document.get("adminRoles") or ()))
 
     def permissions(self, target: Target) -> Permissions | None:
-        """Those of the namespace, and of the topic if the question names one."""
+        """The permissions of the namespace, and of the topic if the question names one."""
         if target.namespace is None:
             return None
         namespace = str(target.namespace)
@@ -160,10 +160,10 @@ def _role_in(authentication: Authentication, claim: str) -> str | None:
 def _claim(token: str, claim: str) -> str | None:
     try:
         part = token.split(".")[1]
-        found = parse_json(urlsafe_b64decode(part + "=" * (-len(part) % 4)))[claim]
+        value = parse_json(urlsafe_b64decode(part + "=" * (-len(part) % 4)))[claim]
     except (IndexError, KeyError, TypeError, ValueError):
         return None
-    return found if isinstance(found, str) else None
+    return value if isinstance(value, str) else None
 
 
 def _common_name(file: str) -> str | None:

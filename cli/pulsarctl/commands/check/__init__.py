@@ -66,7 +66,7 @@ def backlog(
 
     check = _Check("backlog", "pulsarctl_check_backlog", {"topic": full_topic(topic)}, textfile, timeout)
     limits = _limits(warn, critical, _count)
-    check.run(call, limits, lambda found: checking.backlog(call, topic, subscription, found))
+    check.run(call, limits, lambda bounds: checking.backlog(call, topic, subscription, bounds))
 
 
 @app.verb("age")
@@ -89,7 +89,7 @@ def age(
 
     check = _Check("age", "pulsarctl_check_age_seconds", {"topic": full_topic(topic)}, textfile, timeout)
     limits = _limits(warn, critical, parse_duration)
-    check.run(call, limits, lambda found: checking.oldest(call, topic, subscription, found))
+    check.run(call, limits, lambda bounds: checking.oldest(call, topic, subscription, bounds))
 
 
 @app.verb("throughput")
@@ -115,7 +115,7 @@ def throughput(
     metric = "pulsarctl_check_throughput_messages_per_second"
     check = _Check("throughput", metric, {"topic": full_topic(topic)}, textfile, timeout)
     limits = _limits(warn, critical, _count, below=True)
-    check.run(call, limits, lambda found: checking.throughput(call, topic, "out" if out else "in", found))
+    check.run(call, limits, lambda bounds: checking.throughput(call, topic, "out" if out else "in", bounds))
 
 
 @app.verb("latency")
@@ -143,7 +143,7 @@ def latency(
     render.guard_stdout()
     check = _Check("latency", "pulsarctl_check_latency_seconds", {"topic": full_topic(topic)}, textfile, timeout)
     limits = _limits(warn, critical, parse_duration)
-    check.run(call, limits, lambda found: checking.latency(call, topic, count, parse_duration(timeout), found))
+    check.run(call, limits, lambda bounds: checking.latency(call, topic, count, parse_duration(timeout), bounds))
 
 
 @app.verb("disk")
@@ -170,7 +170,7 @@ def disk(
 
     check = _Check("disk", "pulsarctl_check_disk_used_percent", {}, textfile, timeout)
     limits = _limits(warn, critical, _count)
-    check.run(call, limits, lambda found: checking.disk(call, path, found))
+    check.run(call, limits, lambda bounds: checking.disk(call, path, bounds))
 
 
 @app.verb("certificate")
@@ -195,11 +195,11 @@ def certificate(
 
     check = _Check("certificate", "pulsarctl_check_certificate_left_seconds", {}, textfile, timeout)
     limits = _limits(warn, critical, parse_duration, below=True)
-    check.run(call, limits, lambda found: checking.certificate(call, file, parse_duration(timeout), found))
+    check.run(call, limits, lambda bounds: checking.certificate(call, file, parse_duration(timeout), bounds))
 
 
 class _Check:
-    """One run: measures, prints the line, writes the text file, and exits with the state."""
+    """One check, which measures, prints the line, writes the text file, and exits with the state."""
 
     def __init__(self, name: str, metric: str, labels: Mapping[str, str], textfile: Path | None, timeout: str) -> None:
         self._name, self._metric, self._labels = name, metric, labels

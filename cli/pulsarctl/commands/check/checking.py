@@ -22,24 +22,24 @@ Subscriptions = dict[str, dict[str, Any]]
 
 
 def backlog(call: Call, topic: str, only: str | None, limits: Limits) -> list[Measurement]:
-    """In messages, or in entries if the broker counts no messages; the label `unit` says which."""
+    """The backlog in messages, or in entries if the broker counts no messages; the label `unit` says which."""
     return [
         Measurement(
             name,
-            found.count,
+            unacknowledged.count,
             "",
-            f"{short(full_topic(topic))}/{name} has {found.words}",
+            f"{short(full_topic(topic))}/{name} has {unacknowledged.words}",
             limits,
-            {"subscription": name, "unit": found.unit},
+            {"subscription": name, "unit": unacknowledged.unit},
         )
         for name, stats in _subscriptions(call, topic, only).items()
-        for found in [Backlog.of(stats)]
+        for unacknowledged in [Backlog.of(stats)]
     ]
 
 
 def oldest(call: Call, topic: str, only: str | None, limits: Limits) -> list[Measurement]:
     """The age of the oldest unacknowledged message. Raises `CliError` if the broker does not report it."""
-    found = []
+    measurements = []
     for name, stats in _subscriptions(call, topic, only).items():
         published = int(stats.get("earliestMsgPublishTimeInBacklog") or 0)
         has_backlog = int(stats.get("msgBacklog") or 0) > 0
@@ -47,8 +47,8 @@ def oldest(call: Call, topic: str, only: str | None, limits: Limits) -> list[Mea
             raise CliError(f"the broker does not report the age of the backlog of {name} (Pulsar 2.10 and later do)")
         old = max(0, now_ms() - published) if has_backlog else 0
         words = f"the oldest message of {short(full_topic(topic))}/{name} is {age(old)} old"
-        found.append(Measurement(name, old / 1000, "s", words, limits, {"subscription": name}))
-    return found
+        measurements.append(Measurement(name, old / 1000, "s", words, limits, {"subscription": name}))
+    return measurements
 
 
 def throughput(call: Call, topic: str, direction: str, limits: Limits) -> list[Measurement]:
@@ -75,18 +75,18 @@ def latency(call: Call, topic: str, count: int, timeout_seconds: float, limits: 
 
 
 def disk(call: Call, path: Path | None, limits: Limits) -> list[Measurement]:
-    found = broker_facts.disk(call, path)
-    if found is None:
+    state = broker_facts.disk(call, path)
+    if state is None:
         raise CliError("the broker does not report its disk; run the check on each bookie with --path DIR")
-    used = round(found.used_percent, 2)
-    words = f"{used:.0f}% of {found.place} is used, {human_size(found.free)} are free"
-    if found.is_full:
-        words = f"the broker refuses messages because its disk is full, although {human_size(found.free)} are free"
+    used = round(state.used_percent, 2)
+    words = f"{used:.0f}% of {state.place} is used, {human_size(state.free)} are free"
+    if state.is_full:
+        words = f"the broker refuses messages because its disk is full, although {human_size(state.free)} are free"
     return [Measurement("used", used, "%", words, limits)]
 
 
 def certificate(call: Call, file: Path | None, timeout_seconds: float, limits: Limits) -> list[Measurement]:
-    """Of a file, or of each server that is reached with TLS."""
+    """The validity of a certificate in a file, or of each server that is reached with TLS."""
     if file is not None:
         return [_certificate(str(file), partial(certificates.stored, str(file)), limits)]
     addresses = [
@@ -96,7 +96,10 @@ def certificate(call: Call, file: Path | None, timeout_seconds: float, limits: L
     ]
     if not addresses:
         raise CliError(f"neither {call.settings.web_url} nor {call.settings.service_url} uses TLS")
-    return [_certificate(str(each), partial(certificates.served, each, timeout_seconds), limits) for each in addresses]
+    return [
+        _certificate(str(address), partial(certificates.served, address, timeout_seconds), limits)
+        for address in addresses
+    ]
 
 
 def _certificate(place: str, read: Callable[[], Any], limits: Limits) -> Measurement:
@@ -109,11 +112,13 @@ def _certificate(place: str, read: Callable[[], Any], limits: Limits) -> Measure
 
 
 def _subscriptions(call: Call, topic: str, only: str | None) -> Subscriptions:
-    found: Subscriptions = _stats(call, topic).get("subscriptions") or {}
-    if only is not None and only not in found:
+    subscriptions: Subscriptions = _stats(call, topic).get("subscriptions") or {}
+    if only is not None and only not in subscriptions:
         raise NotFound(f"there is no subscription '{only}' on {topic}")
     return {
-        name: stats for name, stats in sorted(found.items()) if only == name or (only is None and name != COMPACTOR)
+        name: stats
+        for name, stats in sorted(subscriptions.items())
+        if only == name or (only is None and name != COMPACTOR)
     }
 
 

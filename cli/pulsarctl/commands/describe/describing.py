@@ -47,20 +47,20 @@ def namespace(call: Call, name: str) -> Page:
     names = call.admin.topics.list(name)
     if len(names) > TOPICS_MAX:
         call.notice(f"showing the first {TOPICS_MAX} of {len(names):,} topics")
-    found: dict[str, Any] = {}
+    stats: dict[str, Any] = {}
     findings: list[Finding] = []
-    for each in names[:TOPICS_MAX]:
+    for topic_name in names[:TOPICS_MAX]:
         try:
-            found[each] = call.admin.topics.stats(each, **FLAGS)
-            findings += explain(call, each, None) if found[each].get("subscriptions") else []
+            stats[topic_name] = call.admin.topics.stats(topic_name, **FLAGS)
+            findings += explain(call, topic_name, None) if stats[topic_name].get("subscriptions") else []
         except NotFound:  # deleted in the meantime
-            found.pop(each, None)
-    return describing.namespace(name, found, findings, policies)
+            stats.pop(topic_name, None)
+    return describing.namespace(name, stats, findings, policies)
 
 
 def tenant(call: Call, name: str) -> Page:
     document = call.admin.tenants.get(name)
-    counts = {each: len(call.admin.topics.list(each)) for each in call.admin.namespaces.list(name)}
+    counts = {full_name: len(call.admin.topics.list(full_name)) for full_name in call.admin.namespaces.list(name)}
     return describing.tenant(name, document, counts)
 
 

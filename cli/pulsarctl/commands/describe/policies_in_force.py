@@ -41,15 +41,15 @@ Read = Callable[[], Any]
 
 def of_namespace(call: Call, namespace: str) -> list[PolicyInForce]:
     """Raises `NotFound`. Broker defaults of namespaces are not reported, except in the policies of topics."""
-    found = _found_in(call, namespace)
-    return [one for one in found if one.origin == "namespace" or one.failure or one.name in ALWAYS]
+    policies = _found_in(call, namespace)
+    return [policy for policy in policies if policy.origin == "namespace" or policy.failure or policy.name in ALWAYS]
 
 
 def of_topic(call: Call, topic: str) -> list[PolicyInForce]:
     """The value of the topic, or that of the namespace, or the default of the broker."""
-    above = {one.name: one for one in _found_in(call, namespace_of(topic))}
-    found = [_in_force(call, topic, policy, above.get(policy.name)) for policy in OF_TOPICS]
-    return [one for one in found if one is not None]
+    above = {policy.name: policy for policy in _found_in(call, namespace_of(topic))}
+    in_force = [_in_force(call, topic, policy, above.get(policy.name)) for policy in OF_TOPICS]
+    return [policy for policy in in_force if policy is not None]
 
 
 def _in_force(call: Call, topic: str, policy: Policy, above: PolicyInForce | None) -> PolicyInForce | None:
@@ -121,5 +121,5 @@ def _says_something(value: Any) -> bool:
     if isinstance(value, Mapping):
         if not OFFLOAD_SETTINGS.isdisjoint(value) and not value.get("managedLedgerOffloadDriver"):
             return False
-        return any(_says_something(each) for each in value.values())
+        return any(_says_something(member) for member in value.values())
     return value not in NO_VALUE

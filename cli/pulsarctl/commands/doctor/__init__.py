@@ -54,14 +54,14 @@ def doctor(
     from pulsarctl.diagnosis.finding import Severity
 
     scope = Scope(tuple(namespaces or ()), max_topics, parse_duration(timeout))
-    found = [each.without(skip or ()) for each in areas(call, scope)]
+    shown = [checked.without(skip or ()) for checked in areas(call, scope)]
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
-        for line in area.lines(found):
+        for line in area.lines(shown):
             render.line(line)
     else:
-        documents = area.documents(found)
-        call.show(documents, Table(("CODE",), [(each["code"],) for each in documents]))
-    code = {Severity.PROBLEM: PROBLEMS_FOUND, Severity.WARNING: WARNINGS_FOUND}.get(area.worst(found), 0)
+        documents = area.documents(shown)
+        call.show(documents, Table(("CODE",), [(document["code"],) for document in documents]))
+    code = {Severity.PROBLEM: PROBLEMS_FOUND, Severity.WARNING: WARNINGS_FOUND}.get(area.worst(shown), 0)
     raise typer.Exit(code)
 
 

@@ -1,4 +1,4 @@
-"""What `doctor bundle` collects. What the broker does not answer is named in `errors.json`."""
+"""The files that `doctor bundle` collects. `errors.json` names the requests that the broker does not answer."""
 
 import os
 import platform

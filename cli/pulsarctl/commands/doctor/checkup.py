@@ -28,16 +28,16 @@ class Scope:
 
 
 def areas(call: Call, scope: Scope) -> list[Area]:
-    """What a broker that does not answer cannot tell is left out."""
+    """Return the areas, without those that need a broker if it does not answer."""
     call.wait_at_most(scope.timeout_seconds)
     ports = broker_facts.ports(call, scope.timeout_seconds)
     is_up = not ports[0].failure
-    broker = [broker_rules.port(each) for each in ports] + (list(_broker(call)) if is_up else [])
-    if not any(each.failure for each in ports):
+    broker = [broker_rules.port(port) for port in ports] + (list(_broker(call)) if is_up else [])
+    if not any(port.failure for port in ports):
         broker += _cluster(call, scope)
     topics = topic_facts.findings(call, scope.namespaces, scope.topics_max) if is_up else [_no_admin_api()]
-    found = {"client": _client(call, scope), "broker": broker, "topics": topics}
-    return [Area(name, tuple(on_same_cluster(call, findings))) for name, findings in found.items()]
+    by_area = {"client": _client(call, scope), "broker": broker, "topics": topics}
+    return [Area(name, tuple(on_same_cluster(call, findings))) for name, findings in by_area.items()]
 
 
 def _client(call: Call, scope: Scope) -> Iterator[Finding]:
@@ -45,8 +45,8 @@ def _client(call: Call, scope: Scope) -> Iterator[Finding]:
     yield from client_rules.configuration(client_facts.configuration(settings, os.environ))
     yield from client_rules.runtimes(client_facts.runtimes(os.environ))
     certificates = client_facts.seen_certificates(settings, scope.timeout_seconds)
-    for each in certificates:
-        yield client_rules.certificate(each, now_ms())
+    for certificate in certificates:
+        yield client_rules.certificate(certificate, now_ms())
     if not certificates:
         yield client_rules.no_certificates([settings.web_url, settings.service_url])
 
@@ -63,8 +63,8 @@ def _broker(call: Call) -> Iterator[Finding]:
 
 def _cluster(call: Call, scope: Scope) -> list[Finding]:
     namespace = scope.namespaces[0] if scope.namespaces else NAMESPACE
-    found = broker_facts.owners(call.settings, namespace, scope.timeout_seconds)
-    return [] if found is None else [broker_rules.cluster(*found)]
+    names = broker_facts.owners(call.settings, namespace, scope.timeout_seconds)
+    return [] if names is None else [broker_rules.cluster(*names)]
 
 
 def _no_admin_api() -> Finding:

@@ -57,8 +57,8 @@ def list_topics(
     upper = mode.upper() if mode else None
     if upper not in (None, "PERSISTENT", "NON_PERSISTENT", "ALL"):
         raise UsageProblem(f"unknown mode '{mode}'", hint="use persistent, non_persistent, or all")
-    found = call.admin.namespaces.topics(namespace, mode=upper, system_topics=system_topics or None)
-    call.show_names("TOPIC", found)
+    topics = call.admin.namespaces.topics(namespace, mode=upper, system_topics=system_topics or None)
+    call.show_names("TOPIC", topics)
 
 
 @app.verb("policies", heading=Heading.POLICIES)
@@ -158,9 +158,9 @@ def set_properties(
 
     Example: pulsarctl namespaces set-properties public/default -p owner=billing
     """
-    given = pairs(csv(properties))
-    call.admin.namespaces.set_properties(namespace, given)
-    call.tell(f"properties of {namespace}: " + ", ".join(f"{key}={value}" for key, value in given.items()))
+    new_properties = pairs(csv(properties))
+    call.admin.namespaces.set_properties(namespace, new_properties)
+    call.tell(f"properties of {namespace}: " + ", ".join(f"{key}={value}" for key, value in new_properties.items()))
 
 
 @app.verb("clear-properties", heading=Heading.PROPERTIES)
@@ -211,8 +211,8 @@ def clear_backlog(
 
     Example: pulsarctl namespaces clear-backlog public/default --force
     """
-    what = f"subscription {subscription}" if subscription else "every subscription"
-    call.confirm(f"Clear the backlog of {what} in {namespace}?", yes=force, several=True)
+    target = f"subscription {subscription}" if subscription else "every subscription"
+    call.confirm(f"Clear the backlog of {target} in {namespace}?", yes=force, several=True)
     call.admin.namespaces.clear_backlog(namespace, subscription, bundle)
 
 

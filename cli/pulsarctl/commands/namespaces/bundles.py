@@ -3,7 +3,7 @@
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE, switch
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic
@@ -22,19 +22,19 @@ def _algorithm(text: str) -> str:
     return one_of(text, ALGORITHMS, "split algorithm")
 
 
-def _boundaries(given: Given) -> list[int] | None:
+def _boundaries(values: Values) -> list[int] | None:
     try:
-        return [int(text, 0) for text in csv(given["boundaries"])] or None
+        return [int(text, 0) for text in csv(values["boundaries"])] or None
     except ValueError as error:
         raise UsageProblem(
             f"a split boundary is not a number: {error}", hint="use -sb 0x40000000,0x80000000"
         ) from error
 
 
-def _bundle_or_type(given: Given) -> None:
-    if (given["bundle"] is None) == (given["bundle_type"] is None):
+def _bundle_or_type(values: Values) -> None:
+    if (values["bundle"] is None) == (values["bundle_type"] is None):
         raise UsageProblem("specify a bundle with -b or a kind of bundle with -bt, and not both")
-    given["bundle"] = given["bundle"] or one_of(given["bundle_type"], BUNDLE_TYPES, "kind of bundle")
+    values["bundle"] = values["bundle"] or one_of(values["bundle_type"], BUNDLE_TYPES, "kind of bundle")
 
 
 def _full_topics(text: str) -> str:

@@ -30,7 +30,7 @@ CLUSTER_ROWS = (
         heading=PLACEMENT,
         column="NAMESPACE",
         hidden=True,
-        check=lambda given: given.update(_tenant_and_cluster(given["place"])),
+        check=lambda values: values.update(_tenant_and_cluster(values["place"])),
     ),
     Request(
         "set-clusters",
@@ -72,6 +72,6 @@ MIGRATION_ROWS = (
         "public/default --migrated",
         (NAMESPACE, switch("migrated", "migrated", "The namespace has moved.", "--migrated", place=In.QUERY)),
         heading=PLACEMENT,
-        body=lambda given: given["migrated"],
+        body=lambda values: values["migrated"],
     ),
 )

@@ -18,7 +18,7 @@ AFFINITY_ROWS = (
         "public/default -g separate",
         (NAMESPACE, _GROUP),
         heading=PLACEMENT,
-        payload=lambda given: Text(given["group"]),
+        payload=lambda values: Text(values["group"]),
     ),
     Request(
         "get-anti-affinity-group",

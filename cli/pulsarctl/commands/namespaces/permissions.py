@@ -11,7 +11,7 @@ _KEY = Field("key", "Name of the property.", ("-k", "--key"), "KEY")
 
 
 def auth_mode(text: str) -> str:
-    """In any case. Raises `UsageProblem`."""
+    """The mode, in upper or lower case. Raises `UsageProblem`."""
     return one_of(text, AUTH_MODES, "mode")
 
 

@@ -1,4 +1,4 @@
-"""What a measurement prints at its end, and how it ends."""
+"""The record that a measurement prints at its end, and the errors that end it."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def use_format(call: Call, text: str | None) -> bool:
 
 
 def show(call: Call, measured: Sequence[Measured], *, as_csv: bool) -> None:
-    records = [one.record() for one in measured]
+    records = [side.record() for side in measured]
     if as_csv:
         render.comma_separated(list(records[0]), [list(record.values()) for record in records])
     elif render.resolve(call.output) is Output.TEXT:
@@ -39,15 +39,15 @@ def conclude(call: Call, run: Run, measured: Sequence[Measured], *, as_csv: bool
     show(call, measured, as_csv=as_csv)
     if run.is_interrupted:
         call.notice("interrupted: the record is that of the time until then")
-    for one in measured:
-        if one.counts.messages and not one.counts.latencies.count:
+    for side in measured:
+        if side.counts.messages and not side.counts.latencies.count:
             call.notice("no latencies: every message was sent within the warm-up; use --warmup-time 0")
             break
     if run.problem is not None:
         raise run.problem
-    for one in measured:
-        if one.counts.failures:
-            raise _failure(one)
+    for side in measured:
+        if side.counts.failures:
+            raise _failure(side)
 
 
 def _failure(measured: Measured) -> CliError:

@@ -83,10 +83,10 @@ def tail(
     position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
     of_one_namespace = not regex
     if not regex and all(map(is_namespace, topics)):
-        topics, regex, of_one_namespace = [f"{each}/(?s:.*)" for each in topics], True, len(topics) == 1
-    found = matching(call, topics) if regex else existing(call, topics)
-    _check_number(found)
-    show = _printer(call, found, template, schema_type, one_namespace=of_one_namespace)
+        topics, regex, of_one_namespace = [f"{namespace}/(?s:.*)" for namespace in topics], True, len(topics) == 1
+    followed_topics = matching(call, topics) if regex else existing(call, topics)
+    _check_number(followed_topics)
+    show = _printer(call, followed_topics, template, schema_type, one_namespace=of_one_namespace)
     stops = Stops(num_messages, parse_duration(idle_timeout))
 
     def open_source(topic: str, at: Position) -> EntrySource:
@@ -103,29 +103,29 @@ def tail(
     call.with_resource(orderly_end())
     followed = Followed(open_source)
     try:
-        for topic in found:
+        for topic in followed_topics:
             followed.add(topic, position)
-        call.tell(f"following {plural(len(found), 'topic')}; press Ctrl-C to stop")
+        call.tell(f"following {plural(len(followed_topics), 'topic')}; press Ctrl-C to stop")
         follow(followed, show, stops, call.notice, look, parse_duration(refresh) if regex else 0)
     finally:
         followed.close()
 
 
 def _position(call: Call, text: str) -> Position:
-    found = parse_position(text, clock.now_ms())
-    if not isinstance(found, Latest | Earliest | AtTime | LastMessages):
+    position = parse_position(text, clock.now_ms())
+    if not isinstance(position, Latest | Earliest | AtTime | LastMessages):
         raise UsageProblem(
             f"cannot start several topics at {text}", hint="use --from latest, earliest, a TIME, -10m, or -N"
         )
-    if isinstance(found, AtTime):
-        call.notice_time("from", found.publish_time_ms)
-    return found
+    if isinstance(position, AtTime):
+        call.notice_time("from", position.publish_time_ms)
+    return position
 
 
-def _check_number(found: list[str]) -> None:
-    if len(found) > TOPICS_MAX:
+def _check_number(topics: list[str]) -> None:
+    if len(topics) > TOPICS_MAX:
         raise UsageProblem(
-            f"cannot follow {len(found):,} topics: each takes a connection, and {TOPICS_MAX} is the limit",
+            f"cannot follow {len(topics):,} topics: each takes a connection, and {TOPICS_MAX} is the limit",
             hint="use a narrower pattern",
         )
 

@@ -30,16 +30,16 @@ def matching(call: Call, patterns: Sequence[str]) -> list[str]:
 
     A pattern is `TENANT/NAMESPACE/REGEX`, or a regular expression for topics of public/default.
     """
-    found: dict[str, None] = {}
-    for each in patterns:
-        domain, separator, rest = each.partition("://")
-        parts = (rest if separator else each).split("/", 2)
+    topics: dict[str, None] = {}
+    for text in patterns:
+        domain, separator, rest = text.partition("://")
+        parts = (rest if separator else text).split("/", 2)
         namespace, pattern = ("/".join(parts[:2]), parts[2]) if len(parts) == 3 else (DEFAULT_NAMESPACE, parts[-1])
         matches = _compiled(pattern)
         names = call.admin.topics.list(namespace, domain=domain if separator else None)
-        whole = dict.fromkeys(without_partition(name) for name in names)
-        found |= dict.fromkeys(name for name in whole if matches(name.split("/", 4)[4]))
-    return list(found)
+        names_once = dict.fromkeys(without_partition(name) for name in names)
+        topics |= dict.fromkeys(name for name in names_once if matches(name.split("/", 4)[4]))
+    return list(topics)
 
 
 @dataclass(eq=False)
@@ -69,7 +69,7 @@ class Followed:
         return not self._arrived.empty() or any(thread.is_alive() for thread in self._threads.values())
 
     def receive(self, timeout_seconds: float) -> Run:
-        """The next records of any topic, none after the timeout, or why a topic is no longer followed."""
+        """Return the next records of any topic, none after the timeout, or the error that ends a topic."""
         try:
             return self._arrived.get(timeout=timeout_seconds)
         except queue.Empty:
@@ -109,7 +109,7 @@ def follow(
 ) -> int:
     """Shows records until a stop is reached; returns their number. `look` runs each `look_seconds`, 0 for never.
 
-    Raises `TimedOut` if the idle timeout passes before `stops.count`, and why the last topic is no longer followed.
+    Raises `TimedOut` if the idle timeout passes before `stops.count`, and the error that ends the last topic.
     """
     shown = lost = 0
     last = looked = monotonic()
@@ -122,9 +122,9 @@ def follow(
             say(f"warning: {run.message}")
             continue
         if run:
-            wanted = run[: None if stops.count == FOREVER else stops.count - shown]
-            show(wanted)
-            shown, last = shown + len(wanted), monotonic()
+            shown_now = run[: None if stops.count == FOREVER else stops.count - shown]
+            show(shown_now)
+            shown, last = shown + len(shown_now), monotonic()
         elif stops.idle_seconds and monotonic() - last >= stops.idle_seconds:
             break
         if look_seconds and monotonic() - looked >= look_seconds:
@@ -146,7 +146,7 @@ def existing(call: Call, topics: Sequence[str]) -> list[str]:
 
 def _exists(call: Call, name: str) -> bool:
     listed = call.admin.topics.list(namespace_of(name), domain=name.partition("://")[0])
-    return any(each == name or without_partition(each) == name for each in listed)
+    return any(listed_name == name or without_partition(listed_name) == name for listed_name in listed)
 
 
 def _compiled(pattern: str) -> Callable[[str], object]:

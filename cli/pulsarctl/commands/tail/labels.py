@@ -20,7 +20,7 @@ class Labels:
     _width: int = 0
 
     def add(self, topic: str) -> None:
-        """Makes room for the topic, and gives it its color."""
+        """Widens the column for the topic, and gives the topic its color."""
         if topic not in self._styles:
             self._styles[topic] = STYLES[len(self._styles) % len(STYLES)]
             self._width = min(LABEL_MAX, max(self._width, len(self._name(topic))))

@@ -33,7 +33,7 @@ app = Noun("top", "Watch the topics, subscriptions, and consumers with the highe
 @app.verb("top")
 def top(
     call: Call,
-    what: Annotated[
+    listed: Annotated[
         What, typer.Argument(metavar="WHAT", help="What to list: topics, subscriptions, or consumers.")
     ] = What.TOPICS,
     namespaces: Annotated[
@@ -75,7 +75,7 @@ def top(
     from pulsarctl.commands.top.snapshots import Refresher, Source
     from pulsarctl.diagnosis import overview
 
-    view = next(each for each in overview.VIEWS if each.title == what)
+    view = next(candidate for candidate in overview.VIEWS if candidate.title == listed)
     column = view.column(sort or overview.SORT[view.title])
     seconds = max(LEAST_INTERVAL_SECONDS, parse_duration(interval))
     call.wait_at_most(parse_duration(timeout))
@@ -93,7 +93,7 @@ def top(
 def _print(
     call: Call, source: "Source", view: "View", sort: str, reverse: bool, count: int | None, seconds: float
 ) -> None:
-    """One table or document for each look."""
+    """Prints one table or document for each refresh."""
     if count is None:
         raise UsageProblem("cannot draw: stdin and stdout are not a terminal", hint="use --once, or -n N -o jsonl")
     before: TopicsSnapshot | None = None
@@ -112,11 +112,11 @@ def _show(
 
     if now.total > len(now.topics):
         call.notice(f"showing {len(now.topics):,} of {now.total:,} topics; --max-topics shows more")
-    found = overview.ordered(overview.rows(view, before, now), view.column(sort), reverse=reverse)
+    rows = overview.ordered(overview.rows(view, before, now), view.column(sort), reverse=reverse)
     columns = tuple(column.title for column in view.columns)
-    table = Table(columns, overview.texts(view, found))
+    table = Table(columns, overview.texts(view, rows))
     if render.is_structured(call.output) or call.output is render.Output.NAME:
-        call.show(overview.documents(view, found), table)
+        call.show(overview.documents(view, rows), table)
     else:
         render.show(None, render.Output.TABLE, table=table)  # a script that wants data uses -o
     render.flush()

@@ -35,7 +35,7 @@ class Screen:
     first: int = 0  # the row at the top
     error: str = ""
     now: TopicsSnapshot | None = None
-    found: list[Row] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     history: History = field(default_factory=History)
     _before: TopicsSnapshot | None = None
 
@@ -46,10 +46,10 @@ class Screen:
             return
         self._before, self.now, self.error = self.now, arrived, ""
         self._compute()
-        self.history.add(self.found, overview.RATE[self.view.title])
+        self.history.add(self.rows, overview.RATE[self.view.title])
 
     def press(self, key: str) -> bool:
-        """Whether anything changes."""
+        """Handles a key, and returns whether it changes the screen."""
         if key in VIEW_OF_KEY:
             self._look_at(VIEW_OF_KEY[key])
         elif key in ("<", ">"):
@@ -58,19 +58,19 @@ class Screen:
         elif key == "r":
             self.reverse = not self.reverse
         elif key in STEPS:
-            self.first = max(0, min(len(self.found) - 1, self.first + STEPS[key]))
+            self.first = max(0, min(len(self.rows) - 1, self.first + STEPS[key]))
         else:
             return False
         return True
 
     def lines(self, width: int, height: int) -> str:
         """The whole screen, at most `height` lines."""
-        ordered = overview.ordered(self.found, self.view.column(self.sort), reverse=self.reverse)
+        ordered = overview.ordered(self.rows, self.view.column(self.sort), reverse=self.reverse)
         shown = ordered[self.first : self.first + max(1, height - MARGIN)]
         if self.now is None:
             return f"{self.error or 'waiting for the broker'}\n\n{HELP[:width]}"
         namespace = _only_namespace(self.now)
-        parts = [utc(self.now.time_ms)[11:19], namespace, overview.summary(self.now, self.found, self.view)]
+        parts = [utc(self.now.time_ms)[11:19], namespace, overview.summary(self.now, self.rows, self.view)]
         title = "  ".join(filter(None, parts))
         table = _table(self.view, self.sort, shown, self.history, width, f"{namespace}/" if namespace else "")
         return "\n".join([title[:width], "", *table, escaped_cell(self.error)[:width], HELP[:width]][:height])
@@ -81,7 +81,7 @@ class Screen:
         self._compute()
 
     def _compute(self) -> None:
-        self.found = [] if self.now is None else overview.rows(self.view, self._before, self.now)
+        self.rows = [] if self.now is None else overview.rows(self.view, self._before, self.now)
 
 
 def run(screen: Screen, refresher: Refresher, frames: int | None) -> None:
@@ -119,13 +119,13 @@ def _loop(screen: Screen, refresher: Refresher, keyboard: Keyboard, frames: int 
 
 
 def _only_namespace(now: TopicsSnapshot) -> str:
-    """What all topics would begin with, or nothing if there are several."""
-    found = {namespace_of(topic) for topic in now.topics}
-    return found.pop() if len(found) == 1 else ""
+    """The namespace of all topics, or nothing if there are several."""
+    namespaces = {namespace_of(topic) for topic in now.topics}
+    return namespaces.pop() if len(namespaces) == 1 else ""
 
 
 def _table(view: View, sort: str, shown: Sequence[Row], history: History, width: int, prefix: str) -> list[str]:
-    """As wide as the screen. Names that do not fit are cut, which `--once` does not do; numbers are not."""
+    """A table as wide as the screen. Names that do not fit are cut, unlike with `--once`; numbers are not."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -23,13 +23,13 @@ class Source:
 
     def snapshot(self) -> TopicsSnapshot:
         names = topic_facts.names(self.call, self.namespaces)
-        found = {}
+        stats = {}
         for topic in names[: self.topics_max]:
             try:
-                found[topic] = self.call.admin.topics.stats(topic)
+                stats[topic] = self.call.admin.topics.stats(topic)
             except NotFound:  # deleted in the meantime
                 continue
-        return TopicsSnapshot(now_ms(), found, len(names))
+        return TopicsSnapshot(now_ms(), stats, len(names))
 
 
 class Refresher:
@@ -47,7 +47,7 @@ class Refresher:
         self._thread.start()
 
     def take(self) -> TopicsSnapshot | CliError | None:
-        """What has arrived since the last call."""
+        """Return the latest snapshot that has arrived since the last call, or None."""
         latest, self._latest = self._latest, None
         return latest
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pulsarctl.commands.topics.offload_start import first_within
 from pulsarctl.output.render import Table
 from pulsarctl.requests.fields import SUBSCRIPTION, TOPIC
-from pulsarctl.requests.request import Act, Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Act, Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import TIME, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FORCE = Field("force", "Delete even if in use.", ("-f", "--force"), "", In.NOWHERE, bool, False)
 
 
-def _terminate(given: Given) -> Act:
-    partition = given["partition"]
+def _terminate(values: Values) -> Act:
+    partition = values["partition"]
 
     def act(admin: "AdminClient", topic: str) -> Any:
         if partition < 0 and admin.topics.partitions(topic):
@@ -32,12 +32,12 @@ def _terminate(given: Given) -> Act:
     return act
 
 
-def _show_ends(call: Call, given: Given, found: Mapping[str, Any]) -> None:
+def _show_ends(call: Call, values: Values, results: Mapping[str, Any]) -> None:
     """The last message ID of a topic, or of each of its partitions."""
-    if len(found) > 1:
-        call.show(dict(found), as_map=True)
+    if len(results) > 1:
+        call.show(dict(results), as_map=True)
         return
-    for ends in found.values():
+    for ends in results.values():
         if ends and "ledgerId" not in ends:
             rows = [(number, f"{end['ledgerId']}:{end['entryId']}") for number, end in ends.items()]
             call.show(ends, Table(("PARTITION", "LAST MESSAGE ID"), rows))
@@ -45,40 +45,40 @@ def _show_ends(call: Call, given: Given, found: Mapping[str, Any]) -> None:
             call.show(ends)
 
 
-def _create_subscription(given: Given) -> Act:
-    position, properties = parse_message_id(given["message_id"]), pairs(given["properties"])
+def _create_subscription(values: Values) -> Act:
+    position, properties = parse_message_id(values["message_id"]), pairs(values["properties"])
 
     def act(admin: "AdminClient", topic: str) -> None:
         admin.topics.create_subscription(
-            topic, given["subscription"], position, replicated=given["replicated"] or None, properties=properties
+            topic, values["subscription"], position, replicated=values["replicated"] or None, properties=properties
         )
 
     return act
 
 
-def _reset(given: Given) -> Act:
-    return cursors.resetting(given["subscription"], given["time"], given["message_id"], given["excluded"])
+def _reset(values: Values) -> Act:
+    return cursors.resetting(values["subscription"], values["time"], values["message_id"], values["excluded"])
 
 
-def _show_time(call: Call, given: Given, found: Mapping[str, Any]) -> None:
-    for topic, time_ms in list(found.items())[:1]:
-        if time_ms is not None:
-            what = topic if len(found) == 1 else f"{len(found):,} topics"
-            call.notice_time(f"subscription {given['subscription']} of {what} moved to", time_ms)
+def _show_time(call: Call, values: Values, results: Mapping[str, Any]) -> None:
+    topic, time_ms = next(iter(results.items()), ("", None))
+    if time_ms is not None:
+        topics = topic if len(results) == 1 else f"{len(results):,} topics"
+        call.notice_time(f"subscription {values['subscription']} of {topics} moved to", time_ms)
 
 
-def _offload(given: Given) -> Act:
-    threshold = parse_size(given["threshold"])
+def _offload(values: Values) -> Act:
+    threshold = parse_size(values["threshold"])
 
     def act(admin: "AdminClient", topic: str) -> Any:
-        told = {part: _offloaded(admin, part, threshold) for part in admin.topics.parts(topic)}
-        return told if len(told) > 1 else "".join(told.values())
+        results = {part: _offloaded(admin, part, threshold) for part in admin.topics.parts(topic)}
+        return results if len(results) > 1 else "".join(results.values())
 
     return act
 
 
 def _offloaded(admin: "AdminClient", topic: str, threshold: int) -> str:
-    """Of a topic without partitions, or of one partition."""
+    """Starts the offload of a topic without partitions, or of one partition."""
     stats = admin.topics.internal_stats(topic)
     ledgers = stats.get("ledgers") or []
     if not ledgers:
@@ -117,7 +117,7 @@ ROWS = (
         heading=Heading.PARTITIONS,
         question="Terminate {topic} and all partitions? No messages are accepted afterwards.",
         doing="terminate",
-        act=lambda given: lambda admin, topic: admin.topics.terminate_partitions(topic),
+        act=lambda values: lambda admin, topic: admin.topics.terminate_partitions(topic),
         show=_show_ends,
     ),
     Request(
@@ -131,7 +131,7 @@ ROWS = (
         heading=Heading.PARTITIONS,
         question="Delete {topic} and all partitions?",
         doing="delete",
-        act=lambda given: lambda admin, topic: admin.topics.delete_partitioned(topic, force=given["force"]),
+        act=lambda values: lambda admin, topic: admin.topics.delete_partitioned(topic, force=values["force"]),
     ),
     Request(
         "create-missed-partitions",
@@ -142,7 +142,7 @@ ROWS = (
         (TOPIC,),
         heading=Heading.PARTITIONS,
         doing="create the missing partitions of",
-        act=lambda given: lambda admin, topic: admin.topics.create_missed_partitions(topic),
+        act=lambda values: lambda admin, topic: admin.topics.create_missed_partitions(topic),
     ),
     Request(
         "create-subscription",
@@ -195,7 +195,7 @@ ROWS = (
         heading=Heading.SUBSCRIPTIONS,
         several="Skip {count} messages of {subscription} in {topic}?",
         doing="skip messages of",
-        act=lambda given: lambda admin, topic: admin.topics.skip(topic, given["subscription"], given["count"]),
+        act=lambda values: lambda admin, topic: admin.topics.skip(topic, values["subscription"], values["count"]),
     ),
     Request(
         "reset-cursor",

@@ -67,14 +67,14 @@ def compact(
     Example: pulsarctl topics compact prices --wait --if-over 100M --skip-if-running
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if names.found:
+    if names.discovered:
         names = replace(names, names=[name for name in names if name.startswith("persistent:")])
     start = partial(_start, threshold=parse_size(if_over) if if_over else None, skip_if_running=skip_if_running)
     if wait:
-        found = _compact(call, names, start, parallel, monotonic() + parse_duration(timeout), timeout)
+        results = _compact(call, names, start, parallel, monotonic() + parse_duration(timeout), timeout)
     else:
-        found = act_on(call, names, start, verb="compact", parallel=parallel)
-    started, parts = sum(len(one.started) for one in found), sum(one.parts for one in found)
+        results = act_on(call, names, start, verb="compact", parallel=parallel)
+    started, parts = sum(len(result.started) for result in results), sum(result.parts for result in results)
     call.tell(f"compacted {started} of {parts}" if wait else f"compaction of {started} of {parts} requested")
 
 
@@ -98,7 +98,7 @@ def compaction_status(
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Of a topic: the number of its parts, and those whose compaction was started."""
+    """The number of parts of a topic, and those whose compaction was started."""
 
     parts: int
     started: list[str]
@@ -127,8 +127,8 @@ def _compact(
 def _waited(call: Call, outcome: "Outcome[str, Started]", deadline: float, timeout: str) -> "Outcome[str, Started]":
     try:
         for part in outcome.value.started if outcome.value else []:
-            found = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
-            raise_if_failed("compaction", part, found)
+            status = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
+            raise_if_failed("compaction", part, status)
     except CliError as error:
         return replace(outcome, value=None, error=error)
     return outcome
@@ -140,7 +140,7 @@ def _start(admin: "AdminClient", topic: str, *, threshold: int | None, skip_if_r
 
 
 def _started(admin: "AdminClient", part: str, threshold: int | None, skip_if_running: bool) -> bool:
-    """Whether there was something to compact, and no compaction was running. Raises `AlreadyRunning`."""
+    """Starts the compaction unless there is nothing to compact, and returns whether it did. Raises `AlreadyRunning`."""
     try:
         if admin.topics.compaction_status(part).running:
             raise AlreadyRunning(

@@ -81,8 +81,8 @@ def mirror(call: Call, topic: Topic, target: Target = None, to: To = None) -> No
             part.hold()
             copies.append(open_copies.enter_context(part.entries(counted.step)))
         while True:
-            for each in copies:
-                each.run()
+            for entry_copy in copies:
+                entry_copy.run()
             pause(MIRROR_SECONDS)
 
 

@@ -53,11 +53,11 @@ def list_topics(
 
     Example: pulsarctl topics list public/default
     """
-    wanted = domain.lower().replace("_", "-") if domain else None
-    if wanted not in (None, "persistent", "non-persistent"):
+    spelled = domain.lower().replace("_", "-") if domain else None
+    if spelled not in (None, "persistent", "non-persistent"):
         raise UsageProblem(f"unknown domain '{domain}'", hint="use persistent or non_persistent")
-    found = call.admin.topics.list(namespace, domain=wanted, bundle=bundle, system_topics=system_topics or None)
-    call.show_names("TOPIC", found)
+    topics = call.admin.topics.list(namespace, domain=spelled, bundle=bundle, system_topics=system_topics or None)
+    call.show_names("TOPIC", topics)
 
 
 @app.verb("create", "c", heading=Heading.LIFECYCLE)
@@ -102,7 +102,7 @@ def delete(
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     if names:
         call.confirm(f"Delete {shown(names)}?", yes=yes, several=names.several)
-        partitioned = _partitioned_among(call, names) if names.found else None
+        partitioned = _partitioned_among(call, names) if names.discovered else None
         act = partial(_delete_one, partitioned=partitioned, force=force)
         act_on(call, names, act, verb="delete", parallel=parallel)
 

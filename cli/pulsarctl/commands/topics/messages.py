@@ -71,8 +71,8 @@ def examine_messages(
 
     Example: pulsarctl topics examine-messages orders -i earliest -m 3
     """
-    found = call.admin.topics.examine(topic, number, from_earliest=start is End.EARLIEST)
-    peeking.show_entry(call, topic, found, template, block=peeked_block)
+    entry = call.admin.topics.examine(topic, number, from_earliest=start is End.EARLIEST)
+    peeking.show_entry(call, topic, entry, template, block=peeked_block)
 
 
 @app.verb("get-message-id-by-index", heading=Heading.MESSAGES)

@@ -1,4 +1,4 @@
-"""Which ledgers of a topic an offload copies, by the size that stays local. Pure."""
+"""The start of an offload: which ledgers of a topic it copies, by the size that stays local. Pure."""
 
 from typing import Any
 

@@ -59,7 +59,7 @@ def create_partitioned(
     Example: pulsarctl topics create-partitioned orders -p 4
     """
     names, number = topics_and_number(topics, partitions, elsewhere=from_file is not None)
-    create_topics(call, names, from_file, _given(number), pairs(metadata), parallel)
+    create_topics(call, names, from_file, _required(number), pairs(metadata), parallel)
 
 
 @app.verb("update-partitioned", "update-partitioned-topic", "update", "up", heading=Heading.PARTITIONS)
@@ -82,9 +82,9 @@ def update_partitioned(
 
     Example: pulsarctl topics update-partitioned orders -p 8
     """
-    given, found = topics_and_number(topics, partitions, elsewhere=from_file is not None or namespace is not None)
-    number = _given(found)
-    names = chosen(call, given, regex=regex, from_file=from_file, namespace=namespace)
+    topic_names, count = topics_and_number(topics, partitions, elsewhere=from_file is not None or namespace is not None)
+    number = _required(count)
+    names = chosen(call, topic_names, regex=regex, from_file=from_file, namespace=namespace)
 
     def update(admin: "AdminClient", topic: str) -> None:
         admin.topics.update_partitioned(topic, number, local_only=local_only or None, force=force or None)
@@ -135,7 +135,7 @@ def topics_and_number(topics: list[str] | None, option: int | None, *, elsewhere
     return names[:-1], int(names[-1])
 
 
-def _given(partitions: int | None) -> int:
+def _required(partitions: int | None) -> int:
     if partitions is None:
         raise UsageProblem("no number of partitions given", hint="use -p N")
     return partitions

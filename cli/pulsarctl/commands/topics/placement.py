@@ -34,12 +34,14 @@ def partitioned_lookup(
     Example: pulsarctl topics partitioned-lookup orders
     """
     parts = call.admin.topics.parts(topic)
-    found = {part: str(call.admin.topics.lookup(part).get("brokerUrl", "")) for part in parts}
-    call.show(_by_broker(found) if by_broker else found, as_map=True)
+    brokers = {part: str(call.admin.topics.lookup(part).get("brokerUrl", "")) for part in parts}
+    call.show(_by_broker(brokers) if by_broker else brokers, as_map=True)
 
 
-def _by_broker(found: dict[str, str]) -> dict[str, list[str]]:
-    return {broker: [part for part, its in found.items() if its == broker] for broker in sorted(set(found.values()))}
+def _by_broker(brokers: dict[str, str]) -> dict[str, list[str]]:
+    return {
+        broker: [part for part, owner in brokers.items() if owner == broker] for broker in sorted(set(brokers.values()))
+    }
 
 
 @app.verb("bundle-range", heading=Heading.PLACEMENT)

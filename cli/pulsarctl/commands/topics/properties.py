@@ -14,7 +14,7 @@ from pulsarctl.shell.headings import Heading
 
 app = Noun("topics", "")
 
-Given = Annotated[
+NewProperties = Annotated[
     list[str] | None, typer.Option("-p", "--property", metavar="KEY=VALUE", help="Property to set; may be repeated.")
 ]
 
@@ -34,21 +34,21 @@ def get_shadow_source(call: Call, topic: Topic) -> None:
 
     Example: pulsarctl topics get-shadow-source orders-shadow
     """
-    found = call.admin.topics.properties(topic).get(SHADOW_SOURCE)
-    if found is None:
+    source = call.admin.topics.properties(topic).get(SHADOW_SOURCE)
+    if source is None:
         raise NotFound(f"{topic} is not a shadow topic")
-    call.show(found)
+    call.show(source)
 
 
 @app.verb("update-properties", heading=Heading.PROPERTIES)
-def update_properties(call: Call, topic: Topic, properties: Given = None) -> None:
+def update_properties(call: Call, topic: Topic, properties: NewProperties = None) -> None:
     """Set properties of a topic and keep its others.
 
     Example: pulsarctl topics update-properties orders -p owner=billing
     """
-    given = _some(properties)
-    call.admin.topics.update_properties(topic, given)
-    call.tell(f"properties of {topic}: " + ", ".join(f"{key}={value}" for key, value in given.items()))
+    new_properties = _required(properties)
+    call.admin.topics.update_properties(topic, new_properties)
+    call.tell(f"properties of {topic}: " + ", ".join(f"{key}={value}" for key, value in new_properties.items()))
 
 
 @app.verb("remove-properties", heading=Heading.PROPERTIES)
@@ -80,14 +80,14 @@ def update_subscription_properties(
     call: Call,
     topic: Topic,
     subscription: Subscription,
-    properties: Given = None,
+    properties: NewProperties = None,
     clear: Annotated[bool, typer.Option("-c", "--clear", help="Remove all properties.")] = False,
 ) -> None:
     """Replace the properties of a subscription.
 
     Example: pulsarctl topics update-subscription-properties orders -s billing -p owner=alice
     """
-    call.admin.topics.update_subscription_properties(topic, subscription, {} if clear else _some(properties))
+    call.admin.topics.update_subscription_properties(topic, subscription, {} if clear else _required(properties))
 
 
 @app.verb("permissions", "get-permissions", heading=Heading.PROPERTIES)
@@ -108,8 +108,8 @@ def policies(call: Call) -> None:
     render.text(call.get_help())
 
 
-def _some(properties: list[str] | None) -> dict[str, str]:
-    found = pairs(properties)
-    if not found:
+def _required(properties: list[str] | None) -> dict[str, str]:
+    by_name = pairs(properties)
+    if not by_name:
         raise UsageProblem("no property given", hint="use -p KEY=VALUE")
-    return found
+    return by_name

@@ -2,7 +2,7 @@
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import ACTIONS_GIVEN, ROLE, SUBSCRIPTION, TOPIC, names
-from pulsarctl.requests.request import Field, Given, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic
@@ -16,14 +16,14 @@ def _full_topics(texts: list[str]) -> list[str]:
     return [full_topic(name) for name in csv(texts)]
 
 
-def _enabled(given: Given) -> bool:
-    if given["enable"] == given["disable"]:
+def _enabled(values: Values) -> bool:
+    if values["enable"] == values["disable"]:
         raise UsageProblem("specify --enable or --disable, and not both")
-    return bool(given["enable"])
+    return bool(values["enable"])
 
 
-def _shadow_properties(given: Given) -> dict[str, str]:
-    return {**pairs(csv(given["properties"])), SHADOW_SOURCE: full_topic(given["source"])}
+def _shadow_properties(values: Values) -> dict[str, str]:
+    return {**pairs(csv(values["properties"])), SHADOW_SOURCE: full_topic(values["source"])}
 
 
 _SWITCHES = (
@@ -151,7 +151,7 @@ ROWS = (
         "orders",
         (TOPIC,),
         heading=Heading.PROPERTIES,
-        body=lambda given: True,
+        body=lambda values: True,
         hidden=True,
     ),
     Request(
@@ -162,7 +162,7 @@ ROWS = (
         "orders",
         (TOPIC,),
         heading=Heading.PROPERTIES,
-        body=lambda given: False,
+        body=lambda values: False,
         hidden=True,
     ),
 )

@@ -46,12 +46,12 @@ def stats(
     """
     flags = _flags(precise_backlog, backlog_size, earliest_time)
     try:
-        found = call.admin.topics.stats(topic, **flags)
+        document = call.admin.topics.stats(topic, **flags)
     except NotFound:
         if not call.admin.topics.partitions(topic):
             raise
-        found = call.admin.topics.partitioned_stats(topic, perPartition=False, **flags)
-    call.show(found)
+        document = call.admin.topics.partitioned_stats(topic, perPartition=False, **flags)
+    call.show(document)
 
 
 @app.verb("partitioned-stats", heading=Heading.STATISTICS, watchable=True)
@@ -99,11 +99,11 @@ def info_internal(call: Call, topic: Topic) -> None:
 
     Example: pulsarctl topics info-internal orders
     """
-    found = call.admin.topics.internal_info(topic)
+    document = call.admin.topics.internal_info(topic)
     if resolve(call.output) in (Output.TEXT, Output.TABLE):
-        show(found, Output.JSON)  # pulsar-admin prints this one as ordinary JSON
+        show(document, Output.JSON)  # pulsar-admin prints this one as ordinary JSON
     else:
-        call.show(found)
+        call.show(document)
 
 
 @app.verb("last-message-id", "lmi", heading=Heading.STATISTICS)
@@ -146,7 +146,7 @@ def backlog_size(
 
 
 def _flags(precise_backlog: bool, backlog_size: bool, earliest_time: bool) -> dict[str, bool]:
-    """Query parameters of the REST API."""
+    """The query parameters of the REST API."""
     return {
         "getPreciseBacklog": precise_backlog,
         "subscriptionBacklogSize": backlog_size,
