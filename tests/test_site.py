@@ -1,5 +1,6 @@
 """The site of the documentation: it builds without a warning, contains every page, and has no broken link."""
 
+import re
 import runpy
 import subprocess
 import sys
@@ -69,6 +70,12 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
             broken += [] if known else [f"{page.relative_to(site)}: {link}"]
     assert len(pages) > 30
     assert broken == []
+
+
+def test_every_command_of_a_session_is_in_a_code_block(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        prose = re.sub(r"<(pre|code|script)\b.*?</\1>", "", page.read_text("utf-8"), flags=re.DOTALL)
+        assert "$ pulsarctl" not in prose, page
 
 
 def test_a_page_loads_nothing_from_other_hosts(site: Path) -> None:
