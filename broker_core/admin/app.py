@@ -50,7 +50,7 @@ async def start_admin(
 ) -> web.ServerRunner:
     """Serves the admin API on listening sockets, and on others over TLS; closes none of them, also if it fails."""
     library, protocol, routes = await asyncio.to_thread(_imported)
-    served = ([one.dup() for one in each] for each in (sockets, tls_sockets))
+    served = ([listener.dup() for listener in group] for group in (sockets, tls_sockets))
     runner: web.ServerRunner = await protocol.serve(
         Dispatcher(broker, routes, library).answer, broker.config.http, *served, context
     )
@@ -108,7 +108,7 @@ class Dispatcher:
         refusal = self._browsers.refusal(request.headers, over_loopback=is_over_loopback(request))
         if refusal is not None:
             return refused(refusal, 403)
-        # The first of equal names counts, as in Pulsar.
+        # As in Pulsar, the first of several parameters with the same name counts.
         pairs = parse_qsl(query, keep_blank_values=True)
         named = dict(reversed(pairs))
         try:
@@ -117,12 +117,12 @@ class Dispatcher:
             client_log.info(request.remote or "", "", "cannot authenticate a request of %s: %s", request.remote, error)
             return refused(NOT_AUTHENTICATED, status_of(error))
         second, cluster = translate(path)
-        found = self._routes.find(method, second)
-        if isinstance(found, frozenset):
-            return _no_route(method, path, found)
-        parts = {**found.parts, "cluster": cluster} if cluster else found.parts
+        match = self._routes.find(method, second)
+        if isinstance(match, frozenset):
+            return _no_route(method, path, match)
+        parts = {**match.parts, "cluster": cluster} if cluster else match.parts
         try:
-            body = await read_body(request, share, self._http, is_large=found.route.has_large_body)
+            body = await read_body(request, share, self._http, is_large=match.route.has_large_body)
         except BrokerError as error:
             return _unread(request, error)
         call = Call(
@@ -142,7 +142,7 @@ class Dispatcher:
             sessions=self._sessions,
             listener=self._broker.listener_at(own_end(request)),
         )
-        work = self._carried_out(found.route, call, f"{method} {path}")
+        work = self._carried_out(match.route, call, f"{method} {path}")
         if method == "GET":
             return await work
         answer = await self._to_the_end(work, share)

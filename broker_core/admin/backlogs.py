@@ -1,4 +1,4 @@
-"""The backlog of a topic and of its subscriptions: counted, shown for a topic at rest, and dropped with all data."""
+"""The backlog of a topic and of its subscriptions: count it, show what is stored, and truncate the topic."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ async def analyze(call: Call) -> dict[str, Any]:
     body, limits = reset_data(call.json()), call.broker.config.topics
     start = read_position(body) if "ledgerId" in body else None
     bounds = ScanBounds(limits.scan_entries, limits.scan_ms / 1000)
-    found = await scan(topic.ledger, subscription.cursor, bounds, call.broker.clock, start)
+    counts = await scan(topic.ledger, subscription.cursor, bounds, call.broker.clock, start)
     return {
-        "entries": found.entries,
-        "messages": found.messages,
+        "entries": counts.entries,
+        "messages": counts.messages,
         "filterRejectedEntries": 0,
-        "filterAcceptedEntries": found.entries,
+        "filterAcceptedEntries": counts.entries,
         "filterRescheduledEntries": 0,
         "filterRejectedMessages": 0,
-        "filterAcceptedMessages": found.messages,
+        "filterAcceptedMessages": counts.messages,
         "filterRescheduledMessages": 0,
-        "aborted": found.aborted,
-        **{name: str(at) for name, at in (("firstMessageId", found.first), ("lastMessageId", found.last)) if at},
+        "aborted": counts.aborted,
+        **{name: str(at) for name, at in (("firstMessageId", counts.first), ("lastMessageId", counts.last)) if at},
     }
 
 
 async def offline_backlog(call: Call) -> dict[str, Any]:
-    """PersistentOfflineTopicStats: what is stored of the topic, of all partitions together."""
+    """Return Pulsar's PersistentOfflineTopicStats: what is stored for all partitions of the topic."""
     topics = await every_topic(call)
     cursors: dict[str, dict[str, int]] = {}
     async for subscription, cursor in sliced([item for topic in topics for item in topic.ledger.cursors.items()]):
@@ -67,7 +67,7 @@ async def offline_backlog(call: Call) -> dict[str, Any]:
 
 
 async def truncate(call: Call) -> None:
-    """Every partition of a partitioned topic."""
+    """Truncate the topic, or every partition of a partitioned topic."""
     for topic in await every_topic(call):
         await topic.truncate()
 

@@ -1,8 +1,8 @@
 """A limit on the memory for the bodies of all requests and answers.
 
-Each request has one `Share`. What it reads from its client is counted as it arrives, and refused if there is no room.
-Before it reads a message it waits for room, first come, first served. Everything is released when the answer is sent. A
-request waits before it holds anything, so two requests never wait for each other.
+Each request has one `Share`. What it reads from its client is counted as it arrives, and refused if no memory is left.
+Before it reads a message it waits for memory, first come, first served. Everything is released when the answer is sent.
+A request waits before it holds anything, so two requests never wait for each other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BodyMemory:
         self._free -= size
 
     async def take(self, size: int) -> int:
-        """Waits until there is room, or for all of the memory if `size` is larger; returns the size taken."""
+        """Waits until that much is free, or for all of the memory if `size` is larger; returns the size taken."""
         size = min(size, self._limit)
         if self._waiting or size > self._free:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -49,16 +49,16 @@ class BodyMemory:
         return size
 
     def _left(self, size: int, turn: asyncio.Future[None]) -> None:
-        """A request stops waiting; if it got its room in the same moment, the room is released."""
+        """A request stops waiting; if it got its memory in the same moment, the memory is released."""
         self.give(0 if turn.cancelled() else size)
 
     def give(self, size: int) -> None:
         self._free += size
         while self._waiting and (self._waiting[0][1].cancelled() or self._waiting[0][0] <= self._free):
-            wanted, turn = self._waiting.popleft()
-            if not turn.cancelled():
-                self._free -= wanted
-                turn.set_result(None)
+            needed, granted = self._waiting.popleft()
+            if not granted.cancelled():
+                self._free -= needed
+                granted.set_result(None)
 
 
 class Share:

@@ -27,8 +27,8 @@ async def get_rack(call: Call) -> dict[str, Any]:
     bookie = call.part("bookie")
     for racks in (await all_racks(call)).values():
         if bookie in racks:
-            found: dict[str, Any] = racks[bookie]
-            return found
+            rack: dict[str, Any] = racks[bookie]
+            return rack
     raise _missing(bookie)
 
 
@@ -60,8 +60,8 @@ async def _remove(call: Call, bookie: str) -> bool:
     """Whether the bookie was in a group."""
     for group, racks in (await all_racks(call)).items():
         if bookie in racks:
-            left = {name: rack for name, rack in racks.items() if name != bookie}
-            await call.broker.tenancy.tool_records.put_or_delete(BOOKIE_RACKS, group, left)
+            remaining = {name: rack for name, rack in racks.items() if name != bookie}
+            await call.broker.tenancy.tool_records.put_or_delete(BOOKIE_RACKS, group, remaining)
             return True
     return False
 

@@ -27,40 +27,40 @@ if TYPE_CHECKING:
 
 async def topics(call: Call) -> dict[str, Any]:
     """The loaded topics by namespace, bundle, and domain: four levels, which Pulsar Manager depends on."""
-    found: dict[str, Any] = {}
+    namespaces: dict[str, Any] = {}
     async for topic in sliced(list(call.broker.topics.loaded.values())):
         namespace = topic.name.namespace
         bundle = call.broker.tenancy.bundles_of(namespace).bundle_of(str(topic.name))
-        domains = found.setdefault(str(namespace), {}).setdefault(bundle, {})
+        domains = namespaces.setdefault(str(namespace), {}).setdefault(bundle, {})
         domain = PERSISTENT if topic.name.is_persistent else NON_PERSISTENT
         domains.setdefault(domain, {})[str(topic.name)] = Json.of(await _topic(call, topic))
-    return found
+    return namespaces
 
 
 async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
     stats = await topic_stats(topic)
     body = topic_body(stats, owner=broker_id(call.broker), now_ms=call.broker.clock.wall_ms())
-    async for name, one in sliced(stats.subscriptions.items()):
-        body["subscriptions"][name] = subscription_body(one)
+    async for name, subscription in sliced(stats.subscriptions.items()):
+        body["subscriptions"][name] = subscription_body(subscription)
     short = {"producerCount": len(stats.publishers), "pendingAddEntriesCount": 0, "filteredEntriesCount": 0}
     return add_drop_rates({**body, **short}, topic)
 
 
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
-    found: dict[str, dict[str, float]] = {}
+    dimensions: dict[str, dict[str, float]] = {}
     slices = TimeSlices()
     async for blocks in blocks_of(call.broker, slices):
         for labels, names, values in blocks:
-            found.setdefault(labels, {}).update(zip(names, values, strict=True))
+            dimensions.setdefault(labels, {}).update(zip(names, values, strict=True))
     return [
         {"metrics": values, "dimensions": dict(labels_in(labels))}
-        async for labels, values in sliced(found.items(), slices)
+        async for labels, values in sliced(dimensions.items(), slices)
     ]
 
 
 async def mbeans(call: Call) -> list[dict[str, Any]]:
-    """What a Java process would show of itself: here memory, threads, and times of this process."""
+    """The counterpart of the MBeans of a Java process: memory, threads, and times of this process."""
     load = await measured(call.broker)
     runtime = {"StartTime": call.broker.started_ms, "VmName": "Python", "SpecVersion": call.broker.version}
     memory = {"ResidentMemory": load.memory_bytes, "TotalPhysicalMemorySize": load.memory_limit_bytes}
@@ -96,7 +96,7 @@ async def load_report(call: Call) -> dict[str, Any]:
         "msgRateIn": load.messages_in,
         "msgRateOut": load.messages_out,
         "lastUpdate": broker.clock.wall_ms(),
-        "lastStats": {name: _bundle(one) for name, one in load.bundles.items()},
+        "lastStats": {name: _bundle(bundle) for name, bundle in load.bundles.items()},
         "numTopics": load.topics,
         "numBundles": len(load.bundles),
         "numConsumers": load.consumers,
@@ -107,7 +107,7 @@ async def load_report(call: Call) -> dict[str, Any]:
         "brokerVersionString": broker.version,
         "protocols": {},
         "advertisedListeners": {},
-        "bundleStats": {name: _bundle(one) for name, one in load.bundles.items()},
+        "bundleStats": {name: _bundle(bundle) for name, bundle in load.bundles.items()},
         "loadReportType": "LocalBrokerData",
     }
 
@@ -124,15 +124,15 @@ def _usages(load: BrokerLoad) -> Mapping[str, dict[str, float]]:
     }
 
 
-def _bundle(one: Any) -> dict[str, Any]:
+def _bundle(bundle: Any) -> dict[str, Any]:
     return {
-        "msgRateIn": one.messages_in,
-        "msgThroughputIn": one.bytes_in,
-        "msgRateOut": one.messages_out,
-        "msgThroughputOut": one.bytes_out,
-        "consumerCount": one.consumers,
-        "producerCount": one.producers,
-        "topics": one.topics,
+        "msgRateIn": bundle.messages_in,
+        "msgThroughputIn": bundle.bytes_in,
+        "msgRateOut": bundle.messages_out,
+        "msgThroughputOut": bundle.bytes_out,
+        "consumerCount": bundle.consumers,
+        "producerCount": bundle.producers,
+        "topics": bundle.topics,
         "cacheSize": 0,
     }
 
@@ -150,10 +150,10 @@ async def allocator_stats(call: Call) -> dict[str, Any]:
 
 async def bookie_operations(call: Call) -> dict[str, Any]:
     """No ledger is on a bookie, so no operation is pending."""
-    found: dict[str, Any] = {}
+    operations: dict[str, Any] = {}
     async for topic in sliced(list(call.broker.topics.loaded.values())):
-        found.setdefault(str(topic.name.namespace), {})[str(topic.name)] = _NO_OPERATIONS
-    return found
+        operations.setdefault(str(topic.name.namespace), {})[str(topic.name)] = _NO_OPERATIONS
+    return operations
 
 
 _NO_OPERATIONS = {

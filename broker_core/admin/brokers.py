@@ -45,7 +45,11 @@ async def owned_namespaces(call: Call) -> dict[str, Any]:
     if call.part("broker") != broker_id(broker) or call.part("cluster") != broker.tenancy.cluster:
         raise RecordNotFound(f"Broker id '{call.part('broker')}' not found in available brokers.")
     namespaces = [broker.tenancy.namespace(name) for name in broker.tenancy.all_namespaces()]
-    return {f"{one.name}/{bundle}": _OWNED async for one in sliced(namespaces) for bundle in one.bundles.ranges()}
+    return {
+        f"{namespace.name}/{bundle}": _OWNED
+        async for namespace in sliced(namespaces)
+        for bundle in namespace.bundles.ranges()
+    }
 
 
 _OWNED = {"broker_assignment": "shared", "is_controlled": False, "is_active": True}

@@ -1,4 +1,4 @@
-"""What a web page in a browser on this machine may not do. Pure.
+"""Rules for requests that a web page in a browser on this machine sends. Pure.
 
 Without authentication, everyone who reaches the admin port can use it, and a browser reaches it on behalf of any open
 page. Two headers reveal a page, and no script can change them. A page of another site sends `Origin` or
@@ -84,11 +84,11 @@ class BrowserRules(NamedTuple):
 def is_loopback(address: str) -> bool:
     """Whether the local address of a connection is a loopback address."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (mapped or found).is_loopback
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback
 
 
 def came_in_clear(headers: Mapping[str, str]) -> bool:
@@ -98,17 +98,17 @@ def came_in_clear(headers: Mapping[str, str]) -> bool:
     """
     if not any(name in headers for name in _OF_PROXIES):
         return False
-    said = [each.strip().lower() for each in headers.get("X-Forwarded-Proto", "").split(",") if each.strip()]
-    said += [each.lower() for each in re.findall(r'(?i)\bproto="?(\w+)', headers.get("Forwarded", ""))]
-    return not said or set(said) != {"https"}
+    protocols = [value.strip().lower() for value in headers.get("X-Forwarded-Proto", "").split(",") if value.strip()]
+    protocols += [value.lower() for value in re.findall(r'(?i)\bproto="?(\w+)', headers.get("Forwarded", ""))]
+    return not protocols or set(protocols) != {"https"}
 
 
 def _name(host: str) -> str:
     """`host` without its port, in lower case; an IPv6 address without its brackets. Empty if it is not a host."""
-    found = _HOST_AND_PORT.fullmatch(host)
-    if found is None:
+    match = _HOST_AND_PORT.fullmatch(host)
+    if match is None:
         return ""
-    return (found["address"] or found["name"].removesuffix(".")).lower()
+    return (match["address"] or match["name"].removesuffix(".")).lower()
 
 
 def _is_address(name: str) -> bool:

@@ -47,12 +47,12 @@ async def split(call: Call) -> None:
 async def _bundle(call: Call) -> str:
     """The bundle in the path, or the one with most topics, or with most traffic."""
     namespace = call.broker.tenancy.namespace(call.namespace())
-    wanted = call.part("bundle")
-    if wanted not in (LARGEST, HOT):
-        return namespace.bundles.find(str(namespace.name), wanted)
+    name = call.part("bundle")
+    if name not in (LARGEST, HOT):
+        return namespace.bundles.find(str(namespace.name), name)
     sizes = dict.fromkeys(namespace.bundles.ranges(), 0.0)
     async for topic in sliced(await _topics(call, namespace)):
-        sizes[namespace.bundles.bundle_of(topic)] += 1 if wanted == LARGEST else _rate(call, topic)
+        sizes[namespace.bundles.bundle_of(topic)] += 1 if name == LARGEST else _rate(call, topic)
     return max(sizes, key=lambda bundle: sizes[bundle])
 
 
@@ -76,8 +76,8 @@ async def owned_topics(call: Call) -> list[str]:
 
 async def _topics_in(call: Call, bundle: str) -> list[str]:
     namespace = call.broker.tenancy.namespace(call.namespace())
-    found = sliced(await _topics(call, namespace))
-    return [topic async for topic in found if namespace.bundles.bundle_of(topic) == bundle]
+    topics = sliced(await _topics(call, namespace))
+    return [topic async for topic in topics if namespace.bundles.bundle_of(topic) == bundle]
 
 
 def _rate(call: Call, topic: str) -> float:
@@ -96,15 +96,15 @@ async def _positions(call: Call, algorithm: str, bundle: str) -> list[int]:
     if len(topics) < 2:
         return []
     middle = (len(topics) - 1) // 2
-    left = middle if algorithm == BY_TOPICS else _half([_rate(call, topic) for _, topic in topics])
-    return [_between(topics[left][0], topics[left + 1][0])]
+    before = middle if algorithm == BY_TOPICS else _half([_rate(call, topic) for _, topic in topics])
+    return [_between(topics[before][0], topics[before + 1][0])]
 
 
 def _sent_positions(call: Call) -> list[int]:
     body = call.json()
     if not isinstance(body, list) or not body:
         raise InvalidValue(f"With {AT_POSITIONS} split algorithm, splitBoundaries must not be empty")
-    return [whole_number(one, "a split position") for one in body[:MOST_POSITIONS]]
+    return [whole_number(position, "a split position") for position in body[:MOST_POSITIONS]]
 
 
 def _half(rates: list[float]) -> int:
@@ -132,13 +132,13 @@ async def delete(call: Call) -> None:
 
 
 async def topic_hash_positions(call: Call) -> dict[str, Any]:
-    """Of the topics in the query that are in the bundle, or of all of them without a query."""
+    """Return the positions of the topics of the query that are in the bundle; without a query, of all its topics."""
     namespace = call.broker.tenancy.namespace(call.namespace())
     bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
     named = {_full_name(namespace, topic) for topic in call.values("topics") if topic}
     topics = await owned_topics(call)
-    found = {topic: hash_of(topic) for topic in topics if not named or topic in named}
-    return {"namespace": str(namespace.name), "bundle": bundle, "topicHashPositions": found}
+    hashes = {topic: hash_of(topic) for topic in topics if not named or topic in named}
+    return {"namespace": str(namespace.name), "bundle": bundle, "topicHashPositions": hashes}
 
 
 def _full_name(namespace: Namespace, topic: str) -> str:

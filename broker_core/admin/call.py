@@ -68,11 +68,11 @@ class Call(NamedTuple):
     def part(self, name: str) -> str:
         return self.check_length(unquote(self.parts[name]), name)
 
-    def check_length(self, text: str, what: str) -> str:
+    def check_length(self, text: str, kind: str) -> str:
         """Returns the name; raises `InvalidName` if it is longer than clients may use."""
         most = self.broker.config.commands.max_name_length
         if len(text) > most:
-            raise InvalidName(f"the {what} in the path has more than {most} characters (maxNameLength)")
+            raise InvalidName(f"the {kind} in the path has more than {most} characters (maxNameLength)")
         return text
 
     def namespace(self) -> NamespaceName:
@@ -120,23 +120,23 @@ class Call(NamedTuple):
         if openings + self.body.count(b",") > bounds.max_json_values:
             raise InvalidRequest(f"the request body has more than {bounds.max_json_values} values (httpMaxJsonValues)")
         try:
-            found = json.loads(self.body)
+            value = json.loads(self.body)
         except ValueError as error:
             raise InvalidRequest(f"the request body is not JSON: {error}") from None
         except RecursionError:
             raise _too_deep(bounds.max_json_depth) from None
-        if openings > bounds.max_json_depth and is_deeper(found, bounds.max_json_depth):
+        if openings > bounds.max_json_depth and is_deeper(value, bounds.max_json_depth):
             raise _too_deep(bounds.max_json_depth)
-        return found
+        return value
 
     def json_object(self) -> dict[str, Any]:
         """The body as an object; empty if it is absent, null, or an empty string (tools send all three)."""
-        found = self.json()
-        if found is None or found == "":
+        value = self.json()
+        if value is None or value == "":
             return {}
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise InvalidRequest("the request body must be a JSON object")
-        return found
+        return value
 
 
 def _too_deep(most: int) -> InvalidRequest:
@@ -144,10 +144,10 @@ def _too_deep(most: int) -> InvalidRequest:
 
 
 def is_deeper(value: Any, most: int) -> bool:
-    """Whether arrays and objects are nested more than `most` deep; without recursion, which has a limit, too."""
+    """Whether arrays and objects are nested more than `most` deep. It does not recurse: recursion has a limit, too."""
     level = [value]
     for _ in range(most + 1):
-        level = [inner for one in level if isinstance(one, list | dict) for inner in _members(one)]
+        level = [inner for container in level if isinstance(container, list | dict) for inner in _members(container)]
     return bool(level)
 
 

@@ -60,8 +60,8 @@ async def get_cluster(call: Call) -> dict[str, Any]:
     name = known_cluster(call)
     stores = {"brokerClientTlsTrustStoreType": "JKS", "brokerClientTlsKeyStoreType": "JKS"}
     is_own = name == call.broker.tenancy.cluster
-    found = (_urls(call.broker) | stores if is_own else {}) | dict.fromkeys(_FLAGS, False) | _record(call, name)
-    return {member: found[member] for member in _ORDER if member in found}
+    members = (_urls(call.broker) | stores if is_own else {}) | dict.fromkeys(_FLAGS, False) | _record(call, name)
+    return {member: members[member] for member in _ORDER if member in members}
 
 
 def _urls(broker: Broker) -> dict[str, str]:

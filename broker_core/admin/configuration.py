@@ -15,7 +15,7 @@ async def dynamic_names(call: Call) -> list[str]:
 
 
 async def dynamic_values(call: Call) -> dict[str, str]:
-    """What was set while a broker ran."""
+    """Return the values that were set while a broker ran."""
     return call.broker.settings.values()
 
 
@@ -40,8 +40,13 @@ async def runtime_configuration(call: Call) -> dict[str, str]:
 async def settings(call: Call) -> dict[str, Any]:
     """Every setting with its value, its default, and where the value comes from; not in Pulsar's API."""
     return {
-        key: {"value": one.value, "default": one.default, "origin": one.origin, "dynamic": one.is_dynamic}
-        for key, one in call.broker.settings.shown().items()
+        key: {
+            "value": setting.value,
+            "default": setting.default,
+            "origin": setting.origin,
+            "dynamic": setting.is_dynamic,
+        }
+        for key, setting in call.broker.settings.shown().items()
     }
 
 

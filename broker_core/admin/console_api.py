@@ -36,13 +36,13 @@ class OwnAdminApi:
         self._guard = Guard(call.broker.security, ())
 
     async def ask(self, method: str, path: str, query: Mapping[str, str] = NOTHING, body: Any = None) -> Reply:
-        """Raises `Refused`."""
-        found = self._routes.find(method, path)
-        if isinstance(found, frozenset):
+        """Answers as the route does; raises `Refused` if it does not answer with success."""
+        match = self._routes.find(method, path)
+        if isinstance(match, frozenset):
             raise Refused(404, f"this broker has no resource at {path}")
         data = b"" if body is None else json.dumps(body).encode()
-        call = self._call._replace(parts=found.parts, query=query, body=data, pairs=list(query.items()))
-        answer = await result_of(self._guarded(found.route, call), f"{method} {path}")
+        call = self._call._replace(parts=match.parts, query=query, body=data, pairs=list(query.items()))
+        answer = await result_of(self._guarded(match.route, call), f"{method} {path}")
         if method != "GET":
             audit = self._call.broker.security.audit
             audit.changed(call.principal, f"{method} {path}", answer.status, call.client)
@@ -50,17 +50,17 @@ class OwnAdminApi:
 
     async def _guarded(self, route: Route, call: Call) -> Answer | None:
         self._guard.check(route, call)
-        found = await route.handler(call)
-        return found if found is None or isinstance(found, Answer) else _Value(200, value=found)
+        result = await route.handler(call)
+        return result if result is None or isinstance(result, Answer) else _Value(200, value=result)
 
     async def ask_all(self, paths: Sequence[str], query: Mapping[str, str] = NOTHING) -> Sequence[Reply | Refused]:
-        found: list[Reply | Refused] = []
+        replies: list[Reply | Refused] = []
         async for path in sliced(paths):
             try:
-                found.append(await self.ask("GET", path, query))
+                replies.append(await self.ask("GET", path, query))
             except Refused as error:
-                found.append(error)
-        return found
+                replies.append(error)
+        return replies
 
     async def backlogs(self, namespace: str, most: int) -> Backlogs:
         """The largest backlogs of the loaded topics whose stats the user may read.
@@ -72,14 +72,14 @@ class OwnAdminApi:
         async for topic in sliced(list(self._call.broker.topics.loaded.values())):
             if namespace not in ("", str(topic.name.namespace)) or not self._may_read(topic.name):
                 continue
-            async for one in sliced(list(topic.subscriptions.by_name.values())):
-                if backlog := one.cursor.backlog_entries:
+            async for subscription in sliced(list(topic.subscriptions.by_name.values())):
+                if backlog := subscription.cursor.backlog_entries:
                     subscriptions += 1
                     topics.add(str(topic.name))
-                    heapq.heappush(largest, (backlog, str(topic.name), one.name, one))
+                    heapq.heappush(largest, (backlog, str(topic.name), subscription.name, subscription))
                     if len(largest) > most:
                         heapq.heappop(largest)
-        rows = [_waiting(topic, one) for _, topic, _, one in largest]
+        rows = [_waiting(topic, subscription) for _, topic, _, subscription in largest]
         rows.sort(key=lambda row: (-row.backlog, row.topic, row.subscription))
         return Backlogs(rows, subscriptions, len(topics), "Backlog (messages)")
 
@@ -95,7 +95,7 @@ def _waiting(topic: str, subscription: Subscription) -> Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Value(Answer):
-    """What a handler returned, without the way to JSON and back: that of 10,000 names would hold up messages."""
+    """The result of a handler as it is. To encode 10,000 names as JSON and decode them would hold up messages."""
 
     value: Any = None
 

@@ -1,4 +1,4 @@
-"""The web console at `/` and `/console`: its routes, which are no part of the admin API.
+"""The web console at `/` and `/console`: its routes, which are not part of the admin API.
 
 The pages are imported in a thread by the first request for one of them. They take more than a megabyte, and most
 brokers never show one.
@@ -50,10 +50,10 @@ class _Console:
     async def sign_out(self, call: Call) -> Answer:
         return await self._ask("sign_out", call)
 
-    async def _ask(self, page: str, *given: Any) -> Answer:
+    async def _ask(self, page: str, *arguments: Any) -> Answer:
         if self._pages is None:  # importing a module that another thread still imports would hold up the loop
             self._pages = await asyncio.to_thread(importlib.import_module, "broker_core.admin.console_pages")
-        answer: Answer = await getattr(self._pages, page)(*given)
+        answer: Answer = await getattr(self._pages, page)(*arguments)
         return answer
 
 

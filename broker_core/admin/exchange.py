@@ -35,7 +35,7 @@ class BodyBroken(BrokerError):
 async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig, *, is_large: bool) -> bytes:
     """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken`, or `NoRoom`.
 
-    The body of a GET has no meaning and is discarded: a request that waits for room must not hold any.
+    The body of a GET has no meaning and is discarded: a request that waits for memory must not hold any.
     """
     limit, parts, size = _Limit.of(config, is_large=is_large), [], 0
     is_kept = request.method not in ("GET", "HEAD")

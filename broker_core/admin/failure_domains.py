@@ -21,10 +21,10 @@ async def list_domains(call: Call) -> dict[str, Any]:
 
 async def get_domain(call: Call) -> dict[str, Any]:
     cluster, name = _cluster(call), call.part("domainName")
-    found: dict[str, Any] | None = _domains(call).get(name)
-    if found is None:
+    domain: dict[str, Any] | None = _domains(call).get(name)
+    if domain is None:
         raise RecordNotFound(f"Domain {name} for cluster {cluster} does not exist")
-    return found
+    return domain
 
 
 async def set_domain(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""Who sends a request, and whether its role may: asked once for each request, before its handler.
+"""Authentication and authorization of a request, once for each request, before its handler.
 
 Statuses and reasons are those of Pulsar. 401 or 403 depends on the kind of the operation; clients treat both alike.
 """
@@ -109,7 +109,7 @@ def not_authenticated() -> AuthenticationFailed:
 
 
 def _target(operation: Operation, call: Call) -> Target:
-    """What the route acts on: the names that its handler uses, decoded in the same way."""
+    """The resource that the route acts on: the names that its handler uses, decoded in the same way."""
     parts = call.parts
     subscription = call.subscription() if "subscription" in parts else None
     if "topic" in parts:

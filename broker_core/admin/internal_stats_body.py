@@ -144,8 +144,8 @@ def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
 
 def _open_batches(cursor: ManagedCursor) -> dict[str, Any]:
     """Not in Pulsar: the batches of which only some messages are acknowledged, as in `ack_set` of the protocol."""
-    found = {f"{ledger_id}:{entry_id}": words_of(batch.bits) for ledger_id, entry_id, batch in cursor.open_batches}
-    return {"openBatches": found} if found else {}
+    batches = {f"{ledger_id}:{entry_id}": words_of(batch.bits) for ledger_id, entry_id, batch in cursor.open_batches}
+    return {"openBatches": batches} if batches else {}
 
 
 def _is_waiting(cursor: ManagedCursor, ledger: TopicLog) -> bool:

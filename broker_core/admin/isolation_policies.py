@@ -31,10 +31,10 @@ async def list_policies(call: Call) -> dict[str, Any]:
 
 async def get_policy(call: Call) -> dict[str, Any]:
     cluster, name = _cluster(call), call.part("policyName")
-    found: dict[str, Any] | None = _policies(call).get(name)
-    if found is None:
+    policy: dict[str, Any] | None = _policies(call).get(name)
+    if policy is None:
         raise RecordNotFound(f"Cannot find NamespaceIsolationPolicy {name} for cluster {cluster}")
-    return found
+    return policy
 
 
 async def set_policy(call: Call) -> None:
@@ -46,7 +46,7 @@ async def set_policy(call: Call) -> None:
 
 
 async def delete_policy(call: Call) -> None:
-    """A missing policy is no error, as in Pulsar."""
+    """Delete the policy; as in Pulsar, a missing policy is not an error."""
     name, records = call.part("policyName"), call.broker.tenancy.tool_records
     async with records.changing:
         cluster = _cluster(call)
@@ -77,7 +77,7 @@ def _of_broker(call: Call, broker: str) -> dict[str, Any]:
 
 
 def _matches(pattern: str, host: str) -> bool:
-    """Whether the pattern matches the host; without a search that a hostile pattern could make endless.
+    """Whether the pattern matches the host. A hostile pattern cannot make the search endless.
 
     Patterns are names, optionally with `.*` at either end; others match nothing here.
     """
@@ -104,10 +104,10 @@ def _stored(call: Call) -> dict[str, Any]:
 
 
 def _policies(call: Call) -> dict[str, Any]:
-    found = _stored(call)
-    if not found:
+    policies = _stored(call)
+    if not policies:
         raise RecordNotFound(f"NamespaceIsolationPolicies for cluster {call.part('cluster')} does not exist")
-    return found
+    return policies
 
 
 def _read(body: Mapping[str, Any], name: str) -> dict[str, Any]:

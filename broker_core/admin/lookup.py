@@ -11,12 +11,12 @@ from broker_core.security.operations import on_namespace, on_topic
 async def lookup(call: Call) -> dict[str, str]:
     """Always this broker. C++ clients need a TLS key next to `brokerUrl`, so the old one stays, empty."""
     try:
-        found = _found(call)
+        urls = _found(call)
     except BrokerError:
         call.broker.lookups.fail()
         raise
     call.broker.lookups.add()
-    return found
+    return urls
 
 
 def _found(call: Call) -> dict[str, str]:
@@ -26,7 +26,7 @@ def _found(call: Call) -> dict[str, str]:
     known = broker.partitioned.count(name) or broker.topics.exists(name)
     if not known and not broker.config.topics.allow_auto_creation:
         raise TopicNotFound("Topic not found.")
-    found = {
+    addresses = {
         "brokerUrl": urls.service_url,
         "brokerUrlTls": urls.service_url_tls,
         "httpUrl": urls.http_url or broker.http_url,
@@ -34,7 +34,7 @@ def _found(call: Call) -> dict[str, str]:
         "nativeUrl": urls.service_url or urls.service_url_tls,
         "brokerUrlSsl": "",
     }
-    return {key: url for key, url in found.items() if url or key == "brokerUrlSsl"}
+    return {key: url for key, url in addresses.items() if url or key == "brokerUrlSsl"}
 
 
 async def bundle(call: Call) -> Answer:

@@ -31,8 +31,8 @@ async def message_id_by_time(call: Call) -> dict[str, int]:
         "Get message ID by timestamp on a partitioned topic is not allowed, "
         "please try do it on specific topic partition",
     )
-    found = await topic.ledger.find_by_time(call.number("timestamp"))
-    return message_id(topic.name, found.ledger_id, found.entry_id)
+    position = await topic.ledger.find_by_time(call.number("timestamp"))
+    return message_id(topic.name, position.ledger_id, position.entry_id)
 
 
 async def message_id_by_index(call: Call) -> dict[str, int]:
@@ -41,11 +41,11 @@ async def message_id_by_index(call: Call) -> dict[str, int]:
     if not call.broker.config.entry_metadata.index:
         raise InvalidValue("GetMessageIDByIndex is not allowed when broker entry metadata is disabled")
     index, log = whole_number(call.query.get("index", ""), "index"), topic.ledger.on_disk
-    found = await log.message_index.find(index) if log is not None else None
-    if found is None:
+    run = await log.message_index.find(index) if log is not None else None
+    if run is None:
         raise TopicNotFound(f"Message not found for index {index}")
-    body = message_id(topic.name, *found.position, batch_size=found.messages if found.messages > 1 else 0)
-    return {**body, "batchIndex": max(0, index - found.first)} if found.messages > 1 else body
+    body = message_id(topic.name, *run.position, batch_size=run.messages if run.messages > 1 else 0)
+    return {**body, "batchIndex": max(0, index - run.first)} if run.messages > 1 else body
 
 
 def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: int = 0) -> dict[str, int]:

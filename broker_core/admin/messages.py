@@ -87,14 +87,14 @@ _MISSING = TopicNotFound("Message not found")
 async def _shown(
     call: Call, read: Callable[[], Awaitable[peek.Found | None]], missing: BrokerError = _MISSING
 ) -> Answer:
-    """Answers with the entry that `read` finds. Waits for room for the largest entry and body before reading."""
+    """Answers with the entry that `read` finds. Waits for memory for the largest entry and body before reading."""
     config = call.broker.config
     largest = config.http.max_shown_mb << 20
     await call.memory.take(config.connection.max_message_size + largest)
-    found = await read()
-    if found is None:
+    entry = await read()
+    if entry is None:
         raise missing
-    answer = await asyncio.to_thread(_answer, *found, largest)
+    answer = await asyncio.to_thread(_answer, *entry, largest)
     call.memory.keep(len(answer.body))
     return answer
 
@@ -111,8 +111,8 @@ def _answer(position: Position, data: bytes, largest: int) -> Answer:
             " consume it instead"
         )
     payload = plain_payload(metadata, stored, largest)
-    found = chain(_headers(position, metadata, len(stored)), _of_broker(broker_metadata))
-    headers = tuple((name, _text(value)) for name, value in found)
+    pairs = chain(_headers(position, metadata, len(stored)), _of_broker(broker_metadata))
+    headers = tuple((name, _text(value)) for name, value in pairs)
     return Answer(200, payload, BYTES_TYPE, headers)
 
 
@@ -146,7 +146,7 @@ def _headers(position: Position, metadata: MessageMetadata, stored_size: int) ->
 
 
 def _of_broker(metadata: BrokerEntryMetadata | None) -> Iterator[Header]:
-    """What a broker added to the entry; brokers do so only if they are configured to."""
+    """The headers for what a broker added to the entry; brokers do so only if they are configured to."""
     if metadata is not None and metadata.HasField("broker_timestamp"):
         yield "X-Pulsar-Broker-Entry-METADATA-timestamp", iso(metadata.broker_timestamp)
     if metadata is not None and metadata.HasField("index"):

@@ -38,9 +38,9 @@ async def clear_backlog(call: Call) -> None:
     async for name in sliced(await _with_backlogs(call)):
         topic = await call.broker.topics.get(name)
         topic.migration.check_acknowledgeable()
-        async for one in sliced(list(topic.backlogs.values())):
-            if only is None or one.name == only:
-                await one.clear_backlog()
+        async for backlog in sliced(list(topic.backlogs.values())):
+            if only is None or backlog.name == only:
+                await backlog.clear_backlog()
 
 
 async def unsubscribe(call: Call) -> None:

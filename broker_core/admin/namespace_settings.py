@@ -1,6 +1,6 @@
-"""Settings of a namespace that are no policies of its topics. The broker stores and shows them; they have no effect.
+"""Settings of a namespace that are not policies of its topics. The broker stores and shows them; they have no effect.
 
-Where a setting would promise what the broker cannot do, it is refused with a reason.
+A setting that would promise what the broker cannot do is refused with a reason.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ async def namespaces_of_group(call: Call) -> list[str]:
     tenant = call.query.get("tenant") or call.query.get("property")  # its name in the Go and Java tools
     if not tenant:
         raise InvalidRequest("Tenant should not be null")
-    found = (tenancy.namespace(name) for name in tenancy.namespaces(tenant))
-    return [str(one.name) for one in found if one.kept.get(ANTI_AFFINITY) == group]
+    namespaces = (tenancy.namespace(name) for name in tenancy.namespaces(tenant))
+    return [str(namespace.name) for namespace in namespaces if namespace.kept.get(ANTI_AFFINITY) == group]
 
 
 # Resource group
@@ -196,7 +196,7 @@ async def remove_entry_filters(call: Call) -> None:
 
 
 async def set_migration(call: Call) -> None:
-    """Whether clients go to the cluster whose URL is stored with this one; refused while none is."""
+    """Set whether clients go to the cluster whose URL is stored with this one; refused while no URL is stored."""
     body = call.json()
     if body is None:
         raise InvalidRequest("The request entity cannot be empty.")

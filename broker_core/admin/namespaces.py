@@ -66,12 +66,12 @@ async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
 
 
 async def _delete_partitioned(broker: Broker, name: NamespaceName) -> None:
-    while found := {
+    while topics := {
         *broker.partitioned.being_changed(name),  # a deletion waits for the change
         *broker.tenancy.partitioned.in_namespace(name, PERSISTENT),
         *broker.tenancy.partitioned.in_namespace(name, NON_PERSISTENT),
     }:
-        for topic in sorted(found, key=str):
+        for topic in sorted(topics, key=str):
             with contextlib.suppress(TopicNotFound):  # its creation failed, or another request deleted it
                 await broker.partitioned.delete(topic, force=True)
 
@@ -104,10 +104,10 @@ async def topics_of_namespace(call: Call) -> list[str]:
     if mode not in MODES:
         raise InvalidRequest(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     system = call.flag("includeSystemTopic")
-    found: list[str] = []
+    topics: list[str] = []
     for domain in MODES[mode]:
-        found += await call.broker.topics.listed(name, domain, system=system)
-    return found
+        topics += await call.broker.topics.listed(name, domain, system=system)
+    return topics
 
 
 async def bundles(call: Call) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What differs for non-persistent topics in the admin API: drop rates, and operations that they do not have."""
+"""Non-persistent topics in the admin API: their drop rates, and the operations that they do not have."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ NEEDS_PERSISTENT = "Need to provide a persistent topic name"
 ONLY_BY_CLIENTS = "Create subscription on non-persistent topic can only be done through client"
 
 
-def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotAllowed, reason: str = "") -> Handler:
-    """The handler, refusing non-persistent topics: `what` is not allowed on them, or the `reason` says why."""
+def persistent_only(
+    handler: Handler, operation: str, error: type[BrokerError] = NotAllowed, reason: str = ""
+) -> Handler:
+    """The handler, refusing non-persistent topics: `operation` is not allowed on them, or the `reason` says why."""
 
     @wraps(handler)
     async def checked(call: Call) -> Any:
         if call.parts["domain"] == NON_PERSISTENT:
-            raise error(reason or f"{what} on a non-persistent topic is not allowed")
+            raise error(reason or f"{operation} on a non-persistent topic is not allowed")
         return await handler(call)
 
     return checked
@@ -43,8 +45,8 @@ def drop_rates(topic: Topic) -> dict[str, float]:
     """The drop rate of each subscription; empty for topics that do not drop messages."""
     if topic.name.is_persistent:
         return {}
-    return {name: _rate(one) for name, one in topic.subscriptions.items()}
+    return {name: _rate(subscription) for name, subscription in topic.subscriptions.items()}
 
 
-def _rate(one: Producer | Subscription | None) -> float:
-    return 0.0 if one is None or one.dropped is None else one.dropped.per_second()[0]
+def _rate(client: Producer | Subscription | None) -> float:
+    return 0.0 if client is None or client.dropped is None else client.dropped.per_second()[0]

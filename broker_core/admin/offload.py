@@ -46,7 +46,7 @@ async def status(call: Call) -> dict[str, Any]:
 async def restore(call: Call) -> dict[str, int]:
     """Writes the local files of offloaded ledgers again; answers with their number by topic.
 
-    It leaves the rest to another request long before this one would take too long. 0 means that none is left.
+    Restores ledgers until this request comes near its deadline; another request continues. 0 means that none is left.
     """
     topics = await every_topic(call)
     seconds = call.broker.config.http.request_seconds * RESTORE_SHARE / max(len(topics), 1)
@@ -63,11 +63,11 @@ async def audit(call: Call) -> dict[str, Any]:
     if not where.driver:
         raise InvalidValue("cannot scan a store: name one, or set managedLedgerOffloadDriver")
     try:
-        found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
+        report = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
     except (OffloadFailed, OSError) as error:  # the store that the caller names does not answer, or refuses
         log.warning("cannot scan the store %s: %s", where.driver, detail_of(error))
         raise InvalidValue(f"cannot scan the store: {masked(error)}") from None
-    return found.to_document()
+    return report.to_document()
 
 
 async def scan(call: Call) -> None:

@@ -102,9 +102,9 @@ def summary_of(route: Route) -> str:
 
 
 def tag_of(path: str) -> str:
-    """The noun: the first segment that is no root and no version."""
-    found = [part for part in path.split("/") if part and part not in ("admin", "lookup", "v2", "v3")]
-    return {"{domain}": "topics", "topic": "lookup"}.get(found[0], found[0])
+    """The noun: the first segment that is neither a root nor a version."""
+    segments = [part for part in path.split("/") if part and part not in ("admin", "lookup", "v2", "v3")]
+    return {"{domain}": "topics", "topic": "lookup"}.get(segments[0], segments[0])
 
 
 # The page
@@ -123,7 +123,7 @@ def _section(noun: str, routes: Iterable[Route]) -> str:
 
 
 def _rows(routes: Iterable[Route]) -> Iterator[str]:
-    for route in sorted(routes, key=lambda one: (one.path, one.method)):
+    for route in sorted(routes, key=lambda route: (route.path, route.method)):
         query = f"?{'&'.join(route.query)}" if route.query else ""
         cells = (route.method, f"{route.path}{query}", summary_of(route), str(route.operation))
         shown = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)

@@ -1,4 +1,4 @@
-"""What the connection of a request says about its two ends."""
+"""The two ends of the connection of a request."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ Grants = dict[str, Any]  # Pulsar's `auth_policies`
 
 
 def _grants(call: Call, name: NamespaceName) -> Grants:
-    found: Grants = call.broker.tenancy.namespace(name).to_body()["auth_policies"]
-    return found
+    grants: Grants = call.broker.tenancy.namespace(name).to_body()["auth_policies"]
+    return grants
 
 
 async def _change(call: Call, name: NamespaceName, change: Callable[[Grants], Grants]) -> None:
@@ -35,8 +35,8 @@ async def _change(call: Call, name: NamespaceName, change: Callable[[Grants], Gr
 
 
 async def of_namespace(call: Call) -> dict[str, Any]:
-    found: dict[str, Any] = _grants(call, call.namespace())["namespace_auth"]
-    return found
+    roles: dict[str, Any] = _grants(call, call.namespace())["namespace_auth"]
+    return roles
 
 
 async def grant_on_namespace(call: Call) -> None:
@@ -58,11 +58,11 @@ async def revoke_on_namespace(call: Call) -> None:
 
 
 def _actions(body: Any) -> list[str]:
-    found = list(dict.fromkeys(names(body or [], "the list of actions")))
-    for action in found:
+    actions = list(dict.fromkeys(names(body or [], "the list of actions")))
+    for action in actions:
         if action not in KNOWN_ACTIONS:
             raise InvalidRequest(f"unknown action {shown(action)}; use {', '.join(KNOWN_ACTIONS)}")
-    return found
+    return actions
 
 
 def _without(members: dict[str, Any], key: str) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def _without(members: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 async def of_subscriptions(call: Call) -> dict[str, Any]:
-    found: dict[str, Any] = _grants(call, call.namespace())["subscription_auth_roles"]
-    return found
+    roles: dict[str, Any] = _grants(call, call.namespace())["subscription_auth_roles"]
+    return roles
 
 
 async def grant_on_subscription(call: Call) -> None:
@@ -93,9 +93,9 @@ async def revoke_on_subscription(call: Call) -> None:
 
     def revoked(before: Grants) -> Grants:
         roles_of = before["subscription_auth_roles"]
-        left = [one for one in roles_of.get(name, []) if one != role]
-        rest = _without(roles_of, name)
-        return {**before, "subscription_auth_roles": {**rest, name: left} if left else rest}
+        remaining = [other for other in roles_of.get(name, []) if other != role]
+        others = _without(roles_of, name)
+        return {**before, "subscription_auth_roles": {**others, name: remaining} if remaining else others}
 
     await _change(call, call.namespace(), revoked)
 
@@ -143,8 +143,8 @@ async def _revoke(call: Call, topic: TopicName, role: str) -> None:
         roles = of_topics.get(str(topic.base), {})
         if role not in roles:
             raise InvalidValue("Permissions are not set at the topic level")
-        left, rest = _without(roles, role), _without(of_topics, str(topic.base))
-        return {**before, "destination_auth": {**rest, str(topic.base): left} if left else rest}
+        remaining, others = _without(roles, role), _without(of_topics, str(topic.base))
+        return {**before, "destination_auth": {**others, str(topic.base): remaining} if remaining else others}
 
     await _change(call, topic.namespace, revoked)
 
@@ -164,13 +164,13 @@ def _listed(call: Call) -> list[tuple[TopicName, str, list[str]]]:
     body = call.json()
     if not isinstance(body, list) or len(body) > MOST_GRANTS:
         raise InvalidRequest(f"the request body must be a list of up to {MOST_GRANTS} grants")
-    found = []
-    for one in body:
-        grant = mapping(one, "a grant")
+    grants = []
+    for item in body:
+        grant = mapping(item, "a grant")
         topic = parse_topic(string(grant.get("topic") or "", "topic"))
         check_exists(call.broker, topic)
-        found.append((topic, string(grant.get("role") or "", "role"), _actions(grant.get("actions"))))
-    return found
+        grants.append((topic, string(grant.get("role") or "", "role"), _actions(grant.get("actions"))))
+    return grants
 
 
 _ROOT = "/admin/v2/namespaces"

@@ -1,4 +1,4 @@
-"""Who a client is, and what a role may do, as the broker decides it. Not in Pulsar's API."""
+"""The role of a client, and what a role may do, as the broker decides it. Not in Pulsar's API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def whoami(call: Call) -> dict[str, Any]:
 
 
 async def can(call: Call) -> dict[str, Any]:
-    """Whether a role may do something, and the rule that decides it."""
+    """Return whether a role may do something, and the rule that decides it."""
     role = call.check_length(call.query.get("role", ""), "role")
     if not role:
         raise InvalidRequest("specify the role")

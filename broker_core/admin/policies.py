@@ -108,9 +108,9 @@ async def remove_of_topic(place: PolicyPlace, call: Call) -> None:
 async def get_all_of_topic(call: Call) -> dict[str, Any]:
     """Every policy that is set on the topic, by the name of its path. Pulsar has no such request, only one for each."""
     own = call.broker.tenancy.topic_policies.of(policy_topic(call), is_global=is_global(call))
-    found = {_NAME_OF[field]: as_json(value) for field, value in own if field in _NAME_OF}
+    policies = {_NAME_OF[field]: as_json(value) for field, value in own if field in _NAME_OF}
     quota_map = quotas.quota_map(own.get)
-    return found | ({"backlogQuotaMap": quota_map} if quota_map else {})
+    return policies | ({"backlogQuotaMap": quota_map} if quota_map else {})
 
 
 async def remove_all_of_topic(call: Call) -> None:
@@ -167,11 +167,11 @@ def _of_namespace(place: PolicyPlace) -> Iterator[Route]:
     path, body = f"{_NAMESPACE}/{place.name}", of_policy(place.field)
     may = partial(_may_in_namespace, place)
     get, put, delete = (partial(act, place) for act in (get_of_namespace, set_of_namespace, remove_of_namespace))
-    of = f"{place.name} of a namespace"
-    yield Route("GET", path, get, may("GET"), ("applied",), summary=f"Get {of}")
-    yield Route(place.write, path, put, may(place.write), body=body, summary=f"Set {of}")
+    policy = f"{place.name} of a namespace"
+    yield Route("GET", path, get, may("GET"), ("applied",), summary=f"Get {policy}")
+    yield Route(place.write, path, put, may(place.write), body=body, summary=f"Set {policy}")
     if place.removable:
-        yield Route("DELETE", path, delete, may("DELETE"), summary=f"Remove {of}")
+        yield Route("DELETE", path, delete, may("DELETE"), summary=f"Remove {policy}")
 
 
 def _may_in_namespace(place: PolicyPlace, method: str) -> Operation:
@@ -181,11 +181,11 @@ def _may_in_namespace(place: PolicyPlace, method: str) -> Operation:
 def _of_topic(place: PolicyPlace) -> Iterator[Route]:
     path, body = f"{_TOPIC}/{place.name}", of_policy(place.field)
     get, put, delete = (partial(act, place) for act in (get_of_topic, set_of_topic, remove_of_topic))
-    of = f"{place.name} of a topic"
-    yield Route("GET", path, get, _may(place, "GET"), READ_POLICY, summary=f"Get {of}")
+    policy = f"{place.name} of a topic"
+    yield Route("GET", path, get, _may(place, "GET"), READ_POLICY, summary=f"Get {policy}")
     if place is not TTL_OF_TOPIC:  # its value is in the query
-        yield Route(place.write, path, put, _may(place, place.write), WRITE_POLICY, body, f"Set {of}")
-    yield Route("DELETE", path, delete, _may(place, "DELETE"), WRITE_POLICY, summary=f"Remove {of}")
+        yield Route(place.write, path, put, _may(place, place.write), WRITE_POLICY, body, f"Set {policy}")
+    yield Route("DELETE", path, delete, _may(place, "DELETE"), WRITE_POLICY, summary=f"Remove {policy}")
 
 
 def _may(place: PolicyPlace, method: str) -> Operation:

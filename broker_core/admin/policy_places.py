@@ -1,4 +1,4 @@
-"""Where the REST API has each policy of a namespace and of a topic: names, methods, and answers of Pulsar's paths.
+"""The paths of each policy of a namespace and of a topic in the REST API: Pulsar's names, methods, and answers.
 
 `broker_core.metadata.policies` declares the policies. The two levels use different names for several of them.
 """

@@ -29,8 +29,8 @@ def read_position(body: Mapping[str, Any]) -> Position:
     """Reads Pulsar's ResetCursorData: the next position to be read, or with `excluded` the one before."""
     if body.get("ledgerId") is None or body.get("entryId") is None:
         raise InvalidRequest("a message id with ledgerId and entryId is needed")
-    found = Position(whole_number(body["ledgerId"], "ledgerId"), whole_number(body["entryId"], "entryId"))
-    return found.next if body.get("excluded") and found < LATEST and _batch_index(body) is None else found
+    position = Position(whole_number(body["ledgerId"], "ledgerId"), whole_number(body["entryId"], "entryId"))
+    return position.next if body.get("excluded") and position < LATEST and _batch_index(body) is None else position
 
 
 def read_open_bits(body: Mapping[str, Any], most: int) -> int:

@@ -50,7 +50,7 @@ class Message(NamedTuple):
 
 
 async def produce(call: Call) -> dict[str, Any]:
-    """To a partitioned topic by key, or else to one partition after the other."""
+    """Publish the messages; on a partitioned topic, choose the partition by key, or else use one after the other."""
     name = call.topic()
     check_exists(call.broker, name)
     count = call.broker.partitioned.count(name)
@@ -95,10 +95,10 @@ def _place(message: Message, index: int, partitions: int) -> int:
     """The partition: by the hash of the key that clients use by default, Java's of a string."""
     if not message.key:
         return index % partitions
-    found = 0
+    hashed = 0
     for unit in memoryview(message.key.encode("utf-16-le")).cast("H"):
-        found = (31 * found + unit) & 0xFFFF_FFFF
-    return (found & 0x7FFF_FFFF) % partitions
+        hashed = (31 * hashed + unit) & 0xFFFF_FFFF
+    return (hashed & 0x7FFF_FFFF) % partitions
 
 
 async def _topic(call: Call, name: TopicName) -> Topic:
@@ -129,7 +129,7 @@ def _messages(call: Call, body: Mapping[str, Any]) -> list[Message]:
     sent = body.get("messages")
     if not isinstance(sent, list):
         raise InvalidRequest("messages must be a list of messages")
-    return [_message(call, mapping(one, "a message")) for one in sent]
+    return [_message(call, mapping(item, "a message")) for item in sent]
 
 
 def _message(call: Call, sent: Mapping[str, Any]) -> Message:
@@ -163,10 +163,10 @@ def _schema(call: Call, body: Mapping[str, Any]) -> SchemaData:
 
 def _parsed(text: Any, name: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(string(text, name))
+        value = json.loads(string(text, name))
     except (ValueError, RecursionError):
         raise InvalidRequest(f"{name} must be a JSON object in a string") from None
-    return mapping(found, name)
+    return mapping(value, name)
 
 
 def _entry(call: Call, message: Message, producer: str, schema: SchemaData, version: int | None) -> OneEntry:

@@ -21,7 +21,7 @@ def encode(kind: SchemaType, value: Any) -> bytes:
     """Raises `InvalidRequest`."""
     encoder = _ENCODERS.get(kind)
     if encoder is None:
-        known = ", ".join(one.name for one in _ENCODERS)
+        known = ", ".join(supported.name for supported in _ENCODERS)
         raise InvalidRequest(f"cannot encode {kind.name} over REST: use one of {known}, or a client library")
     try:
         return encoder(value)

@@ -15,9 +15,9 @@ def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = N
     most = call.broker.config.commands.max_properties
     sent = json_values.mapping(value or {}, "properties")
     _check_size(sum(map(len, sent)), most)  # first, so that no work is done for many thousands
-    found = {**(before or {}), **json_values.properties(sent, "properties")}
-    _check_size(sum(len(key) + len(text) for key, text in found.items()), most)
-    return found
+    merged = {**(before or {}), **json_values.properties(sent, "properties")}
+    _check_size(sum(len(key) + len(text) for key, text in merged.items()), most)
+    return merged
 
 
 def _check_size(size: int, most: int) -> None:

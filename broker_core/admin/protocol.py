@@ -143,7 +143,7 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """For requests that are not HTTP, and for errors outside of handlers; closes the connection."""
+        """Answer a request that is not HTTP, or an error outside of handlers, and close the connection."""
         if exc is not None:
             self._errors.append(exc)
         why = " ".join((message or str(exc) or type(exc).__name__).split())[:LONGEST_REASON]
@@ -220,14 +220,14 @@ async def serve(
     runner = web.ServerRunner(Connections(answer, config), shutdown_timeout=CLOSE_SECONDS)
     await runner.setup()
     try:
-        for one in sockets:
-            await web.SockSite(runner, one).start()
-        for one in tls_sockets:
-            await web.SockSite(runner, one, ssl_context=context).start()
+        for listener in sockets:
+            await web.SockSite(runner, listener).start()
+        for listener in tls_sockets:
+            await web.SockSite(runner, listener, ssl_context=context).start()
     except BaseException:
         await runner.cleanup()
-        for one in (*sockets, *tls_sockets):
-            one.close()
+        for listener in (*sockets, *tls_sockets):
+            listener.close()
         raise
     return runner
 

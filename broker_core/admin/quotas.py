@@ -35,8 +35,8 @@ def _quota(call: Call) -> BacklogQuota | None:
 
 def quota_map(values: Any) -> dict[str, Any]:
     """`values(field)` gives a quota, or None if there is none."""
-    found = {kind: values(field) for kind, field in FIELDS.items()}
-    return {kind: as_json(quota) for kind, quota in found.items() if quota is not None}
+    quotas = {kind: values(field) for kind, field in FIELDS.items()}
+    return {kind: as_json(quota) for kind, quota in quotas.items() if quota is not None}
 
 
 async def map_of_namespace(call: Call) -> dict[str, Any]:
@@ -54,9 +54,9 @@ async def remove_of_namespace(call: Call) -> None:
 async def map_of_topic(call: Call) -> dict[str, Any]:
     """With `applied` and without a quota of the topic, the namespace's map, else the configuration's, as in Pulsar."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    found = quota_map(tenancy.topic_policies.of(topic, is_global=is_global(call)).get)
-    if found or not call.flag("applied"):
-        return found
+    own = quota_map(tenancy.topic_policies.of(topic, is_global=is_global(call)).get)
+    if own or not call.flag("applied"):
+        return own
     in_force = tenancy.effective.of(topic)
     return quota_map(tenancy.namespace(topic.namespace).policies.get) or quota_map(
         lambda field: getattr(in_force, field)

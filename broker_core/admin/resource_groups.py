@@ -26,10 +26,10 @@ async def list_groups(call: Call) -> list[str]:
 
 
 async def get_group(call: Call) -> dict[str, Any]:
-    found = call.broker.tenancy.tool_records.get(RESOURCE_GROUP, call.part("resourcegroup"))
-    if found is None:
+    record = call.broker.tenancy.tool_records.get(RESOURCE_GROUP, call.part("resourcegroup"))
+    if record is None:
         raise RecordNotFound("ResourceGroup does not exist")
-    return found
+    return record
 
 
 async def set_group(call: Call) -> None:
@@ -45,7 +45,7 @@ async def delete_group(call: Call) -> None:
     name, tenancy = call.part("resourcegroup"), call.broker.tenancy
     async with tenancy.tool_records.changing:
         await get_group(call)
-        if any(tenancy.namespace(one).kept.get(kept.RESOURCE_GROUP) == name for one in tenancy.all_namespaces()):
+        if any(tenancy.namespace(user).kept.get(kept.RESOURCE_GROUP) == name for user in tenancy.all_namespaces()):
             raise InUse("ResourceGroup is in use")
         await tenancy.tool_records.delete(RESOURCE_GROUP, name)
 

@@ -1,4 +1,4 @@
-"""What a handler returns or raises as an answer: the only translation of errors into statuses and reasons."""
+"""The answer for what a handler returns or raises: the only translation of errors into statuses and reasons."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 LONGEST_REASON = 2_000  # characters; a reason may quote the request
 
 
-async def result_of(work: Any, what: str) -> Answer:
-    """The handler's answer. `what` names the request in the log."""
+async def result_of(work: Any, request: str) -> Answer:
+    """The handler's answer. `request` names the request in the log."""
     try:
         result = await work
         if result is None:
@@ -35,7 +35,7 @@ async def result_of(work: Any, what: str) -> Answer:
     except TimeoutError:
         raise
     except Exception as error:
-        log.exception("%s failed", what[:LONGEST_REASON])
+        log.exception("%s failed", request[:LONGEST_REASON])
         return refused(f"{type(error).__name__}: {error}", 500)
 
 

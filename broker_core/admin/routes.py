@@ -43,7 +43,7 @@ class Match(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Node:
-    """What may follow after a prefix of a path."""
+    """The segments that may follow after a prefix of a path."""
 
     literals: dict[str, _Node] = field(default_factory=dict)
     variable: _Node | None = None

@@ -89,12 +89,12 @@ async def check_compatibility(call: Call) -> Answer:
 
 
 async def find_version(call: Call) -> dict[str, Any]:
-    """Answers -1 if there is no such version."""
+    """Answer with the version of a schema, or -1 if there is no such version."""
     return {"version": call.broker.schemas.version_of(call.topic_of(PERSISTENT), _sent(call))}
 
 
 async def metadata(call: Call) -> Any:
-    """Where Pulsar stores the versions; this broker uses no ledger for them, so the answer is -1."""
+    """The ledgers in which Pulsar stores the versions; this broker uses no ledger for them, so the answer is -1."""
     index = [
         {"ledgerId": -1, "entryId": -1, "version": stored.version}
         for stored in call.broker.schemas.versions(call.topic_of(PERSISTENT))

@@ -1,4 +1,4 @@
-"""What the bodies of requests hold, as JSON Schema. Pure.
+"""The JSON Schema of the bodies of requests. Pure.
 
 `of` derives the shape of a policy from its type, so that the document cannot differ from what is read. Shapes describe
 what tools should send; handlers also accept what tools send in other spellings.
@@ -70,7 +70,7 @@ def of(kind: Any) -> Shape:
             field.metadata["json"]: of(hints[field.name]) for field in dataclasses.fields(kind) if field.metadata
         }
         return obj(**members)
-    arguments = [one for one in get_args(kind) if one not in (NoneType, Ellipsis)]
+    arguments = [inner for inner in get_args(kind) if inner not in (NoneType, Ellipsis)]
     if get_origin(kind) is tuple:
         return array(of(arguments[0]))
     if len(arguments) == 1:

@@ -49,12 +49,12 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     body["oldestBacklogMessageAgeSeconds"] = 0  # as in Pulsar: the sum does not have it
     body["metadata"] = partitions_body(call, name)
     shown = parts if call.flag("perPartition", True) else {}
-    body["partitions"] = {part: await _body(call, one) async for part, one in sliced(shown.items())}
+    body["partitions"] = {part: await _body(call, partition) async for part, partition in sliced(shown.items())}
     return body
 
 
 def _merged_publishers(total: TopicStats) -> list[dict[str, Any]]:
-    bodies = [publisher_body(one) for one in total.publishers]
+    bodies = [publisher_body(publisher) for publisher in total.publishers]
     return [{key: value for key, value in body.items() if key not in _OWN_PUBLISHER_FIELDS} for body in bodies]
 
 
@@ -75,7 +75,7 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
 
 
 async def internal_info(call: Call) -> dict[str, Any]:
-    """For a partitioned topic, of each partition. Pulsar answers 500 for a missing topic."""
+    """Answer for the topic, or for each partition of it. Pulsar answers 500 for a missing topic."""
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
     if broker.partitioned.count(name):
@@ -119,8 +119,8 @@ async def _body(
         now_ms=call.broker.clock.wall_ms(),
     )
     with_size = call.flag("subscriptionBacklogSize", True)
-    async for name, one in sliced(snapshot.subscriptions.items()):
-        subscription = subscription_body(one, with_size=with_size)
+    async for name, stats in sliced(snapshot.subscriptions.items()):
+        subscription = subscription_body(stats, with_size=with_size)
         if name in dropped:
             subscription["msgDropRate"] = dropped[name]
         _trim_consumers(call, subscription, not_of_consumers)

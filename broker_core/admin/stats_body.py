@@ -25,9 +25,9 @@ _ACCESS_MODES = {
 }
 _FILTER = {f"filter{verb}MsgCount": 0 for verb in ("Processed", "Accepted", "Rejected", "Rescheduled")}
 _THROTTLED = {
-    f"dispatchThrottled{what}EventsBy{level}Limit": 0
+    f"dispatchThrottled{unit}EventsBy{level}Limit": 0
     for level in ("Subscription", "Topic", "Broker")
-    for what in ("Msg", "Bytes")
+    for unit in ("Msg", "Bytes")
 }
 
 
@@ -35,10 +35,10 @@ def topic_body(stats: TopicStats, *, owner: str, now_ms: int) -> dict[str, Any]:
     """TopicStats; the caller adds the subscriptions, because there may be many."""
     return {
         **_topic_head(stats, now_ms),
-        "publishers": [publisher_body(one) for one in stats.publishers],
+        "publishers": [publisher_body(publisher) for publisher in stats.publishers],
         "waitingPublishers": stats.waiting_publishers,
         "subscriptions": {},
-        "replication": {cluster: replicator_body(one) for cluster, one in stats.replication.items()},
+        "replication": {cluster: replicator_body(replicator) for cluster, replicator in stats.replication.items()},
         "deduplicationStatus": "Enabled" if stats.deduplicates else "Disabled",
         **({} if stats.epoch is None else {"topicEpoch": stats.epoch}),
         **_topic_tail(stats),
@@ -90,11 +90,13 @@ def _topic_head(stats: TopicStats, now_ms: int) -> dict[str, Any]:
 
 
 def _topic_tail(stats: TopicStats) -> dict[str, Any]:
-    ranges = sum(one.ack_ranges for one in stats.subscriptions.values())
+    ranges = sum(subscription.ack_ranges for subscription in stats.subscriptions.values())
     return {
         "nonContiguousDeletedMessagesRanges": ranges,
         "nonContiguousDeletedMessagesRangesSerializedSize": ranges * _ACK_RANGE_BYTES,
-        "delayedMessageIndexSizeInBytes": sum(one.delayed_index_bytes for one in stats.subscriptions.values()),
+        "delayedMessageIndexSizeInBytes": sum(
+            subscription.delayed_index_bytes for subscription in stats.subscriptions.values()
+        ),
         "compaction": _compaction_body(stats.compaction),
         **({"lostEntries": stats.lost_entries} if stats.lost_entries else {}),  # not in Pulsar
     }
@@ -183,7 +185,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         "lastConsumedTimestamp": stats.last_consumed_ms,
         "lastAckedTimestamp": stats.last_acked_ms,
         "lastMarkDeleteAdvancedTimestamp": stats.last_advanced_ms,
-        "consumers": [consumer_body(one) for one in stats.consumers],
+        "consumers": [consumer_body(consumer) for consumer in stats.consumers],
         "isDurable": stats.durable,
         "isReplicated": stats.replicated,
         "allowOutOfOrderDelivery": stats.out_of_order,
@@ -208,7 +210,7 @@ def _draining(draining: Sequence[DrainingHash]) -> dict[str, int]:
     return {
         "drainingHashesCount": len(draining),
         "drainingHashesClearedTotal": 0,
-        "drainingHashesUnackedMessages": sum(one.entries for one in draining),
+        "drainingHashesUnackedMessages": sum(entry.entries for entry in draining),
     }
 
 
@@ -216,7 +218,7 @@ def _hashes_of(stats: ConsumerStats) -> dict[str, Any]:
     """The hashes of a Key_Shared consumer; how often a hash blocked others is not counted."""
     if stats.hash_ranges is None:
         return {}
-    hashes = [{"hash": one.sticky_hash, "unackMsgs": one.entries, "blockedAttempts": 0} for one in stats.draining]
+    hashes = [{"hash": entry.sticky_hash, "unackMsgs": entry.entries, "blockedAttempts": 0} for entry in stats.draining]
     return {"drainingHashes": hashes}
 
 
@@ -224,8 +226,8 @@ def _ranges_of(stats: ConsumerStats) -> dict[str, Any]:
     """The ranges twice: for newer tools as objects, for older ones as strings."""
     if stats.hash_ranges is None:
         return {}
-    ranges = [list(one) for one in stats.hash_ranges]
-    return {"keyHashRangeArrays": ranges, "keyHashRanges": [str(one) for one in ranges]}
+    ranges = [list(bounds) for bounds in stats.hash_ranges]
+    return {"keyHashRangeArrays": ranges, "keyHashRanges": [str(bounds) for bounds in ranges]}
 
 
 def _outgoing(stats: SubscriptionStats | ConsumerStats) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The HTTP status of each error, as Pulsar's admin API has it: the one place where errors become statuses."""
+"""The HTTP status of each error, as Pulsar's admin API has it: only this module turns errors into statuses."""
 
 from __future__ import annotations
 

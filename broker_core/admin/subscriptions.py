@@ -34,7 +34,7 @@ async def list_subscriptions(call: Call) -> list[str]:
 
 
 async def create_subscription(call: Call) -> None:
-    """At the position in the body (a ResetCursorData), by default at the end; creates a missing topic."""
+    """Create it at the position in the body (a ResetCursorData), by default at the end; creates a missing topic."""
     name = call.subscription()
     if not name.strip() or is_reserved_subscription(name):
         raise ReservedName(f"Subscription name {name} is reserved")
@@ -97,7 +97,7 @@ async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[A
 
 
 async def _for_each_backlog(call: Call, act: Callable[[Backlogged], Awaitable[Any]]) -> list[Any]:
-    """As `_for_each`; the name may also be that of a replicator's cursor, `pulsar.repl.CLUSTER`."""
+    """Do the same as `_for_each`; the name may also be that of a replicator's cursor, `pulsar.repl.CLUSTER`."""
     name = call.subscription()
     topics = await every_topic(call)
     having = [topic for topic in topics if name in topic.backlogs]
@@ -117,7 +117,7 @@ def _movable(topic: Topic, name: str) -> Backlogged:
 
 
 async def clear_backlog(call: Call) -> None:
-    await _for_each_backlog(call, lambda one: one.clear_backlog())
+    await _for_each_backlog(call, lambda subscription: subscription.clear_backlog())
 
 
 async def skip(call: Call) -> None:
@@ -148,21 +148,21 @@ async def expire(call: Call) -> None:
     name = call.subscription()
     before = _moment_before(call)
 
-    if not any(await _for_each_backlog(call, lambda one: _expired(one, before))):
+    if not any(await _for_each_backlog(call, lambda subscription: _expired(subscription, before))):
         raise _nothing_expired(call, name)
 
 
-async def _expired(one: Backlogged, before: int) -> bool:
-    """Whether messages expired, or the backlog is none of which Pulsar takes for granted that they did not.
+async def _expired(subscription: Backlogged, before: int) -> bool:
+    """Whether messages expired, or Pulsar does not assume from the size of the backlog that none did.
 
     That is an empty one, or one of a few messages that a consumer is about to get. Durable on return.
     """
-    backlog = one.cursor.backlog_entries
+    backlog = subscription.cursor.backlog_entries
     if not backlog:
         return False
-    expired = await one.expire_before(before)
-    await one.cursor.flush()
-    return bool(expired) or not (one.has_reader and backlog < ALMOST_CAUGHT_UP)
+    expired = await subscription.expire_before(before)
+    await subscription.cursor.flush()
+    return bool(expired) or not (subscription.has_reader and backlog < ALMOST_CAUGHT_UP)
 
 
 async def expire_to_position(call: Call) -> None:
@@ -177,13 +177,13 @@ async def expire_to_position(call: Call) -> None:
 
 
 async def get_properties(call: Call) -> dict[str, str]:
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
 
     async def read(_topic: Topic, subscription: Subscription) -> None:
-        found.update(subscription.properties)
+        properties.update(subscription.properties)
 
     await _for_each(call, read)
-    return found
+    return properties
 
 
 async def set_properties(call: Call) -> None:
@@ -197,14 +197,14 @@ async def set_properties(call: Call) -> None:
 
 
 async def get_replicated(call: Call) -> dict[str, bool]:
-    """Of each partition that has the subscription, by the partition's name."""
-    found: dict[str, bool] = {}
+    """Return the setting of each partition that has the subscription, by the partition's name."""
+    replicated: dict[str, bool] = {}
 
     async def read(topic: Topic, subscription: Subscription) -> None:
-        found[str(topic.name)] = subscription.is_replicated
+        replicated[str(topic.name)] = subscription.is_replicated
 
     await _for_each(call, read)
-    return found
+    return replicated
 
 
 async def set_replicated(call: Call) -> None:

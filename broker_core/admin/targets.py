@@ -50,10 +50,10 @@ async def every_topic(call: Call) -> list[Topic]:
 
 def partitions_body(call: Call, name: TopicName) -> dict[str, Any]:
     """PartitionedTopicMetadata: the number of partitions, 0 for other topics."""
-    found = call.broker.tenancy.partitioned.find(name)
-    body: dict[str, Any] = {"partitions": found.partitions if found else 0, "deleted": False}
-    if found and found.properties:
-        body["properties"] = dict(found.properties)
+    metadata = call.broker.tenancy.partitioned.find(name)
+    body: dict[str, Any] = {"partitions": metadata.partitions if metadata else 0, "deleted": False}
+    if metadata and metadata.properties:
+        body["properties"] = dict(metadata.properties)
     return body
 
 
@@ -70,5 +70,5 @@ def policy_topic(call: Call) -> TopicName:
 
 
 def is_global(call: Call) -> bool:
-    """Whether the policy for all clusters is meant, and not that of this one."""
+    """Whether the request is about the policy for all clusters instead of the policy for this one."""
     return call.flag("isGlobal")

@@ -56,7 +56,7 @@ def _phase(text: str) -> Phase:
     try:
         return Phase(text)
     except ValueError:
-        raise InvalidRequest(f"phase must be one of {', '.join(one.value for one in Phase)}") from None
+        raise InvalidRequest(f"phase must be one of {', '.join(phase.value for phase in Phase)}") from None
 
 
 def _url(body: Mapping[str, Any], key: str, scheme: str) -> str:

@@ -39,11 +39,11 @@ async def list_topics(call: Call) -> list[str]:
     """Full names; a partitioned topic is listed by its partitions."""
     name, domain = call.namespace(), call.parts["domain"]
     namespace = call.broker.tenancy.namespace(name)
-    found = await call.broker.topics.listed(name, domain, system=call.flag("includeSystemTopic"))
+    topics = await call.broker.topics.listed(name, domain, system=call.flag("includeSystemTopic"))
     if not call.query.get("bundle"):
-        return found
+        return topics
     bundle = namespace.bundles.find(str(name), call.query["bundle"])
-    return [topic async for topic in sliced(found) if namespace.bundles.bundle_of(topic) == bundle]
+    return [topic async for topic in sliced(topics) if namespace.bundles.bundle_of(topic) == bundle]
 
 
 async def list_of_bundle(call: Call) -> list[str]:
@@ -52,8 +52,8 @@ async def list_of_bundle(call: Call) -> list[str]:
         raise NotAllowed("the topics of a bundle are at ?bundle= of the list of persistent topics")
     namespace = call.broker.tenancy.namespace(call.namespace())
     bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
-    found = await call.broker.topics.listed(namespace.name, NON_PERSISTENT)
-    return [topic async for topic in sliced(found) if namespace.bundles.bundle_of(topic) == bundle]
+    topics = await call.broker.topics.listed(namespace.name, NON_PERSISTENT)
+    return [topic async for topic in sliced(topics) if namespace.bundles.bundle_of(topic) == bundle]
 
 
 async def list_partitioned(call: Call) -> list[str]:
@@ -97,13 +97,13 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
 
 
 def _properties(call: Call, body: Any) -> dict[str, str]:
-    found = read_properties(call, body)
-    if SHADOW_SOURCE in found:
+    properties = read_properties(call, body)
+    if SHADOW_SOURCE in properties:
         raise NotImplementedHere(
             "cannot create a shadow topic: this broker does not have shadow topics; use another subscription on"
-            f" {found[SHADOW_SOURCE]}, which reads the same messages"
+            f" {properties[SHADOW_SOURCE]}, which reads the same messages"
         )
-    return found
+    return properties
 
 
 async def delete_topic(call: Call) -> None:
@@ -122,8 +122,8 @@ async def unload(call: Call) -> None:
     name = call.topic()
     check_exists(call.broker, name)
     partitioned = call.broker.partitioned.count(name) > 0
-    for each in await call.broker.partitioned.existing(name) if partitioned else [name]:
-        await call.broker.topics.unload(each)
+    for partition in await call.broker.partitioned.existing(name) if partitioned else [name]:
+        await call.broker.topics.unload(partition)
 
 
 # Partitioned topics
@@ -232,13 +232,13 @@ async def compact_places(call: Call) -> None:
 
     topic = await one_topic(call, "Compaction with places is of one partition")
     try:
-        given = LastPlaces.decode(call.body)
+        places = LastPlaces.decode(call.body)
     except MalformedPlaces as error:
         raise InvalidRequest(f"cannot read the places: {error}") from None
     if topic.compaction.is_running:
         raise AlreadyRunning("Compaction already in progress")
     held = call.memory.handed_over()  # the compaction has the body until it ends
-    topic.compaction.start(given, lambda: held.keep(0))
+    topic.compaction.start(places, lambda: held.keep(0))
 
 
 async def trim(call: Call) -> None:
