@@ -40,10 +40,10 @@ class AdminListener:
         self._work: asyncio.Task[None]
 
     def listen(self, broker: Broker) -> None:
-        for one in self._sockets:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # its connections inherit it
-        for one in (*self._sockets, *self._tls_sockets):
-            one.listen(BACKLOG)
+        for listener in self._sockets:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # its connections inherit it
+        for listener in (*self._sockets, *self._tls_sockets):
+            listener.listen(BACKLOG)
         self._work = broker.spawn(self._serve(broker))
 
     async def _serve(self, broker: Broker) -> None:
@@ -60,13 +60,13 @@ class AdminListener:
     async def _first_client(self) -> None:
         """Waits until a connection is in the queue of a socket, and leaves it there."""
         loop, sockets, came = asyncio.get_running_loop(), (*self._sockets, *self._tls_sockets), asyncio.Event()
-        for one in sockets:
-            loop.add_reader(one.fileno(), came.set)
+        for listener in sockets:
+            loop.add_reader(listener.fileno(), came.set)
         try:
             await came.wait()
         finally:
-            for one in sockets:
-                loop.remove_reader(one.fileno())
+            for listener in sockets:
+                loop.remove_reader(listener.fileno())
 
     async def close(self) -> None:
         """Stops accepting, and gives running requests two seconds."""
@@ -77,5 +77,5 @@ class AdminListener:
             if self._server is not None:
                 await self._server.cleanup()
         finally:
-            for one in (*self._sockets, *self._tls_sockets):
-                one.close()
+            for listener in (*self._sockets, *self._tls_sockets):
+                listener.close()

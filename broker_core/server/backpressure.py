@@ -1,4 +1,4 @@
-"""How much of a client may wait for the disk, or for the client to read, before the broker stops reading its socket.
+"""Limits on what waits for the disk, or for the client to read, before the broker stops reading a client's socket.
 
 Six causes stop reading, and each ends on its own: too many unanswered publishes on this connection, too many unsynced
 bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages stop earlier, see
@@ -54,7 +54,7 @@ class ReadGate:
 
     @property
     def excuses_silence(self) -> bool:
-        """Whether it is the broker's doing that nothing is heard; a peer that takes no answers has no excuse."""
+        """Whether the broker hears nothing because it does not read; a peer that takes no answers has no excuse."""
         return self._paused and not self._unsent and not self._too_much_asked
 
     def started(self, messages: int) -> None:

@@ -34,14 +34,14 @@ error_of_request = _of_request(commands.error)
 class Row(NamedTuple):
     """handle    returns the answer (bytes), None, or a coroutine that will
     need      what the client's role must be allowed to do
-    patient   the answer takes a while, and a client may ask many times at once: the requests in flight are bounded
+    bounded   the answer takes a while, and a client may ask many times at once: the requests in flight are bounded
     large     the answer waits until the client has taken what was sent before (`Session.large_answer`)
     failed    makes the answer to a request that fails
     """
 
     handle: Callable[[Session, Any], Any]
     need: Need
-    patient: bool = False
+    bounded: bool = False
     large: bool = False
     failed: Failure = error_of_request
 
@@ -52,26 +52,26 @@ COMMANDS: dict[int, Row] = {
     _T.PING: Row(connect.on_ping, needs.HANDSHAKE),
     _T.PONG: Row(connect.on_pong, needs.HANDSHAKE),
     _T.AUTH_RESPONSE: Row(authenticate.on_auth_response, needs.HANDSHAKE),
-    _T.LOOKUP: Row(lookup.on_lookup, needs.LOOKUP, patient=True, failed=_of_request(commands.lookup_failed)),
+    _T.LOOKUP: Row(lookup.on_lookup, needs.LOOKUP, bounded=True, failed=_of_request(commands.lookup_failed)),
     _T.PARTITIONED_METADATA: Row(
         lookup.on_partitioned_metadata,
         needs.PARTITIONS,
-        patient=True,
+        bounded=True,
         failed=_of_request(commands.partitioned_metadata_failed),
     ),
     _T.GET_TOPICS_OF_NAMESPACE: Row(
-        topic_lists.on_get_topics_of_namespace, needs.LIST_TOPICS, patient=True, large=True
+        topic_lists.on_get_topics_of_namespace, needs.LIST_TOPICS, bounded=True, large=True
     ),
-    _T.WATCH_TOPIC_LIST: Row(topic_lists.on_watch_topic_list, needs.WATCH_TOPICS, patient=True, large=True),
+    _T.WATCH_TOPIC_LIST: Row(topic_lists.on_watch_topic_list, needs.WATCH_TOPICS, bounded=True, large=True),
     _T.WATCH_TOPIC_LIST_CLOSE: Row(topic_lists.on_watch_topic_list_close, needs.OWN),
-    _T.PRODUCER: Row(producer.on_producer, needs.TO_PRODUCE, patient=True),
+    _T.PRODUCER: Row(producer.on_producer, needs.TO_PRODUCE, bounded=True),
     _T.CLOSE_PRODUCER: Row(producer.on_close_producer, needs.OWN),
-    _T.SUBSCRIBE: Row(consume.on_subscribe, needs.TO_SUBSCRIBE, patient=True),
+    _T.SUBSCRIBE: Row(consume.on_subscribe, needs.TO_SUBSCRIBE, bounded=True),
     _T.FLOW: Row(consume.on_flow, needs.OWN),
     _T.ACK: Row(ack.on_ack, needs.OWN, failed=_ack_failed),
     _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: Row(ack.on_redeliver, needs.OWN),
-    _T.SEEK: Row(seek.on_seek, needs.OWN, patient=True),
-    _T.GET_LAST_MESSAGE_ID: Row(seek.on_get_last_message_id, needs.OWN, patient=True),
+    _T.SEEK: Row(seek.on_seek, needs.OWN, bounded=True),
+    _T.GET_LAST_MESSAGE_ID: Row(seek.on_get_last_message_id, needs.OWN, bounded=True),
     _T.CONSUMER_STATS: Row(consume.on_consumer_stats, needs.OWN),
     _T.UNSUBSCRIBE: Row(consume.on_unsubscribe, needs.OWN),
     _T.CLOSE_CONSUMER: Row(consume.on_close_consumer, needs.OWN),
@@ -79,7 +79,7 @@ COMMANDS: dict[int, Row] = {
     _T.GET_OR_CREATE_SCHEMA: Row(
         schema.on_get_or_create_schema,
         needs.WRITE_SCHEMA,
-        patient=True,
+        bounded=True,
         failed=_of_request(schema_commands.create_schema_failed),
     ),
 }

@@ -48,7 +48,7 @@ log = ClientLog(__name__)
 
 UNSENT_BUFFERS = 4  # write buffers of answers that may wait for a client that does not read
 UNAUTHENTICATED_FRAME = 64 * 1024  # a token has a few KiB
-TURN_ITEMS = 1_000  # commands, or runs of SENDs, that one turn of the loop handles for one client
+TURN_ITEMS = 1_000  # commands, or runs of SENDs, that one iteration of the loop handles for one client
 FRAME_PADDING = 10 * 1024  # how much longer than the largest message a frame may be (as in Pulsar)
 
 
@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
-        self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is not a subclass
         host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]  # None: the client has already left
         self.session = Session(self._broker, self, f"/{host}:{port}")
         self.session.listener = self._broker.listener_at(transport.get_extra_info("sockname"))
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         if self._holds_much:
             self._broker.incomplete_frames.holds(self, 0, began=False)
         self._liveness.stop()
-        # What refers back to the connection goes, so that its memory does not wait for the garbage collector.
+        # Nothing refers back to the connection, so that its memory does not wait for the garbage collector.
         del self._liveness
         self._broker.spawn(self._release())
 
@@ -161,8 +161,8 @@ class Connection(asyncio.Protocol):
     @property
     def certificate(self) -> bytes:
         """The client's certificate in DER form, verified by TLS; empty without one."""
-        found = self._transport.get_extra_info("ssl_object")
-        return (found.getpeercert(True) or b"") if found is not None else b""
+        ssl_object = self._transport.get_extra_info("ssl_object")
+        return (ssl_object.getpeercert(True) or b"") if ssl_object is not None else b""
 
     def permissions_changed(self) -> None:
         self._spawn(self.session.permissions_changed())
@@ -191,19 +191,19 @@ class Connection(asyncio.Protocol):
         else:
             self.hold_reading()
             waiting = shares(items) if self._decoder.divisible else iter((items,))
-            self._take_in_turns(next(waiting, ()), waiting, broken)
+            self._take_in_shares(next(waiting, ()), waiting, broken)
         held = 0 if self._decoder.more else self._decoder.buffered
         if held > COUNTED_FROM or self._holds_much:
             self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
-    def _take_in_turns(self, share: Sequence[Any], waiting: Iterator[Sequence[Any]], broken: str | None) -> None:
-        """Much work in one read takes a turn of the loop for each share of the items, and no read in between."""
+    def _take_in_shares(self, share: Sequence[Any], waiting: Iterator[Sequence[Any]], broken: str | None) -> None:
+        """Handle the items of one read, a share in each iteration of the loop, without another read in between."""
         if self._transport.is_closing():
             return
         following = next(waiting, None)
         self._take(share, broken if following is None else None)
         if following is not None:
-            self._loop.call_soon(self._take_in_turns, following, waiting, broken)
+            self._loop.call_soon(self._take_in_shares, following, waiting, broken)
         elif self._decoder.more:
             self._loop.call_soon(self._take_more)
         else:
@@ -250,7 +250,7 @@ class Connection(asyncio.Protocol):
         row = self._rows.get(command.type)
         if row is None:
             self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
-        elif row.patient and len(self._tasks) >= self._config.max_lookups:
+        elif row.bounded and len(self._tasks) >= self._config.max_lookups:
             self._answer_error(command, TooManyRequests(f"more than {self._config.max_lookups} requests in flight"))
         else:
             self._carry_out(command, row)
@@ -272,7 +272,7 @@ class Connection(asyncio.Protocol):
 
     async def _answer_later(self, command: Command, answer: Coroutine[Any, Any, bytes | None]) -> None:
         try:
-            found = await answer
+            frames = await answer
         except BrokerError as error:
             self._answer_error(command, error)
         except Closed as error:  # the topic was unloaded in the meantime
@@ -283,8 +283,8 @@ class Connection(asyncio.Protocol):
             log.exception(self.session.host, "", "a command of %s failed: %s", self.session.address, _name(command))
             self._answer_error(command, BrokerError(f"{type(error).__name__}: {error}"))
         else:
-            if found is not None:
-                self.send(found)
+            if frames is not None:
+                self.send(frames)
 
     def _answer_error(self, command: Command, error: BrokerError) -> None:
         if error.closes_connection:
@@ -316,7 +316,7 @@ class Connection(asyncio.Protocol):
     # -- out ---------------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Queues complete frames; what is queued within one turn of the loop, or one synced group, is one write."""
+        """Queues complete frames; those of one iteration of the loop, or of one synced group, are one write."""
         self._outgoing.append(data)
         self._outgoing_bytes += len(data)
         if self._outgoing_bytes >= self._config.write_buffer_bytes:

@@ -1,4 +1,4 @@
-"""What waits until the broker is idle, since it would stop everything else for a moment."""
+"""Work that waits until the broker is idle, since it would stop everything else for a moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IDLE_SHARE = 0.03  # of one processor
 
 
 class Idleness:
-    """Whether the process has done next to nothing since the last look."""
+    """Whether the process has done next to nothing since the last check."""
 
     def __init__(self) -> None:
         self._at, self._used = time.monotonic(), time.process_time()

@@ -1,4 +1,4 @@
-"""Whether the peer of a connection is alive: PINGs at intervals, and a PING when another client wants its place."""
+"""Whether the peer of a connection is alive: PINGs at intervals, and one when another client needs its name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SILENT = "the peer does not answer"
 
 
 class Peer(Protocol):
-    """What asks and ends a connection."""
+    """The connection as this module uses it."""
 
     def send(self, data: bytes) -> None: ...
 

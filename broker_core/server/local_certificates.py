@@ -50,7 +50,7 @@ def local_certificates(config: BrokerConfig, directory: Path, clock: Clock) -> C
 
 
 def _hosts(server: ServerConfig) -> list[str]:
-    """What clients on this machine use, and the address that the broker advertises."""
+    """The names that clients on this machine use, and the address that the broker advertises."""
     hosts = ["localhost", *LOOPBACK, server.advertised_address, server.bind_address]
     return [host for host in hosts if not _is_wildcard(host)]
 

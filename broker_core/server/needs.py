@@ -1,4 +1,4 @@
-"""What the role of a client must be allowed to do before a command is carried out: each row of `command_table` says it.
+"""The operations that a client's role needs for a command: each row of `command_table` names them.
 
 The binary protocol's names of what is denied are Pulsar's, because tools and tests look for them.
 """
@@ -31,8 +31,8 @@ HANDSHAKE = Need(None, "it is about the connection itself")
 OWN = Need(None, "it names a producer, consumer, or watcher of this connection, which was allowed when it was made")
 
 
-def _denied(what: str) -> str:
-    return f"Client is not authorized to {what}"
+def _denied(action: str) -> str:
+    return f"Client is not authorized to {action}"
 
 
 def _ruled(operation: Operation) -> Operation:

@@ -25,13 +25,13 @@ def bind(hosts: tuple[str, ...], port: int, flag: str) -> list[socket.socket]:
         sockets: list[socket.socket] = []
         try:
             for host in hosts:
-                one = _bind_one(host, port_of(sockets) if sockets else port)
-                if one is not None:
-                    sockets.append(one)
+                bound = _bind_one(host, port_of(sockets) if sockets else port)
+                if bound is not None:
+                    sockets.append(bound)
             return sockets
         except OSError as error:
-            for one in sockets:
-                one.close()
+            for bound in sockets:
+                bound.close()
             last_try = port != 0 or attempt == SAME_PORT_ATTEMPTS - 1
             if error.errno != errno.EADDRINUSE or last_try:
                 raise PortInUse(_why_not(hosts, port, flag, error)) from error
@@ -42,21 +42,21 @@ def _bind_one(host: str, port: int) -> socket.socket | None:
     """None where the machine has no such address family (no IPv6)."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        one = socket.socket(family, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
         return None
     try:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        one.setblocking(False)
-        one.bind((host, port))
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.setblocking(False)
+        listener.bind((host, port))
     except OSError as error:
-        one.close()
+        listener.close()
         if host == LOOPBACK[1] and error.errno == errno.EADDRNOTAVAIL:
             return None
         raise
-    return one
+    return listener
 
 
 def _why_not(hosts: tuple[str, ...], port: int, flag: str, error: OSError) -> str:
@@ -78,13 +78,13 @@ async def listen(
 ) -> None:
     """Accepts connections on each socket, with TLS if there is a context, and adds what to close to `listeners`."""
     loop = asyncio.get_running_loop()
-    for one in sockets:
-        listener = await loop.create_server(
+    for listener in sockets:
+        server = await loop.create_server(
             connection,
-            sock=one,
+            sock=listener,
             backlog=BACKLOG,
             ssl=context,
             ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
             ssl_shutdown_timeout=GOODBYE_SECONDS if context else None,
         )
-        listeners.append(listener)
+        listeners.append(server)

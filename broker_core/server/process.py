@@ -61,7 +61,7 @@ async def _stop(server: Server) -> None:
 
 
 def addresses(server: Server) -> dict[str, str | int]:
-    """What the ready file, `--print-urls json` and `owner.json` say."""
+    """The content of the ready file, of `--print-urls json`, and of `owner.json`."""
     broker = server.broker
     tls = {"service_url_tls": broker.service_url_tls, "http_url_tls": broker.http_url_tls}
     return {

@@ -17,7 +17,7 @@ def redirect_producer(session: Session, moved: TopicMoved, producer_id: int) -> 
 
 
 def redirect_consumer(session: Session, moved: TopicMoved, consumer_id: int) -> bytes:
-    """As `redirect_producer`."""
+    """Do the same as `redirect_producer`, for a consumer."""
     return _moved(session, moved, consumer_id, is_consumer=True) + commands.close_consumer(consumer_id)
 
 

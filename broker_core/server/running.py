@@ -1,4 +1,4 @@
-"""What every serving process needs: an event loop, an end by a signal, and files for its owner only."""
+"""The parts that every serving process needs: an event loop, an end by a signal, and files for its owner only."""
 
 from __future__ import annotations
 

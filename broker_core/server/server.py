@@ -47,8 +47,8 @@ class Ports(NamedTuple):
     more: list[tuple[BindAddress, socket.socket]]  # `bindAddresses`
 
     def of(self, *schemes: str) -> list[socket.socket]:
-        """Those of `more` with one of the schemes."""
-        return [one for bound, one in self.more if bound.scheme in schemes]
+        """The sockets of `more` with one of the schemes."""
+        return [listener for bound, listener in self.more if bound.scheme in schemes]
 
 
 class Server:
@@ -116,7 +116,7 @@ class Server:
 
     @property
     def authority_file(self) -> str:
-        """What clients must trust; empty without a local authority."""
+        """The certificate that clients must trust; empty without a local authority."""
         if not self.config.tls.enabled or not self.config.tls.local_authority:
             return ""
         from broker_core.server.local_certificates import authority_file
@@ -140,21 +140,21 @@ class Server:
         server, tls = self.config.server, self.config.tls
 
         def take(port: int, flag: str, hosts: tuple[str, ...] = self.hosts) -> list[socket.socket]:
-            found = bind(hosts, port, flag) if port >= 0 else []
-            for one in found:
-                taken.callback(one.close)
-            return found
+            listeners = bind(hosts, port, flag) if port >= 0 else []
+            for listener in listeners:
+                taken.callback(listener.close)
+            return listeners
 
-        def take_more(wanted: BindAddress) -> list[tuple[BindAddress, socket.socket]]:
-            flag = f"-X bindAddresses={wanted.listener}:{wanted.scheme}://{wanted.host}:"
-            return [(wanted, one) for one in take(wanted.port, flag, (wanted.host,))]
+        def take_more(address: BindAddress) -> list[tuple[BindAddress, socket.socket]]:
+            flag = f"-X bindAddresses={address.listener}:{address.scheme}://{address.host}:"
+            return [(address, listener) for listener in take(address.port, flag, (address.host,))]
 
         return Ports(
             take(server.broker_port, "--port"),
             take(server.web_port, "--http-port"),
             take(tls.broker_port, "-X brokerServicePortTls="),
             take(tls.web_port, "-X webServicePortTls="),
-            [taken_ for wanted in self._bind_addresses for taken_ in take_more(wanted)],
+            [taken_ for bound in self._bind_addresses for taken_ in take_more(bound)],
         )
 
     @property
@@ -167,9 +167,9 @@ class Server:
         broker.http_url = f"http://{host}:{self.web_port}" if ports.web else ""
         broker.service_url_tls = f"pulsar+ssl://{host}:{port_of(ports.tls)}" if ports.tls else ""
         broker.http_url_tls = f"https://{host}:{port_of(ports.web_tls)}" if ports.web_tls else ""
-        for bound, one in ports.more:
-            own = "" if bound.is_wildcard else one.getsockname()[0]  # an IPv6 address has many spellings
-            broker.bound_listeners[own, port_of([one])] = bound.listener
+        for bound, listener in ports.more:
+            own = "" if bound.is_wildcard else listener.getsockname()[0]  # an IPv6 address has many spellings
+            broker.bound_listeners[own, port_of([listener])] = bound.listener
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
         await listen(sockets, lambda: Connection(self.broker), context, self._listeners)
@@ -200,7 +200,7 @@ def _check_ports(config: BrokerConfig) -> None:
 
 def _check_certificates(config: BrokerConfig, addresses: Iterable[BindAddress]) -> None:
     """Raises `InvalidConfiguration` for an address with TLS in a broker without a certificate."""
-    secured = next((one for one in addresses if one.is_tls), None)
+    secured = next((address for address in addresses if address.is_tls), None)
     if secured is not None and not config.tls.enabled:
         raise InvalidConfiguration(
             f"bindAddresses: {secured.scheme} on {secured.host} needs brokerServicePortTls or webServicePortTls"

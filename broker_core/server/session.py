@@ -1,4 +1,4 @@
-"""What the broker knows of one client connection; no I/O.
+"""The state of one client connection, without I/O.
 
 The state machine is data (`TRANSITIONS`, `ACCEPTED`). A command that the state does not accept is a protocol violation,
 which always closes the connection (Pulsar binary protocol, "Connection establishment").
@@ -77,7 +77,7 @@ ACCEPTED: dict[SessionState, frozenset[int]] = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attachment:
-    """What a consumer id of this connection stands for."""
+    """The consumer that an id of this connection stands for."""
 
     consumer: Consumer
     subscription: Subscription
@@ -237,10 +237,10 @@ class Session:
         for producer in list(self.producers.values()):
             producer.close()
         self.producers.clear()
-        consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
+        consumers, self.consumers = [attachment.consumer for attachment in self.consumers.values()], {}
         # All of them leave before the first one waits for the disk, or fails.
-        left = [consumer async for consumer in sliced(consumers) if consumer.leave()]
-        await gathered(left, self._flush)
+        leaving = [consumer async for consumer in sliced(consumers) if consumer.leave()]
+        await gathered(leaving, self._flush)
 
     async def _flush(self, consumer: Consumer) -> None:
         try:
@@ -250,15 +250,15 @@ class Session:
 
 
 @contextlib.contextmanager
-def creation(creating: dict[int, int], what: str, identity: int, request_id: int) -> Iterator[Callable[[], None]]:
+def creation(creating: dict[int, int], kind: str, identity: int, request_id: int) -> Iterator[Callable[[], None]]:
     """Marks a creation that takes its time; what it yields raises when a CLOSE has come meanwhile."""
     if identity in creating:
-        raise TopicFenced(f"{what} {identity} is already being created; try again")
+        raise TopicFenced(f"{kind} {identity} is already being created; try again")
     creating[identity] = request_id
 
     def check_wanted() -> None:
         if creating.get(identity) != request_id:
-            raise MetadataFailed(f"{what} {identity} was closed while it was being created")
+            raise MetadataFailed(f"{kind} {identity} was closed while it was being created")
 
     try:
         yield check_wanted

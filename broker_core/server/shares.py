@@ -1,4 +1,4 @@
-"""What one turn of the event loop handles of the items that a read brought, if long commands are among them."""
+"""The shares of a read's items, one for each iteration of the event loop, if long commands are among them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

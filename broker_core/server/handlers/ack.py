@@ -82,7 +82,7 @@ def _ack_indexes(attached: Attachment, message_id: pb.MessageIdData) -> None:
 
 
 def _ack_cumulative(attached: Attachment, command: pb.CommandAck) -> None:
-    """As in Pulsar, ignores several IDs, and types with individual acks, and logs a warning."""
+    """Like Pulsar, logs a warning and ignores several IDs, and types with individual acks."""
     consumer, subscription = attached.consumer, attached.subscription
     if len(command.message_id) != 1:
         _warn(attached, "consumer %s acknowledged cumulatively up to %d messages", len(command.message_id))

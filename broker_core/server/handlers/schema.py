@@ -21,14 +21,14 @@ def on_get_schema(session: Session, command: pb.CommandGetSchema) -> bytes:
         version = schema_commands.version_number(command.schema_version)
         if version is None:
             raise IncompatibleSchema("Empty schema version")
-        found = schemas.version(topic, version)
+        stored = schemas.version(topic, version)
     else:
-        found = schemas.latest(topic)
-    if found is None:
+        stored = schemas.latest(topic)
+    if stored is None:
         raise SchemaNotFound(f"Topic not found or no-schema {command.topic}")
-    schema = found.schema
+    schema = stored.schema
     return schema_commands.schema_found(
-        command.request_id, schema_id(topic), to_wire(schema.type), schema.data, schema.properties, found.version
+        command.request_id, schema_id(topic), to_wire(schema.type), schema.data, schema.properties, stored.version
     )
 
 
@@ -39,8 +39,8 @@ async def on_get_or_create_schema(session: Session, command: pb.CommandGetOrCrea
         raise TopicNotFound(f"Topic not found {command.topic}")
     topic = await session.broker.topics.get(name)
     schema = _schema(command.schema)
-    wanted = None if schema.type is SchemaType.NONE else schema
-    version = await admit_producer(session.broker.schemas, topic.schema_subject, wanted)
+    declared = None if schema.type is SchemaType.NONE else schema
+    version = await admit_producer(session.broker.schemas, topic.schema_subject, declared)
     return schema_commands.schema_created(command.request_id, version)
 
 

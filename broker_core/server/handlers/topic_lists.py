@@ -47,12 +47,12 @@ async def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandG
     if pattern is not None:
         topics = [topic async for topic in sliced(topics) if pattern.matches(topic)]
     await asyncio.sleep(0)
-    found = topics_hash(topics)
-    changed = not command.topics_hash or command.topics_hash != found
+    hashed = topics_hash(topics)
+    changed = not command.topics_hash or command.topics_hash != hashed
     answer = commands.topics_of_namespace(
         command.request_id,
         topics if changed else [],
-        topics_hash=found,
+        topics_hash=hashed,
         changed=changed,
         filtered=pattern is not None,
     )
@@ -117,10 +117,10 @@ async def _start(session: Session, watcher: TopicListWatcher, command: pb.Comman
     topics = await watcher.start()
     if session.watchers.get(command.watcher_id) is not watcher:
         return  # closed in the meantime
-    found = topics_hash(topics)
-    known = command.topics_hash == found
+    hashed = topics_hash(topics)
+    known = command.topics_hash == hashed
     answer = commands.watch_topic_list_success(
-        command.request_id, command.watcher_id, [] if known else topics, topics_hash=found
+        command.request_id, command.watcher_id, [] if known else topics, topics_hash=hashed
     )
     session.outbound.send(_checked(session.broker, answer))
 
