@@ -1,1 +1,1 @@
-"""What administrators declare: tenants, namespaces, policies, and schemas."""
+"""The objects that administrators declare: tenants, namespaces, policies, and schemas."""

@@ -52,12 +52,12 @@ def _whole(value: Any, name: str, most: int) -> int:
     try:
         if isinstance(value, bool) or (isinstance(value, str) and not _DIGITS.fullmatch(value)):
             raise ValueError
-        found = int(value)
+        count = int(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidRequest(f"{name} must be a whole number, not {shown(value)}") from None
-    if not -most - 1 <= found <= most:
+    if not -most - 1 <= count <= most:
         raise InvalidRequest(f"{name} must be between {-most - 1} and {most}, not {shown(value)}")
-    return found
+    return count
 
 
 def number(value: Any, name: str) -> float:
@@ -65,12 +65,12 @@ def number(value: Any, name: str) -> float:
     try:
         if isinstance(value, bool):
             raise ValueError
-        found = float(value)
-        if not math.isfinite(found):
+        parsed = float(value)
+        if not math.isfinite(parsed):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise InvalidRequest(f"{name} must be a number, not {shown(value)}") from None
-    return found
+    return parsed
 
 
 def truth(value: Any, name: str) -> bool:
@@ -109,14 +109,14 @@ def mapping_of(read: Reader) -> Reader:
     """Returns a reader of an object whose members all use the same reader."""
 
     def read_all(value: Any, name: str) -> dict[str, Any]:
-        found = {}
-        for key, one in mapping(value, name).items():
+        values = {}
+        for key, item in mapping(value, name).items():
             try:
-                found[string(key, name)] = read(one, name)
+                values[string(key, name)] = read(item, name)
             except BrokerError:
-                read(one, f"{name}.{shown(key)}")  # the whole name only for the error: to spell it is what costs most
+                read(item, f"{name}.{shown(key)}")  # the whole name only for the error: to spell it is what costs most
                 raise
-        return found
+        return values
 
     return read_all
 
@@ -126,9 +126,9 @@ properties = mapping_of(scalar_text)
 
 
 def names(value: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise InvalidRequest(f"{name} must be a list of names")
-    return tuple(string(one, name) for one in value)
+    return tuple(string(item, name) for item in value)
 
 
 def name_or_none(*known: str) -> Reader:
@@ -152,7 +152,7 @@ def check_plain(value: Any, name: str, most_depth: int) -> None:
     while level:
         if depth > most_depth:
             raise InvalidRequest(f"{name} is nested more than {most_depth} deep")
-        level, depth = [inner for one in level for inner in _members(one, name)], depth + 1
+        level, depth = [inner for container in level for inner in _members(container, name)], depth + 1
 
 
 def _members(value: Any, name: str) -> Iterator[Any]:

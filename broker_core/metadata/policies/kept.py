@@ -62,5 +62,5 @@ KEPT: Mapping[str, Reader] = {
 
 
 def read_kept(fields: Fields) -> dict[str, Any]:
-    found = {name: fields.read(name, read) for name, read in KEPT.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: fields.read(name, read) for name, read in KEPT.items()}
+    return {name: value for name, value in values.items() if value is not None}

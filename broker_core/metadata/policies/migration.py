@@ -1,4 +1,4 @@
-"""Where the clients of a migrated cluster or namespace go (PIP-188). Pure.
+"""The cluster to which the clients of a migrated cluster or namespace go (PIP-188). Pure.
 
 Pulsar keeps the address in the record of the cluster that they leave, together with a flag for all of its namespaces.
 Each namespace has a flag of its own.
@@ -23,11 +23,11 @@ class Destination(NamedTuple):
 def stored_destination(record: Mapping[str, Any] | None) -> Destination | None:
     """The one in the cluster's record, whether its clients go there already or not."""
     urls = ((record or {}).get("migration") or {}).get("migratedClusterUrl") or {}
-    found = Destination(urls.get("brokerServiceUrl", ""), urls.get("brokerServiceUrlTls", ""))
-    return found if str(found) else None
+    target = Destination(urls.get("brokerServiceUrl", ""), urls.get("brokerServiceUrlTls", ""))
+    return target if str(target) else None
 
 
 def destination(record: Mapping[str, Any] | None, *, namespace_migrated: bool) -> Destination | None:
-    """Where the clients of a namespace go; None while they stay."""
+    """The cluster to which the clients of a namespace go; None while they stay."""
     migrated = namespace_migrated or bool(((record or {}).get("migration") or {}).get("migrated"))
     return stored_destination(record) if migrated else None

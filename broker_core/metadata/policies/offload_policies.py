@@ -30,7 +30,7 @@ def _priority(value: Any, name: str) -> str | None:
 
 @frozen
 class OffloadPolicies(PolicyObject):
-    """None: not set. The secret of S3 is stored and shown as in Pulsar; the environment is a better place for it."""
+    """None: not set. The secret of S3 is stored and shown as in Pulsar; it is safer in the environment."""
 
     driver: str | None = member("managedLedgerOffloadDriver", string, None)
     max_threads: int | None = member("managedLedgerOffloadMaxThreads", int32, None)
@@ -64,9 +64,9 @@ class OffloadPolicies(PolicyObject):
 
     @classmethod
     def from_document(cls, document: Any, name: str = "offloadPolicies") -> Self:
-        found = super(OffloadPolicies, cls).from_document(document, name)  # noqa: UP008  # slots make a new class
-        found.check()
-        return found
+        policies = super(OffloadPolicies, cls).from_document(document, name)  # noqa: UP008  # slots make a new class
+        policies.check()
+        return policies
 
     def check(self) -> None:
         """Raises what Pulsar answers. Without a driver the object only sets thresholds."""
@@ -117,7 +117,7 @@ def configured_store(offload: OffloadConfig) -> OffloadPolicies:
 
 
 class OffloadRules(NamedTuple):
-    """What holds for a topic. Thresholds and lag below 0: never."""
+    """The rules in force for a topic. A threshold or a lag below 0 means never."""
 
     driver: str
     settings: Mapping[str, str]

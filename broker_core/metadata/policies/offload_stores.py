@@ -1,4 +1,4 @@
-"""Where the store of offload policies is, and which stores an operator lets policies name. Pure.
+"""The location of the store of offload policies, and the stores that an operator lets policies name. Pure.
 
 An administrator of a tenant sets offload policies, but the broker's own account writes there: without a limit, a
 tenant could fill any directory of the machine, and send the broker's requests and credentials to any address.
@@ -78,7 +78,7 @@ class OffloadStore(NamedTuple):
         return cls(str(driver), _endpoint(endpoint), bucket)
 
     def is_within(self, other: "OffloadStore") -> bool:
-        """Whether it is the same store, or a part of it. A path that leads out of itself is within nothing."""
+        """Whether it is the same store, or a part of it. A path that leads outside itself is within none."""
         if {".", ".."} & set(self.root.split("/")) or not self.root.isprintable():
             return False
         same = (self.driver, self.endpoint) == (other.driver, other.endpoint)
@@ -100,7 +100,7 @@ class AllowedStores(NamedTuple):
     @classmethod
     def of(cls, config: OffloadConfig) -> "AllowedStores":
         """Raises `InvalidConfiguration`."""
-        entries = [entry for one in config.allowed_stores.split(",") if (entry := one.strip())]
+        entries = [entry for url in config.allowed_stores.split(",") if (entry := url.strip())]
         try:
             listed = tuple(OffloadStore.of_uri(entry) for entry in entries if entry != EVERY_STORE)
         except NoOffloadStore as error:
@@ -114,26 +114,28 @@ class AllowedStores(NamedTuple):
         if place is not None and (problem := self.problem_of(place, policies.settings())):
             raise InvalidValue(problem)
 
-    def problem_of(self, place: OffloadStore, settings: Settings) -> str:
+    def problem_of(self, target: OffloadStore, settings: Settings) -> str:
         """Why the broker does not write to a store; empty if it does."""
         known = [*self.listed, *([self.own] if self.own else ())]
-        if not self.every and not any(place.is_within(each) for each in known):
-            return f"this broker does not offload to {place}: its operator has to add the store to {KEY}"
+        if not self.every and not any(target.is_within(store) for store in known):
+            return f"this broker does not offload to {target}: its operator has to add the store to {KEY}"
         if settings.get(GCS_KEY_FILE, "") not in ("", self.key_file):
             return f"only the configuration of the broker can name a file of its machine ({GCS_KEY_FILE})"
         if not _REGION.fullmatch(first_of(settings, *REGION_KEYS)):
             return "the name of a region has only letters, digits, and '-'"
-        return self.problem_of_credentials(place, settings)
+        return self.problem_of_credentials(target, settings)
 
-    def problem_of_credentials(self, place: OffloadStore, settings: Settings) -> str:
+    def problem_of_credentials(self, target: OffloadStore, settings: Settings) -> str:
         """Why a store is not opened: its endpoint is a policy's, and would get credentials of the broker."""
-        if not place.endpoint or any(_endpoint_of(place) == _endpoint_of(each) for each in (*self.listed, self.own)):
+        if not target.endpoint or any(
+            _endpoint_of(target) == _endpoint_of(store) for store in (*self.listed, self.own)
+        ):
             return ""
-        has_own = place.driver == S3 and settings.get(S3_ID) and settings.get(S3_SECRET) and not settings.get(S3_ROLE)
-        if has_own or (place.driver == GCS and not settings.get(GCS_KEY_FILE)):  # the latter: without credentials
+        has_own = target.driver == S3 and settings.get(S3_ID) and settings.get(S3_SECRET) and not settings.get(S3_ROLE)
+        if has_own or (target.driver == GCS and not settings.get(GCS_KEY_FILE)):  # the latter: without credentials
             return ""
         return (
-            f"the endpoint {place.endpoint} gets no credentials of this broker: its operator has to add the store to"
+            f"the endpoint {target.endpoint} gets no credentials of this broker: its operator has to add the store to"
             f" {KEY}, or the policy needs the access key of S3"
         )
 

@@ -12,7 +12,7 @@ from broker_core.metadata.policies.values import PolicyObject
 
 
 class PolicySet:
-    """By their field in `TopicPolicies`; immutable."""
+    """The policies that are set, by their field in `TopicPolicies`; immutable."""
 
     __slots__ = ("_values",)
 
@@ -60,27 +60,27 @@ class PolicySet:
     @classmethod
     def from_document(cls, document: Mapping[str, Any], cluster: str, on_bad: OnBad = refuse) -> "PolicySet":
         """`on_bad` gets each invalid value; the default raises the error (400 or 412)."""
-        found = {}
+        values = {}
         for field, declared in POLICIES.items():
             try:
                 value = _find(document, declared.path, cluster)
                 if value is not None and value != "":  # tools send "" for an enum that is not set
-                    found[field] = declared.read(value, declared.path[0])
+                    values[field] = declared.read(value, declared.path[0])
             except BrokerError as error:
                 on_bad(declared.path[0], error)
-        return cls(**found)
+        return cls(**values)
 
 
 NOTHING_SET = PolicySet()
 
 
 def _find(document: Mapping[str, Any], path: tuple[str, ...], cluster: str) -> Any:
-    found: Any = document
+    member: Any = document
     for name in path:
-        if found is None or found == "":
+        if member is None or member == "":
             return None
-        found = mapping(found, path[0]).get(cluster if name == CLUSTER else name)
-    return found
+        member = mapping(member, path[0]).get(cluster if name == CLUSTER else name)
+    return member
 
 
 def as_json(value: Any) -> Any:
@@ -88,7 +88,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, PolicyObject):
         return value.to_document()
     if isinstance(value, Mapping):
-        return {key: as_json(one) for key, one in value.items()}
+        return {key: as_json(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -99,9 +99,9 @@ def configured(config: BrokerConfig) -> TopicPolicies:
 
 def resolve(levels: Iterable[PolicySet], base: TopicPolicies) -> TopicPolicies:
     """The policies in force; `levels` go from the innermost (topic) outward, then the configured ones decide."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for level in reversed(tuple(levels)):
-        found.update(level)
-    if "schema_auto_update" in found:
-        found.setdefault("schema_compatibility_strategy", STRATEGY_OF_AUTO_UPDATE[found["schema_auto_update"]])
-    return dataclasses.replace(base, **found) if found else base
+        values.update(level)
+    if "schema_auto_update" in values:
+        values.setdefault("schema_compatibility_strategy", STRATEGY_OF_AUTO_UPDATE[values["schema_auto_update"]])
+    return dataclasses.replace(base, **values) if values else base

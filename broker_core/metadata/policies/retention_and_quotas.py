@@ -14,7 +14,7 @@ from broker_core.metadata.policies.policy_set import PolicySet
 
 
 def check_fit(before: PolicySet, changes: Mapping[str, Any]) -> None:
-    """Raises `IncompatiblePolicies` when a retention or quota that is being set does not fit the rest of its level."""
+    """Raises `IncompatiblePolicies` when a new retention or quota contradicts the other policies of its level."""
     if _fit(before.changed(**changes)):
         return
     if changes.get("retention") is not None:

@@ -91,10 +91,10 @@ def _ttl(value: Any, name: str) -> int:
 
 def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
     """None if empty, which enables all types."""
-    found = set(names(value, name))
-    if not found <= set(SUBSCRIPTION_TYPES):
+    types = set(names(value, name))
+    if not types <= set(SUBSCRIPTION_TYPES):
         raise InvalidRequest(f"{name} must be among {', '.join(SUBSCRIPTION_TYPES)}")
-    return tuple(sorted(found, key=SUBSCRIPTION_TYPES.index)) or None
+    return tuple(sorted(types, key=SUBSCRIPTION_TYPES.index)) or None
 
 
 def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
@@ -107,7 +107,7 @@ def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
 class TopicPolicies:
     """The policies in force for one topic.
 
-    Limits and thresholds: 0 is no limit. `ttl_seconds` 0 is no expiry; `compaction_threshold` is in bytes, 0 is never.
+    In limits and thresholds, 0 means no limit. `ttl_seconds` 0 means no expiry; `compaction_threshold` 0 means never.
     Only a namespace can set `encryption_required`, `max_topics`, `subscription_expiration_minutes`,
     `auto_topic_creation`, `schema_auto_update`, `allow_schema_update`, `subscription_auth_mode`, and what begins with
     `offload_`. Only a topic can set `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription

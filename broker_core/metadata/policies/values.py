@@ -42,12 +42,12 @@ class PolicyObject:
     def from_document(cls, document: Any, name: str = "the policy") -> Self:
         """Reads the object; unknown members are ignored."""
         members = mapping(document, name)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for field in _members(cls):
             value = members.get(field.metadata["json"])
             if value is not None:
-                found[field.name] = field.metadata["read"](value, field.metadata["json"])
-        return cls(**found)
+                values[field.name] = field.metadata["read"](value, field.metadata["json"])
+        return cls(**values)
 
     def to_document(self) -> dict[str, Any]:
         """Writes the object without the members that are None, as Pulsar does."""
@@ -89,7 +89,7 @@ class RetentionPolicy(PolicyObject):
         )
 
     def limits_of(self, *, subscribed: bool) -> Retention:
-        """As `limits`; a topic without durable subscriptions retains its messages for at least `UNSUBSCRIBED_MS`.
+        """Return `limits`, with at least `UNSUBSCRIBED_MS` for a topic without durable subscriptions.
 
         That depends on the topic, not on a policy, so `applied=true` does not show it (as in Pulsar).
         """
@@ -101,7 +101,7 @@ class RetentionPolicy(PolicyObject):
 
 @frozen
 class PublishRate(PolicyObject):
-    """What the producers of a topic may publish per second."""
+    """The messages and bytes that the producers of a topic may publish per second."""
 
     messages: int = member("publishThrottlingRateInMsg", int32, -1)
     bytes: int = member("publishThrottlingRateInByte", whole_number, -1)
@@ -119,7 +119,7 @@ class DispatchRate(PolicyObject):
 
 @frozen
 class SubscribeRate(PolicyObject):
-    """How often a consumer may subscribe."""
+    """The rate at which a consumer may subscribe."""
 
     per_consumer: int = member("subscribeThrottlingRatePerConsumer", int32, -1)
     period_seconds: int = member("ratePeriodInSecond", int32, 30)

@@ -1,4 +1,4 @@
-"""How a topic admits the schema of a producer or a consumer, or a client without one.
+"""The admission of producers and consumers to a topic by their schema, or without one.
 
 The rules are those of Pulsar 4.0. A producer's schema becomes a new version if it is compatible and the namespace lets
 producers change schemas. A consumer's schema does so only on an unused topic; on others it must be able to read the
@@ -72,7 +72,7 @@ async def admit_consumer(registry: SchemaRegistry, topic: SchemaSubject, schema:
 async def _add(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData) -> int:
     if topic.policies.allow_schema_update:
         return await registry.put(topic.name, schema, topic.strategy, topic.check_open)
-    found = await registry.find_same(topic.name, schema)
-    if found is None:
+    stored = await registry.find_same(topic.name, schema)
+    if stored is None:
         raise IncompatibleSchema("Schema not found and schema auto updating is disabled.")
-    return found.version
+    return stored.version

@@ -78,7 +78,7 @@ class AvroType:
         return self.items
 
     def fields_by_name(self) -> dict[str, AvroField]:
-        return {one.name: one for one in self.fields}
+        return {field.name: field for field in self.fields}
 
 
 def parse_avro(text: str) -> AvroType:
@@ -120,13 +120,13 @@ class _Reader:
     def _reference(self, name: str) -> AvroType:
         if name in PRIMITIVES:
             return AvroType(name)
-        found = self._defined.get(_full_name(name, self._namespace)) or self._defined.get(_full_name(name, ""))
-        if found is None:
+        defined = self._defined.get(_full_name(name, self._namespace)) or self._defined.get(_full_name(name, ""))
+        if defined is None:
             raise InvalidAvro(f"Undefined name: {name!r}")
-        return found
+        return defined
 
     def _union(self, document: list[Any]) -> AvroType:
-        branches = [self.read(one) for one in document]
+        branches = [self.read(branch) for branch in document]
         names = [branch.full_name for branch in branches]
         if "union" in names:
             raise InvalidAvro("Nested union")
@@ -145,10 +145,10 @@ class _Reader:
             if part not in document:
                 raise InvalidAvro(f"{kind.capitalize()} has no {part} type")
             return AvroType(kind, items=self.read(document[part]), properties=_others(document, _OF_SCHEMA))
-        found = self._defined.get(_full_name(kind, self._namespace))
-        if found is None:
+        defined = self._defined.get(_full_name(kind, self._namespace))
+        if defined is None:
             raise InvalidAvro(f"Type not supported: {kind}")
-        return found
+        return defined
 
     def _named(self, kind: str, document: dict[str, Any]) -> AvroType:
         outer = self._namespace
@@ -178,8 +178,8 @@ class _Reader:
         listed = document.get("fields")
         if not isinstance(listed, list):
             raise InvalidAvro(f"Record has no fields: {document.get('name')}")
-        fields = [self._field(one) for one in listed]
-        if len({one.name for one in fields}) < len(fields):
+        fields = [self._field(field) for field in listed]
+        if len({field.name for field in fields}) < len(fields):
             raise InvalidAvro(f"Duplicate field in record {document.get('name')}")
         return fields
 
@@ -235,10 +235,10 @@ def _others(document: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 
 def _text(document: dict[str, Any], key: str, missing: str) -> str:
-    found = document.get(key)
-    if not isinstance(found, str):
+    text = document.get(key)
+    if not isinstance(text, str):
         raise InvalidAvro(missing)
-    return found
+    return text
 
 
 def _full_name(name: str, namespace: str) -> str:

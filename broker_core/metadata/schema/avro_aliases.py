@@ -38,10 +38,10 @@ class _Names:
                 return
             self._collected.add(id(reader))
             self.types.update(dict.fromkeys(reader.aliases, reader.name))
-        for one in reader.fields:
-            for alias in one.aliases:
-                self.fields.setdefault(reader.name, {})[alias] = one.name
-            self.collect(one.type)
+        for field in reader.fields:
+            for alias in field.aliases:
+                self.fields.setdefault(reader.name, {})[alias] = field.name
+            self.collect(field.type)
         for part in (*reader.branches, *([reader.items] if reader.items else [])):
             self.collect(part)
 
@@ -62,10 +62,10 @@ class _Names:
     def _apply_to_fields(self, record: AvroType) -> None:
         names = self.fields.get(record.name, {})
         record.fields = [
-            dataclasses.replace(one, name=names.get(one.name, one.name), type=self.apply(one.type))
-            for one in record.fields
+            dataclasses.replace(field, name=names.get(field.name, field.name), type=self.apply(field.type))
+            for field in record.fields
         ]
-        _check_distinct([one.name for one in record.fields])
+        _check_distinct([field.name for field in record.fields])
 
 
 def _check_distinct(names: list[str]) -> None:

@@ -20,7 +20,7 @@ def default_fits(kind: AvroType, value: Any, steps: Steps) -> bool:
     if kind.kind == "union":
         return bool(kind.branches) and default_fits(kind.branches[0], value, steps)
     if kind.kind == "record":
-        return all(_member_fits(one.type, _member(value, one.name, one.default), steps) for one in kind.fields)
+        return all(_member_fits(field.type, _member(value, field.name, field.default), steps) for field in kind.fields)
     if kind.kind in ("array", "map"):
         return _elements_fit(kind, value, steps)
     return _scalar_fits(kind, value)
@@ -41,7 +41,7 @@ def _elements_fit(kind: AvroType, value: Any, steps: Steps) -> bool:
     if isinstance(value, dict):
         value = list(value.values())
     elements = value if isinstance(value, list) else []
-    return all(default_fits(kind.element(), one, steps) for one in elements)
+    return all(default_fits(kind.element(), element, steps) for element in elements)
 
 
 def _scalar_fits(kind: AvroType, value: Any) -> bool:

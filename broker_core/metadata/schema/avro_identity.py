@@ -25,7 +25,7 @@ def _canonical(schema: AvroType, written: set[str]) -> Any:
     return [
         schema.kind,
         schema.name,
-        [_canonical_field(one, written) for one in schema.fields],
+        [_canonical_field(field, written) for field in schema.fields],
         schema.symbols,
         schema.size,
         None if schema.items is None else _canonical(schema.items, written),
@@ -34,6 +34,6 @@ def _canonical(schema: AvroType, written: set[str]) -> Any:
     ]
 
 
-def _canonical_field(one: AvroField, written: set[str]) -> Any:
-    default = [] if one.default is NO_DEFAULT else [one.default]
-    return [one.name, _canonical(one.type, written), default, one.order, one.properties]
+def _canonical_field(field: AvroField, written: set[str]) -> Any:
+    default = [] if field.default is NO_DEFAULT else [field.default]
+    return [field.name, _canonical(field.type, written), default, field.order, field.properties]

@@ -1,7 +1,7 @@
 """Whether data written with one Avro schema can be read with another (Avro specification, "Schema Resolution"). Pure.
 
 Pulsar 4.0 uses the resolver of Apache Avro 1.11, and this module accepts what that one accepts. Both are more generous
-than the specification in two places: the names of records may differ, and an enum's reader may lack symbols of the
+than the specification in two ways: the names of records may differ, and an enum's reader may lack symbols of the
 writer (reading such a symbol fails later).
 
 A pair of records is resolved once; if it occurs again inside itself, it counts as readable.
@@ -56,7 +56,7 @@ def _why_unreadable(writer: AvroType, reader: AvroType, steps: Steps, steps_max:
 
 @dataclass(slots=True, eq=False)
 class _Action:
-    """How one pair of types is read: not at all (`error`), or by its parts, each under its field name."""
+    """The way to read one pair of types: not at all (`error`), or by its parts, each under its field name."""
 
     error: str = ""
     parts: list[tuple[str, _Action]] = field(default_factory=list)
@@ -69,9 +69,9 @@ def _first_error(action: _Action, visited: set[int]) -> str | None:
         return None
     visited.add(id(action))
     for name, part in action.parts:
-        found = _first_error(part, visited)
-        if found is not None:
-            return f"{name}: {found}" if name else found
+        error = _first_error(part, visited)
+        if error is not None:
+            return f"{name}: {error}" if name else error
     return None
 
 
@@ -125,13 +125,13 @@ class _Resolution:
             return named
         self._steps.take(len(reader.branches))
         fitting: AvroType | None = None
-        for branch in [one for one in reader.branches if one.kind == writer.kind]:
+        for branch in [option for option in reader.branches if option.kind == writer.kind]:
             closer = fitting is None or branch.short_name == writer.short_name
             if closer and branch.kind == "record" and self._fits(writer, branch):
                 fitting = branch
         if fitting is not None:
             return fitting
-        promoted = (one for one in reader.branches if writer.kind in PROMOTIONS.get(one.kind, ()))
+        promoted = (option for option in reader.branches if writer.kind in PROMOTIONS.get(option.kind, ()))
         return next(promoted, None)
 
     def _names_in(self, union: AvroType) -> dict[str, AvroType]:
@@ -195,7 +195,7 @@ def _same_fields(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]],
     if (id(writer), id(reader)) in seen:
         return True
     seen.add((id(writer), id(reader)))
-    if [one.name for one in writer.fields] != [one.name for one in reader.fields]:
+    if [field.name for field in writer.fields] != [field.name for field in reader.fields]:
         return False
     pairs = zip(writer.fields, reader.fields, strict=True)
     return all(_equivalent(written.type, read.type, seen, steps) for written, read in pairs)

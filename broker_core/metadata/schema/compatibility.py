@@ -69,14 +69,14 @@ def _check_undefined(versions: Sequence[SchemaData], new: SchemaData, strategy: 
 def _check_avro(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     """Compares equal definitions once."""
     _check_undefined(versions, new, strategy, steps_max)
-    wanted, steps = _parse(new), Steps(steps_max * ALL_VERSIONS)
+    parsed, steps = _parse(new), Steps(steps_max * ALL_VERSIONS)
     try:
-        for version in {one.data: one for one in versions if one.data != new.data}.values():
+        for version in {stored.data: stored for stored in versions if stored.data != new.data}.values():
             steps.take(len(version.data) // BYTES_OF_STEP)
             old = _parse(version)
-            if strategy.reads_old and (reason := why_unreadable(old, wanted, steps_max, steps)) is not None:
+            if strategy.reads_old and (reason := why_unreadable(old, parsed, steps_max, steps)) is not None:
                 raise _unreadable(version, new, strategy, reason)
-            if strategy.read_by_old and (reason := why_unreadable(wanted, old, steps_max, steps)) is not None:
+            if strategy.read_by_old and (reason := why_unreadable(parsed, old, steps_max, steps)) is not None:
                 raise _unreadable(new, version, strategy, reason)
     except TooManySteps:
         raise IncompatibleSchema(
@@ -107,13 +107,13 @@ def _shown(definition: str) -> str:
 def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     """Definitions from before Avro (a JSON schema with an `id`) and Avro's may follow each other freely."""
     _check_undefined(versions, new, strategy, steps_max)
-    wanted = _legacy_id(new)
-    if wanted is None:
-        _check_avro([one for one in versions if _legacy_id(one) is None], new, strategy, steps_max)
+    new_id = _legacy_id(new)
+    if new_id is None:
+        _check_avro([version for version in versions if _legacy_id(version) is None], new, strategy, steps_max)
         return
     for version in versions:
         old = _legacy_id(version)
-        if old is not None and old != wanted:
+        if old is not None and old != new_id:
             raise IncompatibleSchema(f"Incompatible Schema from {version.text} + to {new.text}")
 
 

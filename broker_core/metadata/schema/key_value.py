@@ -55,12 +55,12 @@ def _sub_schema(schema: SchemaData, part: str, data: bytes) -> SchemaData:
 def _properties(properties: Mapping[str, str], part: str) -> dict[str, str]:
     text = properties.get(f"{part}.schema.properties")
     try:
-        found = json.loads(text) if text else {}
+        members = json.loads(text) if text else {}
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        members = None
+    if not isinstance(members, dict):
         raise InvalidSchema(f"{part}.schema.properties is not a JSON object: {text}")
-    return {key: str(value) for key, value in found.items()}
+    return {key: str(value) for key, value in members.items()}
 
 
 def key_value_text(schema: SchemaData) -> str:
@@ -81,8 +81,8 @@ def _shown(part: SchemaData) -> Any:
 def key_value_data(text: str) -> bytes:
     """Converts the REST form into the wire form. Raises `InvalidSchema`."""
     try:
-        found = json.loads(text)
-        return encode_key_value(_sent(found[KEY]), _sent(found[VALUE]))
+        members = json.loads(text)
+        return encode_key_value(_sent(members[KEY]), _sent(members[VALUE]))
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidSchema('A KEY_VALUE schema is sent as {"key": <schema>, "value": <schema>}') from None
 

@@ -20,8 +20,8 @@ def root_message(data: bytes) -> str:
     try:
         document = json.loads(data)
         files = FileDescriptorSet.FromString(base64.b64decode(document["fileDescriptorSet"], validate=True)).file
-        root = next(one for one in files if one.name == document["rootFileDescriptorName"])
-        pool = _pool({one.name: one for one in files}, root)
+        root = next(file for file in files if file.name == document["rootFileDescriptorName"])
+        pool = _pool({file.name: file for file in files}, root)
         name = _within(root.package, document["rootMessageTypeName"])
         return str(pool.FindMessageTypeByName(name).full_name)
     except (ValueError, KeyError, TypeError, StopIteration, DecodeError, RecursionError) as error:
@@ -32,12 +32,12 @@ def _pool(files: dict[str, FileDescriptorProto], root: FileDescriptorProto) -> D
     """A pool of the root file and all files that it imports; a missing file is a `KeyError`."""
     pool, added = DescriptorPool(), set[str]()
 
-    def add(one: FileDescriptorProto) -> None:
-        for imported in one.dependency:
+    def add(file: FileDescriptorProto) -> None:
+        for imported in file.dependency:
             if imported not in added:
                 add(files[imported])
-        pool.Add(one)
-        added.add(one.name)
+        pool.Add(file)
+        added.add(file.name)
 
     add(root)
     return pool

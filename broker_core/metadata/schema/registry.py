@@ -77,7 +77,7 @@ class SchemaRegistry:
             name, _, version = key.rpartition("/")
             self._versions.setdefault(name, []).append(_from_document(int(version), document))
         for versions in self._versions.values():
-            versions.sort(key=lambda one: one.version)
+            versions.sort(key=lambda stored: stored.version)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -90,17 +90,17 @@ class SchemaRegistry:
         return versions[-1] if versions else None
 
     def version(self, topic: TopicName, version: int) -> SchemaVersion | None:
-        return next((one for one in self.versions(topic) if one.version == version), None)
+        return next((stored for stored in self.versions(topic) if stored.version == version), None)
 
     def stored(self, topic: TopicName, version: int) -> SchemaVersion | None:
         """The version even if a deletion hides it: messages from before the deletion still name it."""
-        found = (one for one in self._versions.get(schema_id(topic), ()) if one.version == version)
-        return next((one for one in found if not one.deleted), None)
+        matching = (stored for stored in self._versions.get(schema_id(topic), ()) if stored.version == version)
+        return next((stored for stored in matching if not stored.deleted), None)
 
     def version_of(self, topic: TopicName, schema: SchemaData) -> int:
         """The version with the same bytes; `NO_VERSION` if there is none."""
-        found = _with_same_bytes(self.versions(topic), schema)
-        return NO_VERSION if found is None else found.version
+        stored = _with_same_bytes(self.versions(topic), schema)
+        return NO_VERSION if stored is None else stored.version
 
     async def find_same(self, topic: TopicName, schema: SchemaData) -> SchemaVersion | None:
         """The version with the same meaning, whatever its text."""
@@ -116,7 +116,7 @@ class SchemaRegistry:
         await self._validate(schema)
         versions = self.versions(topic)
         await self._computed(
-            schema, check_compatible, [one.schema for one in versions], schema, strategy, self._steps_max
+            schema, check_compatible, [stored.schema for stored in versions], schema, strategy, self._steps_max
         )
 
     async def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
@@ -127,7 +127,7 @@ class SchemaRegistry:
         if _with_same_bytes(versions, schema) is None:
             await self._computed(schema, check_definition, schema, self._bounds)
         await self._computed(
-            schema, check_readable, [one.schema for one in versions], schema, strategy, self._steps_max
+            schema, check_readable, [stored.schema for stored in versions], schema, strategy, self._steps_max
         )
 
     async def _validate(self, schema: SchemaData) -> None:
@@ -136,11 +136,11 @@ class SchemaRegistry:
         await self._computed(schema, check_definition, schema, self._bounds)
         await self._computed(schema, validate, schema)
 
-    async def _computed(self, schema: SchemaData, work: Callable[..., _T], *given: Any) -> _T:
+    async def _computed(self, schema: SchemaData, work: Callable[..., _T], *arguments: Any) -> _T:
         """The result of work on definitions; types without a definition need no thread."""
         if schema.type not in STRUCTURED and len(schema.data) <= SHORT_BYTES:
-            return work(*given)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, _within_the_stack, work, *given)
+            return work(*arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, _within_the_stack, work, *arguments)
 
     def close(self) -> None:
         """Stops without waiting: a running comparison ends by its limit of steps."""
@@ -168,10 +168,10 @@ class SchemaRegistry:
     ) -> int:
         async with self._changes.of(name):
             versions = self._in_force(name)
-            found = await self._computed(schema, _same_or_compatible, versions, schema, strategy, self._steps_max)
+            stored = await self._computed(schema, _same_or_compatible, versions, schema, strategy, self._steps_max)
             if check_open is not None:
                 check_open()
-            return await self._append(name, schema) if found is None else found.version
+            return await self._append(name, schema) if stored is None else stored.version
 
     async def delete(self, topic: TopicName) -> int:
         """Ends the topic's schema; returns the version that says so."""
@@ -193,7 +193,7 @@ class SchemaRegistry:
     async def forget_namespace(self, namespace: NamespaceName) -> None:
         """Deletes the schemas of all its topics, also of those that never existed."""
         start = f"{namespace}/"
-        for name in [one for one in self._versions if one.startswith(start) and "/" not in one[len(start) :]]:
+        for name in [topic for topic in self._versions if topic.startswith(start) and "/" not in topic[len(start) :]]:
             await self._forget(name)
 
     async def _append(self, name: str, schema: SchemaData, *, deleted: bool = False) -> int:
@@ -210,10 +210,10 @@ class SchemaRegistry:
         return versions[next(ends, 0) :]
 
 
-def _within_the_stack(work: Callable[..., _T], *given: Any) -> _T:
+def _within_the_stack(work: Callable[..., _T], *arguments: Any) -> _T:
     """Definitions that exceed Python's stack are refused, wherever that happens: `schemaMaxDepth` can be any number."""
     try:
-        return work(*given)
+        return work(*arguments)
     except RecursionError:
         raise InvalidSchema("The schema is nested too deeply") from None
 
@@ -231,10 +231,10 @@ def _same_or_compatible(
     """The version that is the same, or None if the schema may become one. Raises `IncompatibleSchema`."""
     from broker_core.metadata.schema.compatibility import check_compatible
 
-    found = _same(versions, schema)
-    if found is None:
-        check_compatible([one.schema for one in versions], schema, strategy, steps_max)
-    return found
+    stored = _same(versions, schema)
+    if stored is None:
+        check_compatible([stored.schema for stored in versions], schema, strategy, steps_max)
+    return stored
 
 
 def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
@@ -242,12 +242,12 @@ def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersio
     if (known := _with_same_bytes(versions, schema)) is not None:
         return known
     identity = schema.identity
-    same = (one for one in versions if one.schema.type is schema.type and one.schema.identity == identity)
+    same = (stored for stored in versions if stored.schema.type is schema.type and stored.schema.identity == identity)
     return next(same, None)
 
 
 def _with_same_bytes(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
-    same = (one for one in versions if one.schema.type is schema.type and one.schema.data == schema.data)
+    same = (stored for stored in versions if stored.schema.type is schema.type and stored.schema.data == schema.data)
     return next(same, None)
 
 

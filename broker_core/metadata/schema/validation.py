@@ -55,11 +55,13 @@ def _check_supported(definition: AvroType) -> None:
 def legacy_json(schema: SchemaData) -> dict[str, object] | None:
     """The JSON schema of an old client, from before Avro definitions; None if it is not one."""
     try:
-        found = json.loads(schema.data)
+        document = json.loads(schema.data)
     except (ValueError, RecursionError):
         return None
-    known = isinstance(found, dict) and isinstance(found.get("type"), str) and found["type"] in LEGACY_JSON_TYPES
-    return found if known else None
+    known = (
+        isinstance(document, dict) and isinstance(document.get("type"), str) and document["type"] in LEGACY_JSON_TYPES
+    )
+    return document if known else None
 
 
 def _validate_empty(schema: SchemaData) -> None:

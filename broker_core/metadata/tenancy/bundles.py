@@ -59,7 +59,7 @@ class Bundles:
         return [_range_text(lower, upper) for lower, upper in pairwise(self.boundaries)]
 
     def split(self, bundle: str, positions: Iterable[int], most: int) -> "Bundles":
-        """With more boundaries inside a bundle; raises `InvalidValue` for more than `most` bundles."""
+        """Return the bundles with one of them split; raises `InvalidValue` for more than `most` bundles."""
         lower, upper = limits_of(bundle)
         inside = {position for position in positions if lower < position < upper}
         boundaries = tuple(sorted({*self.boundaries, *inside}))
@@ -79,11 +79,11 @@ class Bundles:
         index = bisect_left(self.boundaries, lower, hi=len(self.boundaries) - 1)
         if self.boundaries[index] != lower or lower == FULL_UPPER:
             raise BundleNotFound(f"Cannot find bundle {namespace}/{text} in the bundles list")
-        found = _range_text(lower, self.boundaries[index + 1])
+        existing = _range_text(lower, self.boundaries[index + 1])
         if self.boundaries[index + 1] != upper:
             reason = f"Invalid upper boundary for bundle {namespace}/{text}"
-            raise BundleNotFound(f"{reason}. Expected upper boundary of {namespace}/{found}")
-        return found
+            raise BundleNotFound(f"{reason}. Expected upper boundary of {namespace}/{existing}")
+        return existing
 
 
 def hash_of(topic: str) -> int:
@@ -114,8 +114,8 @@ def _parse_boundary(text: str) -> int:
 
 
 def _checked(boundaries: Iterable[int]) -> tuple[int, ...]:
-    found = sorted(boundaries)
-    if found[0] != 0 or found[-1] != FULL_UPPER or len(found) < 2:
-        first, last = f"0x{found[0]:08x}"[:40], f"0x{found[-1]:08x}"[:40]
+    ordered = sorted(boundaries)
+    if ordered[0] != 0 or ordered[-1] != FULL_UPPER or len(ordered) < 2:
+        first, last = f"0x{ordered[0]:08x}"[:40], f"0x{ordered[-1]:08x}"[:40]
         raise InvalidRequest(f"Input bundles do not cover the whole hash range. first:{first}, last:{last}")
-    return tuple(found)
+    return tuple(ordered)

@@ -1,4 +1,4 @@
-"""What every change of tenancy needs: no other change at the same time, and listeners that learn of it."""
+"""The parts that every change of tenancy needs: no other change at the same time, and listeners that learn of it."""
 
 import asyncio
 import logging

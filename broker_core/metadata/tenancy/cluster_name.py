@@ -36,12 +36,12 @@ async def claim(documents: Documents, configured: str) -> None:
 
 
 def _replicated_as(documents: Documents, configured: str) -> str:
-    """What replicated namespaces call this cluster: earlier releases did not record its name.
+    """The name of this cluster in replicated namespaces: earlier releases did not record it.
 
     It is the only one that is listed there and not registered; if that is unclear, the configured name is right.
     """
     stored = [documents.get(NAMESPACE, key) or {} for key in documents.list(NAMESPACE)]
-    lists = [one.get("replication_clusters") for one in stored]
+    lists = [record.get("replication_clusters") for record in stored]
     listed = {str(name) for clusters in lists if isinstance(clusters, list) and len(clusters) > 1 for name in clusters}
     own = listed - set(documents.list(CLUSTER))
     return own.pop() if len(own) == 1 and configured not in listed else configured

@@ -38,8 +38,8 @@ class BadValue(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        what = f"{self.field} is ignored" if self.field else "it is ignored"
-        return f"stored {self.kind} {self.key}: {what}, set it again: {self.reason}"
+        effect = f"{self.field} is ignored" if self.field else "it is ignored"
+        return f"stored {self.kind} {self.key}: {effect}, set it again: {self.reason}"
 
 
 Key = TypeVar("Key")
@@ -132,7 +132,7 @@ def read_stored(
     report: OnBadValue,
 ) -> dict[Key, Value]:
     """All documents of a kind, by key; a document without a readable key is skipped and reported."""
-    found = {}
+    values = {}
     for key, document in documents:
 
         def on_bad(field: str, error: BrokerError, key: str = key) -> None:
@@ -142,15 +142,15 @@ def read_stored(
             on_bad("", InvalidRequest("it is no JSON object"))
         try:
             name, value = read(key, document if isinstance(document, Mapping) else {}, on_bad)
-            found[name] = value
+            values[name] = value
         except BrokerError as error:
             on_bad("", error)
-    return found
+    return values
 
 
 def find_bad_values(documents: Iterable[tuple[str, str, Any]]) -> list[BadValue]:
     """The stored values that every broker ignores, whatever its configuration; a document is a kind, a key, a value."""
-    found: list[BadValue] = []
+    bad_values: list[BadValue] = []
     for kind, key, document in documents:
         for cluster in _clusters_in(document):
             reader = DocumentReader(cluster, 1, MOST_BUNDLES)
@@ -163,8 +163,8 @@ def find_bad_values(documents: Iterable[tuple[str, str, Any]]) -> list[BadValue]
                 TOPIC: lambda key, document, on_bad: (key, read_topic(document, on_bad)),
             }
             if kind in reads:
-                read_stored(kind, reads[kind], [(key, document)], found.append)
-    return list(dict.fromkeys(found))
+                read_stored(kind, reads[kind], [(key, document)], bad_values.append)
+    return list(dict.fromkeys(bad_values))
 
 
 def _clusters_in(document: Any) -> set[str]:

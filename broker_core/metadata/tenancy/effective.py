@@ -22,7 +22,7 @@ class EffectivePolicies:
     def of(self, topic: TopicName) -> TopicPolicies:
         """The policies in force for the topic. A loaded topic keeps them until `Tenancy.on_change` reports a change."""
         sets = (self._records.topic_policies, self._records.global_topic_policies)  # a local value takes precedence
-        own = [found for found in (one.get(topic.base) for one in sets) if found is not None]
+        own = [policies for policies in (level.get(topic.base) for level in sets) if policies is not None]
         if not own and not is_system_topic(topic):
             return self.in_namespace(topic.namespace)
         levels = [*own, *self._levels_of(self._records.namespaces.get(topic.namespace))]

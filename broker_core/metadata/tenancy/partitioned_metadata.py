@@ -27,20 +27,20 @@ class PartitionedMetadata:
 
     def count(self, topic: TopicName) -> int:
         """The number of partitions; 0 if the topic is not partitioned."""
-        found = self._records.partitioned.get(topic)
-        return found.partitions if found else 0
+        metadata = self._records.partitioned.get(topic)
+        return metadata.partitions if metadata else 0
 
     def find(self, topic: TopicName) -> PartitionedTopic | None:
         return self._records.partitioned.get(topic)
 
     def in_namespace(self, namespace: NamespaceName, domain: str) -> list[TopicName]:
         tenant, local = namespace.tenant, namespace.local
-        found = (
+        topics = (
             topic
             for topic in self._records.partitioned  # without a `NamespaceName` for each: there may be thousands
             if topic.namespace_local == local and topic.tenant == tenant and topic.domain == domain
         )
-        return sorted(found, key=str)
+        return sorted(topics, key=str)
 
     async def create(self, topic: TopicName, partitions: int, properties: Mapping[str, str] | None = None) -> None:
         """The broker checks that no non-partitioned topic of that name exists."""
@@ -68,13 +68,13 @@ class PartitionedMetadata:
 
     def unfinished(self) -> list[tuple[TopicName, int]]:
         """The topics whose update began and has not ended, and to which number."""
-        found = self._records.partitioned.items()
-        return [(topic, each.growing_to) for topic, each in found if each.growing_to > each.partitions]
+        items = self._records.partitioned.items()
+        return [(topic, metadata.growing_to) for topic, metadata in items if metadata.growing_to > metadata.partitions]
 
     def reach(self, topic: TopicName) -> int:
-        """As `count`, with the partitions of an update that has not ended."""
-        found = self._records.partitioned.get(topic)
-        return max(found.partitions, found.growing_to) if found else 0
+        """Return the same as `count`, with the partitions of an update that has not ended."""
+        metadata = self._records.partitioned.get(topic)
+        return max(metadata.partitions, metadata.growing_to) if metadata else 0
 
     def check_update(self, topic: TopicName, partitions: int) -> PartitionedTopic:
         """The topic as it is. Raises what `update` raises."""

@@ -1,4 +1,4 @@
-"""What the roles of a namespace may do: Pulsar's `AuthPolicies` and `subscription_auth_mode`. Pure."""
+"""The permissions of the roles of a namespace: Pulsar's `AuthPolicies` and `subscription_auth_mode`. Pure."""
 
 from __future__ import annotations
 

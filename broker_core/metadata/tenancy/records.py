@@ -121,7 +121,7 @@ class Records:
 
     async def _forget_topic_policies(self, name: NamespaceName) -> None:
         for is_global, sets in ((False, self.topic_policies), (True, self.global_topic_policies)):
-            for topic in [one for one in sets if one.namespace == name]:
+            for topic in [topic for topic in sets if topic.namespace == name]:
                 await self.put_topic_policies(topic, NOTHING_SET, is_global=is_global)
 
     def has_namespace(self, name: NamespaceName) -> bool:
@@ -161,5 +161,5 @@ class Records:
         del self.partitioned[topic]
 
 
-def _report(found: BadValue) -> None:
-    log.error("%s", found)
+def _report(bad_value: BadValue) -> None:
+    log.error("%s", bad_value)

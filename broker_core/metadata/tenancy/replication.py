@@ -43,7 +43,7 @@ class ReplicationRules:
     def _check_peers(self, clusters: Sequence[str]) -> None:
         for name in clusters:
             record: dict[str, Any] = self._records.get(CLUSTER, name) or {}
-            peers = [one for one in record.get("peerClusterNames") or () if one in clusters]
+            peers = [peer for peer in record.get("peerClusterNames") or () if peer in clusters]
             if peers:
                 shown, listed = ", ".join(record["peerClusterNames"]), ", ".join(clusters)
                 raise AlreadyExists(

@@ -1,4 +1,4 @@
-"""Tenants, namespaces, and their policies; `topic_level` and `partitioned_metadata` hold the rest of the metadata.
+"""Tenants, namespaces, and their policies; `topic_level` and `partitioned_metadata` hold the other metadata.
 
 Everything is a small document (`records`). A change is checked, then stored, and only then in force; after that, the
 listeners of `on_change` are called. Which topics exist is not known here, so the broker says whether a namespace is
@@ -96,7 +96,7 @@ class Tenancy:
         namespaces = (namespace.replication_clusters for namespace in self._records.namespaces.values())
         allowed = (namespace.kept.get(ALLOWED_CLUSTERS) or () for namespace in self._records.namespaces.values())
         sets = (self._records.topic_policies, self._records.global_topic_policies)
-        topics = (policies.get("replication_clusters") or () for one in sets for policies in one.values())
+        topics = (policies.get("replication_clusters") or () for policy_set in sets for policies in policy_set.values())
         return any(name in clusters for clusters in chain(tenants, namespaces, allowed, topics))
 
     def tenants(self) -> list[str]:
@@ -128,7 +128,7 @@ class Tenancy:
         async with self._changes.alone:
             if name not in self._records.tenants:
                 raise TenantNotFound("Tenant doesn't exist")
-            if self.namespaces(name) or any(one.tenant == name for one in self._records.leaving):
+            if self.namespaces(name) or any(namespace.tenant == name for namespace in self._records.leaving):
                 raise NotEmpty("The tenant still has active namespaces")
             await self._records.delete_tenant(name)
 
@@ -153,8 +153,8 @@ class Tenancy:
 
     def is_migrated(self, name: NamespaceName) -> bool:
         """Whether its own flag sends its clients to another cluster (PIP-188)."""
-        found = self._records.namespaces.get(name)
-        return found is not None and bool(found.kept.get(MIGRATED))
+        namespace = self._records.namespaces.get(name)
+        return namespace is not None and bool(namespace.kept.get(MIGRATED))
 
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
         """Creates it with the settings of a REST `Policies` object; absent ones get Pulsar's defaults."""
@@ -218,8 +218,8 @@ class Tenancy:
         """The bundle ends at each position, and another one begins there; without positions, nothing changes."""
         async with self._changes.alone:
             namespace = self.namespace(name)
-            found = namespace.bundles.find(str(name), bundle)  # another request may have split it
-            bundles = namespace.bundles.split(found, positions, self._config.policies.most_bundles)
+            current = namespace.bundles.find(str(name), bundle)  # another request may have split it
+            bundles = namespace.bundles.split(current, positions, self._config.policies.most_bundles)
             if bundles != namespace.bundles:
                 await self._records.put_namespace(dataclasses.replace(namespace, bundles=bundles))
 
@@ -230,11 +230,11 @@ class Tenancy:
     async def change_kept(
         self, name: NamespaceName, field: str, change: Callable[[Any], Any], before: Callable[[], Any]
     ) -> None:
-        """As `set_kept`; `change` gets what `before` returns, once no other change can interfere."""
+        """Do the same as `set_kept`; `change` gets what `before` returns, once no other change can interfere."""
         async with self._changes.alone:
             namespace = self.namespace(name)
             value = change(before())
-            kept = {key: one for key, one in namespace.kept.items() if key != field}
+            kept = {key: setting for key, setting in namespace.kept.items() if key != field}
             kept |= {} if value is None else {field: KEPT[field](value, field)}
             await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
         if field == PERMISSIONS:
@@ -247,10 +247,10 @@ class Tenancy:
 
     def find_permissions(self, name: NamespaceName) -> Permissions | None:
         """None if the namespace does not exist."""
-        found = self._records.namespaces.get(name)
-        if found is None:
+        namespace = self._records.namespaces.get(name)
+        if namespace is None:
             return None
-        return Permissions.of(found.kept.get(PERMISSIONS, {}), found.policies.get("subscription_auth_mode"))
+        return Permissions.of(namespace.kept.get(PERMISSIONS, {}), namespace.policies.get("subscription_auth_mode"))
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
         """The topics of the namespace follow before this returns. Raises as `ReplicationRules.check`."""
@@ -262,8 +262,8 @@ class Tenancy:
 
     def bundles_of(self, name: NamespaceName) -> Bundles:
         """The bundles of a namespace, also of one that exists only by use."""
-        found = self._records.namespaces.get(name)
-        return found.bundles if found is not None else Bundles.evenly(self._config.policies.default_bundles)
+        namespace = self._records.namespaces.get(name)
+        return namespace.bundles if namespace is not None else Bundles.evenly(self._config.policies.default_bundles)
 
     def check_namespace_of(self, topic: TopicName) -> None:
         """Raises `NamespaceNotFound` unless the topic's namespace exists."""

@@ -58,7 +58,7 @@ class TopicLevelPolicies:
 
         def changed(before: PolicySet) -> Mapping[str, Any]:
             rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
-            return {"dispatch_rates": {name: one for name, one in rates.items() if one is not None} or None}
+            return {"dispatch_rates": {name: limit for name, limit in rates.items() if limit is not None} or None}
 
         await self._change(topic, changed, is_global=is_global)
 
@@ -93,7 +93,7 @@ class TopicLevelPolicies:
             self._allowed_stores.check_policies(policies)
 
     async def _put(self, topic: TopicName, policies: PolicySet, *, is_global: bool) -> None:
-        """What to send to other clusters is noted first: a crash after that sends the old policies again."""
+        """Policies to send to other clusters are noted first: a crash after that sends the old policies again."""
         is_sent = is_global and bool(self.other_clusters(topic.namespace))
         if is_sent:
             await self.unsent.add(topic)
@@ -171,6 +171,6 @@ class TopicLevelPolicies:
         namespace = self._records.namespaces.get(topic.namespace)
         grants = namespace.kept.get("auth_policies", {}) if namespace is not None else {}
         if namespace is not None and str(topic) in grants.get("destination_auth", {}):
-            left = {name: roles for name, roles in grants["destination_auth"].items() if name != str(topic)}
-            kept = {**namespace.kept, "auth_policies": {**grants, "destination_auth": left}}
+            remaining = {name: roles for name, roles in grants["destination_auth"].items() if name != str(topic)}
+            kept = {**namespace.kept, "auth_policies": {**grants, "destination_auth": remaining}}
             await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))

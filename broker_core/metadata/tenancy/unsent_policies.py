@@ -18,7 +18,7 @@ class UnsentPolicies:
         self._topics = {parse_topic(key): None for key in documents.list(UNSENT)}
 
     def __iter__(self) -> Iterator[TopicName]:
-        """Those that have waited longest first."""
+        """Iterate over the topics, those that have waited longest first."""
         return iter(self._topics)
 
     async def add(self, topic: TopicName) -> None:
@@ -32,5 +32,5 @@ class UnsentPolicies:
             del self._topics[topic]
 
     async def discard_all_of(self, namespace: NamespaceName) -> None:
-        for topic in [one for one in self._topics if one.namespace == namespace]:
+        for topic in [topic for topic in self._topics if topic.namespace == namespace]:
             await self.discard(topic)
