@@ -15,14 +15,14 @@ LONGEST_DELAY = 5.0
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Failures:
-    """How many attempts failed, and when the last one did."""
+    """The number of attempts that failed, and the time of the last one."""
 
     count: int
     last: float
 
 
 class Attempts:
-    """`free`: how many failures have no consequence. `most`: how many there may be; 0 is no limit."""
+    """`free` failures have no consequence. With `most`, no more than that may fail; 0 means no limit."""
 
     def __init__(self, free: int, most: int, clock: Clock) -> None:
         self._free = free
@@ -48,8 +48,8 @@ class Attempts:
             del self._by_subject[next(iter(self._by_subject))]
 
     def recent(self, subject: Hashable) -> int:
-        """How many attempts failed, each within a minute of the one before."""
-        found = self._by_subject.get(subject)
-        if found is None or found.last < self._clock.monotonic() - FORGET_SECONDS:
+        """The number of attempts that failed, each within a minute of the one before."""
+        failures = self._by_subject.get(subject)
+        if failures is None or failures.last < self._clock.monotonic() - FORGET_SECONDS:
             return 0
-        return found.count
+        return failures.count

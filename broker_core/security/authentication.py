@@ -38,8 +38,8 @@ class Authentication:
     def of(cls, setup: Setup) -> Authentication:
         """Raises `InvalidConfiguration` for an unknown class, an unusable key, or a missing library."""
         config = setup.config
-        wanted = [name.strip() for name in config.providers.split(",") if name.strip()]
-        if not wanted:
+        listed = [name.strip() for name in config.providers.split(",") if name.strip()]
+        if not listed:
             known = ", ".join(PROVIDERS)
             raise InvalidConfiguration(
                 f"authenticationEnabled needs authenticationProviders; set it to one or more of {known}"
@@ -49,11 +49,11 @@ class Authentication:
             raise InvalidConfiguration("anonymousUserRole must not be one of superUserRoles: everyone would have it")
         if anonymous and (fault := role_fault(anonymous)):
             raise InvalidConfiguration(f"anonymousUserRole names a role {fault}")
-        return cls([_provider(name, setup) for name in wanted], anonymous)
+        return cls([_provider(name, setup) for name in listed], anonymous)
 
     async def of_connection(self, method: str, credentials: Credentials) -> Identity:
         """The identity of a client of the binary protocol; raises `AuthenticationFailed`."""
-        judges = [one for one in self._providers if one.method == method]
+        judges = [provider for provider in self._providers if provider.method == method]
         if not judges:
             return self._anonymous_or("no credentials" if method in ("", "none") else f"unknown method {method[:64]!r}")
         return await _first(judges, credentials)
@@ -63,20 +63,20 @@ class Authentication:
         if method is not None:
             if method not in sent:
                 raise AuthenticationFailed(f"no credentials for the method {method[:64]!r}")
-            judges = [one for one in self._providers if one.method == method]
+            judges = [provider for provider in self._providers if provider.method == method]
             return await _first(judges, sent[method])
         failure: AuthenticationFailed | None = None
-        for one in self._providers:
-            if one.method in sent:
+        for provider in self._providers:
+            if provider.method in sent:
                 try:
-                    return await one.authenticate(sent[one.method])
+                    return await provider.authenticate(sent[provider.method])
                 except AuthenticationFailed as error:
                     failure = error
         return self._anonymous_or(failure.reason if failure else "no credentials")
 
     @property
     def methods(self) -> frozenset[str]:
-        return frozenset(one.method for one in self._providers)
+        return frozenset(provider.method for provider in self._providers)
 
     def _anonymous_or(self, reason: str) -> Identity:
         if not self._anonymous:
@@ -87,9 +87,9 @@ class Authentication:
 async def _first(judges: list[Provider], credentials: Credentials) -> Identity:
     """The first provider that accepts; of several with one method, the last one says why not."""
     failure = AuthenticationFailed("unknown method")
-    for one in judges:
+    for judge in judges:
         try:
-            return await one.authenticate(credentials)
+            return await judge.authenticate(credentials)
         except AuthenticationFailed as error:
             failure = error
     raise failure

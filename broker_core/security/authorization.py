@@ -1,4 +1,4 @@
-"""Who may do what: the only place where it is decided. Pure: knows neither commands nor paths.
+"""The rules of who may do what: no other module decides it. Pure: knows neither commands nor paths.
 
 Deny unless a rule allows. The rules are Pulsar's (docs, "Authorization and ACLs"), with its holes closed:
 subscription roles also count where an operation of a namespace names a subscription, or acts on all of them, and
@@ -78,7 +78,7 @@ _TENANT_ADMIN_KINDS = frozenset({Kind.TENANT_ADMIN, Kind.NAMESPACE_POLICY, Kind.
 
 
 class Target(NamedTuple):
-    """What an operation acts on; empty for the broker itself."""
+    """The resource that an operation acts on; empty for the broker itself."""
 
     tenant: str = ""
     namespace: NamespaceName | None = None
@@ -176,42 +176,42 @@ class Authorization:
             return Decision(True, f"role {role} is an admin of the tenant {target.tenant}")
         if operation.kind in _TENANT_ADMIN_KINDS or operation.kind is Kind.TENANT:
             return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
-        found = self._permissions_of(target.namespace) if target.namespace and tenant is not None else None
+        permissions = self._permissions_of(target.namespace) if target.namespace and tenant is not None else None
         # The reason is the same without the namespace, so that it tells no one which ones exist.
-        return self._by_permission(role, operation, target, found or _no_permissions())
+        return self._by_permission(role, operation, target, permissions or _no_permissions())
 
-    def _by_permission(self, role: str, operation: Operation, target: Target, given: Permissions) -> Decision:
+    def _by_permission(self, role: str, operation: Operation, target: Target, permissions: Permissions) -> Decision:
         table = TOPIC_OPERATIONS if operation.kind is Kind.TOPIC else NAMESPACE_OPERATIONS
-        wanted = table.get(operation.name, _ADMINS_ONLY)
-        if not wanted:
+        actions = table.get(operation.name, _ADMINS_ONLY)
+        if not actions:
             return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
         if target.topic is not None and _is_reserved(target.topic) and operation.name != "LOOKUP":
             return Decision(False, f"{target.topic} belongs to the broker; role {role} is no admin of its tenant")
         # Permissions on topics do not count for the whole namespace.
         topic = target.topic if operation.kind is Kind.TOPIC else None
-        found = self._grant(role, wanted, str(target.namespace), topic, given)
-        if not found:
-            return Decision(False, f"role {role} has no permission to {' or '.join(sorted(wanted))} on {target}")
-        by_subscription = _subscription_refusal(role, operation, target, given) if wanted == _CONSUME else ""
-        return Decision(False, by_subscription) if by_subscription else Decision(True, found)
+        permission = self._grant(role, actions, str(target.namespace), topic, permissions)
+        if not permission:
+            return Decision(False, f"role {role} has no permission to {' or '.join(sorted(actions))} on {target}")
+        by_subscription = _subscription_refusal(role, operation, target, permissions) if actions == _CONSUME else ""
+        return Decision(False, by_subscription) if by_subscription else Decision(True, permission)
 
     def _grant(
-        self, role: str, wanted: frozenset[str], namespace: str, topic: TopicName | None, given: Permissions
+        self, role: str, actions: frozenset[str], namespace: str, topic: TopicName | None, permissions: Permissions
     ) -> str:
         """The permission that allows it; empty without one. The order is Pulsar's."""
-        on_topic = given.of_topic(str(topic)) if topic is not None else {}
-        places = ((namespace, given.namespace), (str(topic), on_topic))
-        for place, roles in places:
-            if not wanted.isdisjoint(roles.get(role, ())):
-                return f"permission of role {role} on {place}"
+        on_topic = permissions.of_topic(str(topic)) if topic is not None else {}
+        grants = ((namespace, permissions.namespace), (str(topic), on_topic))
+        for resource, roles in grants:
+            if not actions.isdisjoint(roles.get(role, ())):
+                return f"permission of role {role} on {resource}"
         if self._wildcards:
-            for place, roles in places:
-                for pattern, actions in roles.items():
-                    if matches(pattern, role) and not wanted.isdisjoint(actions):
-                        return f"permission of {pattern} on {place}"
+            for resource, roles in grants:
+                for pattern, granted in roles.items():
+                    if matches(pattern, role) and not actions.isdisjoint(granted):
+                        return f"permission of {pattern} on {resource}"
         if topic is not None and topic.is_partition and self._partitions_of(topic.base):  # else it is its own topic
             base = str(topic.base)
-            if not wanted.isdisjoint(given.of_topic(base).get(role, ())):
+            if not actions.isdisjoint(permissions.of_topic(base).get(role, ())):
                 return f"permission of role {role} on {base}"
         return ""
 
@@ -227,24 +227,27 @@ def _is_reserved(topic: TopicName) -> bool:
 
 
 def _is_for_super_users(operation: Operation, target: Target) -> bool:
-    """Who writes them changes the policies of others, so even tenant admins may not."""
+    """A role that writes them changes the policies of others, so even tenant admins may not."""
     writes = operation.kind is Kind.TOPIC and operation.name == "PRODUCE"
     return writes and target.topic is not None and _is_reserved(target.topic)
 
 
-def _subscription_refusal(role: str, operation: Operation, target: Target, given: Permissions) -> str:
+def _subscription_refusal(role: str, operation: Operation, target: Target, permissions: Permissions) -> str:
     name = target.subscription
     if name is None:
         if operation.name not in _ON_EVERY_SUBSCRIPTION:
             return ""
-        closed = next((one for one, roles in given.subscriptions.items() if roles and role not in roles), None)
+        closed = next(
+            (subscription for subscription, roles in permissions.subscriptions.items() if roles and role not in roles),
+            None,
+        )
         if closed is not None:
             return f"the subscription {closed} is not for role {role}"
-        return f"subscription_auth_mode is Prefix: role {role} may not act on all" if given.by_prefix else ""
-    roles = given.subscriptions.get(name, ())
+        return f"subscription_auth_mode is Prefix: role {role} may not act on all" if permissions.by_prefix else ""
+    roles = permissions.subscriptions.get(name, ())
     if roles and role not in roles:
         return f"the subscription {name} is not for role {role}"
-    if given.by_prefix and not name.startswith(role):
+    if permissions.by_prefix and not name.startswith(role):
         return f"The subscription name needs to be prefixed by the authentication role, like {role}-xxxx"
     return ""
 

@@ -68,14 +68,14 @@ class Certificates:
     def _look(self) -> _State:
         """Changes whenever one of the files does."""
         config = self._config
-        found = []
+        versions = []
         for path in filter(None, (config.certificate_file, config.key_file, config.trust_file)):
             try:
                 status = os.stat(path)
-                found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+                versions.append((status.st_mtime_ns, status.st_size, status.st_ino))
             except OSError:
-                found.append((0, 0, 0))
-        return tuple(found)
+                versions.append((0, 0, 0))
+        return tuple(versions)
 
     def _load(self) -> ssl.SSLContext:
         config = self._config
@@ -149,8 +149,8 @@ def _words(error: OSError | ValueError) -> str:
 
 def _openssl_ciphers(names: str) -> str:
     """The names that OpenSSL knows; those of TLS 1.3 are fixed."""
-    found = [_openssl_cipher(name.strip()) for name in names.split(",") if name.strip()]
-    return ":".join(name for name in found if name)
+    ciphers = [_openssl_cipher(name.strip()) for name in names.split(",") if name.strip()]
+    return ":".join(name for name in ciphers if name)
 
 
 def _openssl_cipher(name: str) -> str:

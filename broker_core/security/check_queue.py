@@ -62,7 +62,7 @@ class CheckQueue:
 
     def _admit(self) -> None:
         while self._waiting and self._checked < AT_A_TIME:
-            guess = min(self._waiting, key=lambda one: one.failures())
+            guess = min(self._waiting, key=lambda attempt: attempt.failures())
             del self._waiting[guess]
             if not guess.admitted.done():  # else its client has just left, or its time is over
                 self._checked += 1
@@ -80,9 +80,10 @@ class CheckQueue:
 
     def _refuse_one(self) -> None:
         """Refuses the latest guess of those who wait with the most others and failed the most."""
-        waiting = Counter(subject for one in self._waiting for subject in one.subjects)
+        waiting = Counter(subject for attempt in self._waiting for subject in attempt.subjects)
         guess = max(
-            reversed(self._waiting), key=lambda one: one.failures() + sum(waiting[subject] for subject in one.subjects)
+            reversed(self._waiting),
+            key=lambda attempt: attempt.failures() + sum(waiting[subject] for subject in attempt.subjects),
         )
         del self._waiting[guess]
         if not guess.admitted.done():

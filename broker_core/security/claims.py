@@ -1,4 +1,4 @@
-"""What the claims of a token with a good signature say: the role, and until when. Pure.
+"""The role in the claims of a token with a good signature, and its expiry. Pure.
 
 Stricter than Pulsar where Pulsar accepts what no issuer means: an `exp` of null, control characters in a role, and a
 token without a role (docs/how-to/security.md).
@@ -47,12 +47,12 @@ class ClaimRules:
             self._check_audience(claims.get(self.audience_claim))
         role = claims.get(self.role_claim)
         if isinstance(role, list):
-            role = next((one for one in role if isinstance(one, str)), None)
+            role = next((name for name in role if isinstance(name, str)), None)
         return Identity(checked_role(role), None if expires is None else expires + skew_ms)
 
-    def _check_audience(self, found: object) -> None:
-        named = found if isinstance(found, list) else [found]
-        if not any(isinstance(one, str) and one in self.audiences for one in named):
+    def _check_audience(self, audience: object) -> None:
+        named = audience if isinstance(audience, list) else [audience]
+        if not any(isinstance(name, str) and name in self.audiences for name in named):
             raise AuthenticationFailed("the token is for another audience")
 
 

@@ -1,4 +1,4 @@
-"""What an HTTP request sends to prove who sends it."""
+"""The credentials that an HTTP request sends."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ def http_credentials(
     headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes = b""
 ) -> dict[str, Credentials]:
     """The credentials in a request, by method. `headers` compares names without case."""
-    found: dict[str, Credentials] = {}
+    credentials: dict[str, Credentials] = {}
     sent = headers.get("Authorization")
     if sent is None and "token" in query:
-        found["token"] = Credentials(query["token"].encode(errors="replace"))
+        credentials["token"] = Credentials(query["token"].encode(errors="replace"))
     elif sent is not None and sent.startswith("Bearer "):
-        found["token"] = Credentials(sent.removeprefix("Bearer ").encode(errors="replace"))
+        credentials["token"] = Credentials(sent.removeprefix("Bearer ").encode(errors="replace"))
     elif sent is not None and sent[:6].lower() == "basic ":
-        found["basic"] = Credentials(_decoded(sent[6:].strip()))
+        credentials["basic"] = Credentials(_decoded(sent[6:].strip()))
     if certificate:
-        found["tls"] = Credentials(certificate=certificate)
-    return found
+        credentials["tls"] = Credentials(certificate=certificate)
+    return credentials
 
 
 def _decoded(text: str) -> bytes:

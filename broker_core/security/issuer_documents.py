@@ -1,4 +1,4 @@
-"""Where the keys of an issuer come from: its discovery document, a URL, or a file. No answer of it is trusted in size.
+"""The sources of an issuer's keys: its discovery document, a URL, or a file. Every answer is limited in size.
 
 Discovery is that of OpenID Connect (`/.well-known/openid-configuration`). Redirects are not followed, and no URL of a
 token is ever requested: only the operator names issuers.
@@ -77,12 +77,12 @@ class IssuerDocuments:
 
 
 async def _limited(url: str, content: object) -> bytes:
-    found = bytearray()
+    document = bytearray()
     while piece := await content.read(_PIECE):  # type: ignore[attr-defined]  # aiohttp's StreamReader, imported late
-        found += piece
-        if len(found) > LARGEST:
+        document += piece
+        if len(document) > LARGEST:
             raise KeysUnavailable(f"cannot use {url}: it is larger than {LARGEST} bytes")
-    return bytes(found)
+    return bytes(document)
 
 
 def keys_in(path: Path) -> dict[str, TokenKey]:

@@ -1,7 +1,7 @@
 """The public keys in a JSON Web Key Set (RFC 7517), by key ID. Slow for large sets, so call it in a thread.
 
 Only RSA and EC keys that may verify signatures count, each with the algorithms of its own kind, as in Pulsar. A
-symmetric key in a published set is no secret, so it never verifies a token.
+symmetric key in a published set is not a secret, so it never verifies a token.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ class KeysUnavailable(Exception):
 
 
 def parse_key_set(content: bytes) -> dict[str, TokenKey]:
-    """Raises `KeysUnavailable` for what is no key set, or has no key that can be used."""
+    """Raises `KeysUnavailable` for content that is not a key set, or has no key that can be used."""
     listed = parse_object(content).get("keys")
     if not isinstance(listed, list):
         raise KeysUnavailable("it is not a key set: it has no list of keys")
     if len(listed) > KEYS_MAX:
         raise KeysUnavailable(f"the key set has {len(listed)} keys; at most {KEYS_MAX} are read")
-    found: dict[str, TokenKey] = {}
-    for one in listed:
-        key_id, key = _key(one)
+    keys: dict[str, TokenKey] = {}
+    for document in listed:
+        key_id, key = _key(document)
         if key is not None:
-            found.setdefault(key_id, key)
-    if not found:
+            keys.setdefault(key_id, key)
+    if not keys:
         raise KeysUnavailable("the key set has no RSA or EC key with a key ID that verifies signatures")
-    return found
+    return keys
 
 
 def parse_object(content: bytes) -> dict[str, Any]:
     """The JSON object in a document of an issuer; raises `KeysUnavailable`."""
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
         raise KeysUnavailable("it is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise KeysUnavailable("it is not a JSON object")
-    return found
+    return document
 
 
 def _key(described: object) -> tuple[str, TokenKey | None]:
@@ -75,7 +75,7 @@ def _public_key(members: Mapping[str, Any]) -> Any:
 
 
 def _algorithms(key: Any, named: object) -> tuple[str, ...]:
-    """Those that a key may be used with: the one that the set names for it, if it names one."""
+    """The algorithms that a key may be used with: the one that the set names for it, if it names one."""
     if key is None or not _has_good_size(key):
         return ()
     try:

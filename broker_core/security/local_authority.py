@@ -161,12 +161,12 @@ def _key_of(certificate_file: Path) -> EllipticCurvePrivateKey:
         _write(file, _pem(key))
         return key
     try:
-        found = serialization.load_pem_private_key(file.read_bytes(), None)
+        stored = serialization.load_pem_private_key(file.read_bytes(), None)
     except (ValueError, TypeError) as error:
         raise _unusable(file, str(error)) from None
-    if not isinstance(found, ec.EllipticCurvePrivateKey):
+    if not isinstance(stored, ec.EllipticCurvePrivateKey):
         raise _unusable(file, "it is of another type")
-    return found
+    return stored
 
 
 def _unusable(file: Path, reason: str) -> InvalidConfiguration:
@@ -177,10 +177,10 @@ def _hosts_of(certificate: x509.Certificate) -> list[str]:
     from cryptography import x509
 
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return []
-    return sorted(str(one.value) for one in found)
+    return sorted(str(name.value) for name in names)
 
 
 def _alternative(host: str) -> x509.GeneralName:
@@ -214,13 +214,13 @@ def _hash() -> hashes.SHA256:
     return hashes.SHA256()
 
 
-def _pem(what: EllipticCurvePrivateKey | x509.Certificate) -> bytes:
+def _pem(item: EllipticCurvePrivateKey | x509.Certificate) -> bytes:
     from cryptography.hazmat.primitives import serialization
 
-    if not hasattr(what, "private_bytes"):
-        return what.public_bytes(serialization.Encoding.PEM)
+    if not hasattr(item, "private_bytes"):
+        return item.public_bytes(serialization.Encoding.PEM)
     no_password = serialization.NoEncryption()
-    return what.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, no_password)
+    return item.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, no_password)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What failed authentications cost: first a delay, then a refusal without a check. By address, and by user name.
+"""The cost of failed authentications: first a delay, then a refusal without a check. By address, and by user name.
 
 This slows down who guesses. Credentials that were accepted before are checked at once, so that a client with a wrong
 password locks out no other client with the same address, or of the same user.
@@ -44,12 +44,12 @@ class Attempt:
     @property
     def is_a_guess(self) -> bool:
         """A client without credentials guesses nothing, and costs nothing to refuse."""
-        return any(one.data or one.certificate for _, one in self.sent)
+        return any(credentials.data or credentials.certificate for _, credentials in self.sent)
 
     @property
     def user(self) -> bytes:
         """The user whose password the client claims to know; empty for credentials that cannot be guessed."""
-        return next((one.data.partition(b":")[0] for method, one in self.sent if method == BASIC), b"")
+        return next((credentials.data.partition(b":")[0] for method, credentials in self.sent if method == BASIC), b"")
 
     @property
     def has_password(self) -> bool:
@@ -76,11 +76,11 @@ class LoginThrottle:
         return self._refused + self._checks.refused
 
     async def judged(self, attempt: Attempt, judge: Callable[[], Awaitable[Identity]]) -> Identity:
-        """What `judge` returns or raises, after the delay, whatever it is; raises `AuthenticationFailed`."""
+        """Returns or raises what `judge` does, after the delay in any case; raises `AuthenticationFailed`."""
         proof = self._proof(attempt)
         async with self._check(attempt, is_known=proof in self._accepted) as delay:
             verdict = self._verdict(attempt, proof, judge)
-            # A client that leaves does not end the hashing: the check keeps its place, and a wrong guess counts.
+            # A client that leaves does not end the hashing: the check continues, and a wrong guess counts.
             result = await (waited_out(verdict) if attempt.has_password else verdict)
         await self._wait(delay)
         if isinstance(result, AuthenticationFailed):
@@ -90,7 +90,7 @@ class LoginThrottle:
     async def _verdict(
         self, attempt: Attempt, proof: bytes, judge: Callable[[], Awaitable[Identity]]
     ) -> Identity | AuthenticationFailed:
-        """What `judge` returns or raises, which counts from now on."""
+        """Returns or raises what `judge` does; from now on, the outcome counts."""
         try:
             identity = await judge()
         except AuthenticationFailed as error:
@@ -110,15 +110,15 @@ class LoginThrottle:
             return
         subjects = self._subjects(attempt)
         async with self._checks.admission(
-            tuple(subjects), lambda: -1 if is_known else sum(attempts.recent(one) for attempts, one in subjects)
+            tuple(subjects), lambda: -1 if is_known else sum(attempts.recent(key) for attempts, key in subjects)
         ):
             yield 0.0 if is_known else self._delay(attempt)  # others may have failed in the meantime
 
     def _subjects(self, attempt: Attempt) -> list[tuple[Attempts, bytes]]:
         if not attempt.is_a_guess:
             return []
-        found = [] if attempt.is_proxied else [(self._by_address, _network(attempt.address))]
-        return [*found, (self._by_user, self._hash(attempt.user))] if attempt.user else found
+        subjects = [] if attempt.is_proxied else [(self._by_address, _network(attempt.address))]
+        return [*subjects, (self._by_user, self._hash(attempt.user))] if attempt.user else subjects
 
     def _delay(self, attempt: Attempt) -> float:
         subjects = self._subjects(attempt)
@@ -153,15 +153,19 @@ class LoginThrottle:
             del self._accepted[next(iter(self._accepted))]
 
     def _proof(self, attempt: Attempt) -> bytes:
-        parts = (part for method, one in attempt.sent for part in (method.encode(), one.data, one.certificate))
+        parts = (
+            part
+            for method, credentials in attempt.sent
+            for part in (method.encode(), credentials.data, credentials.certificate)
+        )
         return self._hash(*parts)
 
     def _hash(self, *parts: bytes) -> bytes:
-        """With a secret of this process, so that nothing of a password is in memory."""
-        found = hashlib.blake2b(key=self._secret, digest_size=16)
+        """Hash with a secret of this process, so that nothing of a password is in memory."""
+        digest = hashlib.blake2b(key=self._secret, digest_size=16)
         for part in parts:
-            found.update(len(part).to_bytes(4, "big") + part)
-        return found.digest()
+            digest.update(len(part).to_bytes(4, "big") + part)
+        return digest.digest()
 
 
 def _network(address: str) -> bytes:

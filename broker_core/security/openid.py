@@ -58,42 +58,42 @@ def _rules(config: OpenIdConfig) -> ClaimRules:
 def _issuers(setup: Setup) -> dict[str, IssuerKeys]:
     config = setup.openid
     documents = IssuerDocuments(config)
-    places = _places(config)
-    found = {}
+    sources = _key_sources(config)
+    issuers = {}
     for issuer in names(config.issuers):
         problem = problem_of(issuer, config)
         if problem:
             raise InvalidConfiguration(f"cannot use {issuer!r} in openIDAllowedTokenIssuers: {problem}")
-        load = _source(issuer, places.pop(issuer, ""), documents, config)
-        found[issuer] = IssuerKeys(issuer, load, config, setup.clock, setup.spawn)
-    if not found:
+        load = _source(issuer, sources.pop(issuer, ""), documents, config)
+        issuers[issuer] = IssuerKeys(issuer, load, config, setup.clock, setup.spawn)
+    if not issuers:
         raise InvalidConfiguration("set openIDAllowedTokenIssuers to the URLs of the issuers")
-    if places:
-        raise InvalidConfiguration(f"openIDAllowedTokenIssuers lacks {next(iter(places))!r} of openIDIssuerKeySets")
-    return found
+    if sources:
+        raise InvalidConfiguration(f"openIDAllowedTokenIssuers lacks {next(iter(sources))!r} of openIDIssuerKeySets")
+    return issuers
 
 
-def _places(config: OpenIdConfig) -> dict[str, str]:
-    """Where the keys of issuers without discovery are."""
-    found = {}
-    for one in names(config.key_sets):
-        issuer, equals, place = one.partition("=")
-        if not equals or not place.strip():
-            raise InvalidConfiguration(f"cannot use {one!r} in openIDIssuerKeySets: write ISSUER=FILE or ISSUER=URL")
-        found[issuer.strip()] = place.strip()
-    return found
+def _key_sources(config: OpenIdConfig) -> dict[str, str]:
+    """The files and URLs of the keys of issuers without discovery."""
+    sources = {}
+    for entry in names(config.key_sets):
+        issuer, equals, source = entry.partition("=")
+        if not equals or not source.strip():
+            raise InvalidConfiguration(f"cannot use {entry!r} in openIDIssuerKeySets: write ISSUER=FILE or ISSUER=URL")
+        sources[issuer.strip()] = source.strip()
+    return sources
 
 
-def _source(issuer: str, place: str, documents: IssuerDocuments, config: OpenIdConfig) -> Any:
+def _source(issuer: str, source: str, documents: IssuerDocuments, config: OpenIdConfig) -> Any:
     """A function that reads the keys. A file is read now, too, so that a broken one keeps the broker from starting."""
-    if not place:
+    if not source:
         return functools.partial(documents.discovered_keys, issuer)
-    path = path_of(place)
+    path = path_of(source)
     if path is None:
-        problem = problem_of(place, config)
+        problem = problem_of(source, config)
         if problem:
-            raise InvalidConfiguration(f"cannot use {place!r} in openIDIssuerKeySets: {problem}")
-        return functools.partial(documents.keys_at, place)
+            raise InvalidConfiguration(f"cannot use {source!r} in openIDIssuerKeySets: {problem}")
+        return functools.partial(documents.keys_at, source)
     try:
         keys_in(path)
     except KeysUnavailable as error:

@@ -1,4 +1,4 @@
-"""What a command or a route does, in the terms that permissions use. Pure.
+"""Operations: what a command or a route does, in the terms that permissions use. Pure.
 
 Kinds and names are those of Pulsar's `AuthorizationProvider` (docs, "Authorization and ACLs"). A topic operation that
 belongs to a subscription is asked for with the subscription's name.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What an operation acts on, and so which permissions count."""
+    """The kind of resource that an operation acts on, which decides which permissions count."""
 
     ANYONE = "anyone"
     SUPER_USER = "superUser"

@@ -33,14 +33,14 @@ def own_credentials(plugin: str, parameters: str) -> OwnCredentials | None:
             f"unknown brokerClientAuthenticationPlugin {plugin!r}; use AuthenticationToken, AuthenticationBasic, or"
             " AuthenticationTls"
         )
-    found = OwnCredentials(method, _without_variable(parameters.strip()))
+    credentials = OwnCredentials(method, _without_variable(parameters.strip()))
     try:
-        found.data()
+        credentials.data()
     except ValueError as error:
         raise InvalidConfiguration(f"{_KEY} {error}") from None
     except AuthenticationFailed:
-        return found  # the file is read again for each connection
-    return found
+        return credentials  # the file is read again for each connection
+    return credentials
 
 
 def _without_variable(parameters: str) -> str:

@@ -57,8 +57,8 @@ def checker(hashed: str) -> Callable[[bytes], bool] | None:
     return None
 
 
-def _same(found: str, wanted: str) -> bool:
-    return hmac.compare_digest(found.encode(), wanted.encode())
+def _same(actual: str, expected: str) -> bool:
+    return hmac.compare_digest(actual.encode(), expected.encode())
 
 
 def _bcrypt(password: bytes, hashed: str) -> bool:
@@ -106,9 +106,9 @@ def _md5(data: bytes) -> bytes:
 
 def _letters(digest: bytes) -> str:
     groups = [(digest[i] << 16 | digest[i + 6] << 8 | digest[i + 12 if i < 4 else 5], 4) for i in range(5)]
-    found = bytearray()
+    letters = bytearray()
     for value, count in [*groups, (digest[11], 2)]:
         for _ in range(count):
-            found.append(_LETTERS[value & 63])
+            letters.append(_LETTERS[value & 63])
             value >>= 6
-    return found.decode()
+    return letters.decode()

@@ -61,9 +61,9 @@ def _of_namespace(name: str) -> Operation:
     return Operation(Kind.NAMESPACE, _known(name, (*NAMESPACE_OPERATIONS, POLICIES), "a namespace"))
 
 
-def _known(name: str, names: Iterable[str], what: str) -> str:
+def _known(name: str, names: Iterable[str], resource: str) -> str:
     """The name, if it is one of these. Raises `InvalidRequest` that lists them."""
     if name in names:
         return name
-    spelled = ", ".join(sorted(one.lower().replace("_", "-") for one in (*names, ADMINISTRATE)))
-    raise InvalidRequest(f"there is no action {name.lower().replace('_', '-')} on {what}; use one of {spelled}")
+    spelled = ", ".join(sorted(known.lower().replace("_", "-") for known in (*names, ADMINISTRATE)))
+    raise InvalidRequest(f"there is no action {name.lower().replace('_', '-')} on {resource}; use one of {spelled}")

@@ -62,10 +62,10 @@ class Security:
 
     def principal(self, role: str, original: str) -> Principal:
         """The principal of a connection; raises `Unauthorized` if the role may not name another one."""
-        found = Principal(role, original)
-        if self.authorization is not None and self.authorization.check_principal(found):
+        principal = Principal(role, original)
+        if self.authorization is not None and self.authorization.check_principal(principal):
             raise Unauthorized("Invalid roles.")
-        return found
+        return principal
 
     # Authentication
 

@@ -50,10 +50,10 @@ class Sessions:
         """The session that a Cookie header names; it is used now."""
         self._end_idle()
         for name in _OURS.findall(cookies):
-            if (found := self._sessions.get(name)) is not None:
-                found.used_at = self._clock.monotonic()
+            if (session := self._sessions.get(name)) is not None:
+                session.used_at = self._clock.monotonic()
                 self._sessions.move_to_end(name)
-                return found
+                return session
         return None
 
     def close(self, cookies: str) -> None:

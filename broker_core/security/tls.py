@@ -29,8 +29,10 @@ def _common_name(certificate: bytes) -> str:
     from cryptography import x509
 
     try:
-        found = x509.load_der_x509_certificate(certificate).subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-        names = [str(one.value) for one in found]
+        attributes = x509.load_der_x509_certificate(certificate).subject.get_attributes_for_oid(
+            x509.NameOID.COMMON_NAME
+        )
+        names = [str(attribute.value) for attribute in attributes]
     except (ValueError, x509.InvalidVersion):
         raise AuthenticationFailed("the certificate cannot be read") from None
     if len(names) != 1:

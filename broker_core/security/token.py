@@ -78,14 +78,14 @@ def header_of(token: str) -> dict[str, Any]:
 
 
 def unverified_claims(token: str) -> dict[str, Any]:
-    """What a token says before anything is verified: it may only choose the key."""
+    """The claims of a token before anything is verified: they may only choose the key."""
     import jwt
 
     try:
-        found: dict[str, Any] = jwt.decode(token, options=_NOTHING)
+        claims: dict[str, Any] = jwt.decode(token, options=_NOTHING)
     except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
         raise AuthenticationFailed("not a token") from None
-    return found
+    return claims
 
 
 def verified_claims(token: str, key: TokenKey) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def verified_claims(token: str, key: TokenKey) -> dict[str, Any]:
 
     header_of(token)
     try:
-        found: dict[str, Any] = jwt.decode(token, key.key, algorithms=list(key.algorithms), options=_ONLY_SIGNATURE)
+        claims: dict[str, Any] = jwt.decode(token, key.key, algorithms=list(key.algorithms), options=_ONLY_SIGNATURE)
     except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
         raise AuthenticationFailed(f"the token is not valid: {type(error).__name__}") from None
-    return found
+    return claims
