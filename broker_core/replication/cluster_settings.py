@@ -1,4 +1,4 @@
-"""How to reach another cluster: its record as REST stored it (Pulsar's ClusterData), read in this one place.
+"""How to reach another cluster: its record as REST stored it (Pulsar's ClusterData), read only by this module.
 
 As in Pulsar, a record without its own credentials uses `brokerClientAuthenticationPlugin` and its parameters. A record
 with `brokerClientTlsEnabled` is reached at its TLS URL. Key stores in Java's format are refused with a reason.
@@ -89,7 +89,7 @@ def _credentials(cluster: str, record: Mapping[str, Any], config: SecurityConfig
 
 def addresses_of(url: str) -> tuple[Endpoint, ...]:
     """The addresses in `pulsar://HOST:PORT,HOST:PORT`. Raises `CannotReplicate`."""
-    scheme = next((one for one in (TLS, PLAIN) if url.startswith(one)), None)
+    scheme = next((known for known in (TLS, PLAIN) if url.startswith(known)), None)
     if scheme is None:
         raise CannotReplicate(f"'{url}' is not an address of the binary protocol")
     try:

@@ -1,4 +1,4 @@
-"""Who the broker is in another cluster: the plugin in the cluster's record, and its parameters."""
+"""The broker's identity in another cluster: the plugin in the cluster's record, and its parameters."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class Credentials(PluginCredentials):
         """The files of certificate and key; empty for other methods."""
         if self.method != "tls":
             return "", ""
-        pairs = dict(one.partition(":")[::2] for one in self.parameters.split(","))
+        pairs = dict(parameter.partition(":")[::2] for parameter in self.parameters.split(","))
         return pairs.get("tlsCertFile", ""), pairs.get("tlsKeyFile", "")

@@ -1,4 +1,4 @@
-"""What connects a topic to its copy in another cluster: a connection, a producer, and the schemas over there.
+"""The link of a topic to its copy in another cluster: a connection, a producer, and the schemas over there.
 
 Opening it follows Pulsar's order: the topic is looked up, its partitions over there are compared with ours, and only
 then the producer is created, which creates a missing topic.

@@ -87,7 +87,7 @@ class Outgoing:
 
 
 def _check_size(copy: Copy, link: Link) -> None:
-    """Brokers take frames that are a little longer than the largest message, which leaves room for what a copy adds."""
+    """Brokers take frames that are a little longer than the largest message: that leaves space for what a copy adds."""
     most = link.connection.max_message_size
     if len(copy.frame) > most + FRAME_PADDING_BYTES:
         where = f"{copy.position.ledger_id}:{copy.position.entry_id}"

@@ -37,12 +37,12 @@ class RemoteCluster:
         self._connections: dict[tuple[Endpoint, Endpoint | None], Attempt] = {}
 
     def settings(self) -> ClusterSettings:
-        """As the record is now. Raises `CannotReplicate`."""
-        found = ClusterSettings.of(self.name, self._record_of(self.name), self._config)
-        if self._settings is not None and found != self._settings:
+        """The settings in the record as it is now. Raises `CannotReplicate`."""
+        settings = ClusterSettings.of(self.name, self._record_of(self.name), self._config)
+        if self._settings is not None and settings != self._settings:
             self._close(f"the record of cluster {self.name} changed")
-        self._settings = found
-        return found
+        self._settings = settings
+        return settings
 
     def changed(self) -> None:
         """The record changed: what depends on it starts over."""
@@ -88,21 +88,21 @@ class RemoteCluster:
         await asyncio.wait([task])
         if task.cancelled():
             raise ConnectionLost(f"the record of cluster {self.name} changed")
-        found = task.result()
-        if isinstance(found, CannotReplicate):
-            raise ConnectionLost(str(found))
-        return found
+        outcome = task.result()
+        if isinstance(outcome, CannotReplicate):
+            raise ConnectionLost(str(outcome))
+        return outcome
 
     async def _opened(
         self, settings: ClusterSettings, via: Endpoint, proxied: Endpoint | None
     ) -> RemoteConnection | CannotReplicate:
         """The error as a result: each of those who wait reports it, and not the owner of the task."""
         try:
-            found = await RemoteConnection.open(settings, via, proxied)
+            connection = await RemoteConnection.open(settings, via, proxied)
         except CannotReplicate as error:
             return error
         self._wake_all()  # the cluster is back: the other topics do not wait for the end of their pauses
-        return found
+        return connection
 
     def _wake_all(self) -> None:
         for wake in list(self.on_change):
@@ -117,16 +117,16 @@ class RemoteCluster:
         for attempt in attempts:
             if not attempt.done():
                 attempt.cancel()
-            elif not attempt.cancelled() and isinstance(found := attempt.result(), RemoteConnection):
-                found.close(reason)
+            elif not attempt.cancelled() and isinstance(outcome := attempt.result(), RemoteConnection):
+                outcome.close(reason)
 
 
 def _is_over(attempt: Attempt) -> bool:
     """Whether it failed, or what it connected has been lost."""
     if attempt.cancelled():
         return True
-    found = attempt.result()
-    return isinstance(found, CannotReplicate) or found.lost is not None
+    outcome = attempt.result()
+    return isinstance(outcome, CannotReplicate) or outcome.lost is not None
 
 
 async def _lookup(

@@ -24,10 +24,10 @@ class RemoteClusters:
         # Imported here, in a few milliseconds: most brokers have no other cluster.
         from broker_core.replication.remote_cluster import RemoteCluster
 
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = RemoteCluster(name, self._record_of, self._config, self._spawn)
-        return found
+        cluster = self._known.get(name)
+        if cluster is None:
+            cluster = self._known[name] = RemoteCluster(name, self._record_of, self._config, self._spawn)
+        return cluster
 
     def changed(self, name: str) -> None:
         """The record of that cluster was stored or deleted."""
@@ -35,5 +35,5 @@ class RemoteClusters:
             self._known[name].changed()
 
     def close(self) -> None:
-        for one in self._known.values():
-            one.close()
+        for cluster in self._known.values():
+            cluster.close()

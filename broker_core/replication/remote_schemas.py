@@ -1,7 +1,7 @@
 """The versions that a topic's schemas have in another cluster.
 
 Each schema is registered over there when the first entry with it is sent, so the versions of the two clusters differ.
-What a broker answered holds for its connection: a topic that was deleted over there starts again from nothing.
+The answers of a broker hold for its connection: a topic that was deleted over there starts again from nothing.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class RemoteSchemas:
 
     def _local(self, version: bytes) -> SchemaData | None:
         number = version_number(version)
-        found = None if number is None else self._registry.stored(self._topic, number)
-        return None if found is None else found.schema
+        stored = None if number is None else self._registry.stored(self._topic, number)
+        return None if stored is None else stored.schema
 
 
 def _as_message(schema: SchemaData) -> Schema:

@@ -66,7 +66,7 @@ async def check_topic(
 
 
 async def _partitions(connection: RemoteConnection, topic: TopicName) -> int:
-    """How many partitions the topic has over there; 0 if it is not partitioned, `MISSING` if it does not exist."""
+    """The number of partitions of the remote topic; 0 if it is not partitioned, `MISSING` if it does not exist."""
     tried = f"read the partitions of {topic}"
     answer = await connection.request(
         lambda request_id: client_commands.partitioned_metadata(request_id, str(topic), auto_creation=False),

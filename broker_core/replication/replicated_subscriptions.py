@@ -41,7 +41,7 @@ class Followed(Protocol):
 
     @property
     def is_replicated(self) -> bool:
-        """Whether other clusters should have it, too."""
+        """Whether other clusters should have the subscription, too."""
 
     async def follow(self, position: Position) -> None:
         """Acknowledges everything up to the position, and never moves back."""
@@ -57,7 +57,7 @@ class FollowedSubscriptions(Protocol):
 
 
 class MarkerCalls(NamedTuple):
-    """What this part needs of its topic. `messages`: how many were published; it only grows, and is 0 in an empty one.
+    """The calls that this part makes to its topic. `messages` is the number published; it only grows, from 0.
 
     `publish` appends a run, or raises a `BrokerError`. `expect_markers`: dispatchers look for markers from now on.
     """
@@ -88,18 +88,18 @@ class ReplicatedSubscriptions:
 
     # -- which subscriptions
 
-    def may_replicate(self, name: str, *, wanted: bool) -> bool:
+    def may_replicate(self, name: str, *, requested: bool) -> bool:
         """Whether a subscription becomes replicated: with `enableReplicatedSubscriptions`, if a client wants it."""
-        if wanted and not self._services.config.subscriptions:
+        if requested and not self._services.config.subscriptions:
             log.warning(
                 "topic %s: subscription %s is not replicated: enableReplicatedSubscriptions is false",
                 self._context.name,
                 name,
             )
-        return wanted and self._services.config.subscriptions
+        return requested and self._services.config.subscriptions
 
     def snapshots_of(self, name: str, cursor: ManagedCursor) -> PassedSnapshots:
-        """For a subscription that is replicated: what its dispatcher reads and its cursor passes."""
+        """The snapshots of a replicated subscription: what its dispatcher reads and its cursor passes."""
 
         def passed(elsewhere: markers.Positions) -> None:
             if self._replicators:
@@ -109,15 +109,15 @@ class ReplicatedSubscriptions:
 
     def changed(self) -> None:
         """A subscription or a replicator came or went: starts or stops asking for snapshots."""
-        wanted = (
+        needed = (
             not self._closed
             and self._services.config.subscriptions
             and bool(self._replicators)
-            and any(one.is_replicated for one in self._topic.subscriptions().values())
+            and any(subscription.is_replicated for subscription in self._topic.subscriptions().values())
         )
-        if wanted and self._task is None:
+        if needed and self._task is None:
             self._task = self._context.spawn(self._run())
-        elif not wanted and self._task is not None:
+        elif not needed and self._task is not None:
             self._stop(self._task)
 
     def _stop(self, task: asyncio.Task[None]) -> None:
@@ -164,17 +164,17 @@ class ReplicatedSubscriptions:
             await asyncio.sleep(backoff.next_seconds())
 
     def _ask(self) -> None:
-        """As in Pulsar, only while all other clusters are connected."""
+        """Ask for a snapshot; as in Pulsar, only while all other clusters are connected."""
         expired = self._rounds.expire(self._context.clock.monotonic())
         self._services.snapshots.pending -= expired
         self._services.snapshots.timed_out += expired
         messages, replicators = self._topic.messages(), list(self._replicators.values())
-        connected = bool(replicators) and all(one.link is not None for one in replicators)
+        connected = bool(replicators) and all(replicator.link is not None for replicator in replicators)
         if not connected or not self._rounds.may_begin(messages):
             return
         snapshot_id = str(uuid4())
         if self._request(snapshot_id):
-            clusters = [one.cluster for one in replicators]
+            clusters = [replicator.cluster for replicator in replicators]
             self._rounds.begin(snapshot_id, clusters, self._context.clock.monotonic(), messages)
             self._services.snapshots.pending += 1
         else:
@@ -228,7 +228,7 @@ class ReplicatedSubscriptions:
         metrics.taken_ms += (self._context.clock.monotonic() - done.started) * 1000
 
     def _replicates_to(self, cluster: str) -> bool:
-        return any(one.cluster == cluster for one in self._replicators.values())
+        return any(replicator.cluster == cluster for replicator in self._replicators.values())
 
     def _apply_update(self, update: markers.Update, sender: MarkerSender) -> None:
         """Consumers in another cluster have acknowledged everything up to some position here.
@@ -259,7 +259,7 @@ class ReplicatedSubscriptions:
         self._context.spawn(self._follow(update.subscription, position))
 
     async def _follow(self, name: str, position: Position) -> None:
-        """As in Pulsar, also with a subscription that is not replicated from here."""
+        """Follow an update; as in Pulsar, also with a subscription that is not replicated from here."""
         try:
             subscription = await self._topic.subscriptions().open_replicated(name)
             await subscription.follow(position)

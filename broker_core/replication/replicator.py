@@ -5,7 +5,7 @@ acknowledge the entries. Whatever goes wrong ends the connection's part: after a
 entry that is not acknowledged. Entries are never skipped because the other cluster refuses them; the reason is in the
 stats, and the replicator keeps trying. Only entries that are not for the other cluster are passed over (`copies`).
 
-What is in flight is bounded by `replicationProducerQueueSize` entries, and what is in memory by one block of
+The entries in flight are bounded by `replicationProducerQueueSize` entries, and those in memory by one block of
 `replicationReadSizeBytes` for each connection.
 """
 
@@ -124,7 +124,7 @@ class Replicator(Backlogged):
         """A topic without a log has received this; any other topic's entries are read from its log."""
 
     def retry_now(self) -> None:
-        """What made it wait may have changed: it does not wait for the end of its pause."""
+        """Retry without waiting for the end of the pause: the cause may be gone."""
         self._blocked = None
         self._backoff.reset()
         self._again.set()
@@ -250,12 +250,12 @@ class Replicator(Backlogged):
         return self.cursor.read_position <= self._log.last_confirmed
 
     def _room(self, link: Link) -> int:
-        """How many entries may be sent now."""
+        """The number of entries that may be sent now."""
         free = self._free(link)
         return min(free, self.limit.allowed(free, 1)) if self.limit and free > 0 else free
 
     def _free(self, link: Link) -> int:
-        """How many more entries may be in flight, whatever the rate."""
+        """The number of further entries that may be in flight, whatever the rate."""
         if self._blocked is not None or self._closing:
             return 0
         most = self._services.config.queue_size

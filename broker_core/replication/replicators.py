@@ -43,7 +43,7 @@ def cluster_of(cursor: str) -> str:
 
 
 class Replicators(Mapping[str, "Replicator"]):
-    """By the names of their cursors. `retried` is called when a change that failed has been tried again."""
+    """The replicators of a topic by their cursors' names. `retried` is called after a failed change is tried again."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class Replicators(Mapping[str, "Replicator"]):
 
     def wake(self) -> None:
         """There are new entries. Hot path: called once per group of confirmed entries."""
-        for one in self.by_cursor.values():
-            one.wake()
+        for replicator in self.by_cursor.values():
+            replicator.wake()
 
     def offer(self, block: Block) -> None:
         """A non-persistent topic has received this."""
-        for one in self.by_cursor.values():
-            one.offer(block)
+        for replicator in self.by_cursor.values():
+            replicator.offer(block)
 
     def wanted(self) -> set[str]:
         """The other clusters in the policy; none if the topic is never replicated."""
@@ -122,21 +122,21 @@ class Replicators(Mapping[str, "Replicator"]):
                 self._backoff.reset()
             self._limit()
 
-    async def _start_and_stop(self, wanted: dict[str, str]) -> None:
-        new = [name for name in wanted if name not in self.by_cursor]
+    async def _start_and_stop(self, clusters: dict[str, str]) -> None:
+        new = [name for name in clusters if name not in self.by_cursor]
         start = self._services.start if self._services.start != LATEST else self._context.log.next_position
         self._starts = {name: self._starts.get(name, start) for name in new}
-        unwanted = [name for name in self._context.log.cursors if self.is_cursor(name) and name not in wanted]
+        unwanted = [name for name in self._context.log.cursors if self.is_cursor(name) and name not in clusters]
         for name in unwanted:
             await (self._remove(name) if self._is_listed else self._pause(name))
         for name in new:
-            await self._add(name, wanted[name])
+            await self._add(name, clusters[name])
 
     async def _add(self, name: str, cluster: str) -> None:
         cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=self._starts[name], durable=True)
         del self._starts[name]
-        one = self.by_cursor[name] = self._replicator(cluster, cursor)
-        one.start()
+        replicator = self.by_cursor[name] = self._replicator(cluster, cursor)
+        replicator.start()
 
     def _failed(self, error: StorageError) -> None:
         """Producers that are connected come back, and are told to wait."""
@@ -186,9 +186,9 @@ class Replicators(Mapping[str, "Replicator"]):
         )
 
     async def _stop(self, name: str) -> None:
-        one = self.by_cursor.pop(name, None)
-        if one is not None:
-            await one.close()
+        replicator = self.by_cursor.pop(name, None)
+        if replicator is not None:
+            await replicator.close()
 
     def _limit(self) -> None:
         """The policy's rate, else the configuration's."""
@@ -196,11 +196,11 @@ class Replicators(Mapping[str, "Replicator"]):
         messages, size, period = rate.messages, rate.bytes, max(1, rate.period_seconds)
         if messages <= 0 and size <= 0:
             messages, size, period = config.rate_messages, config.rate_bytes, 1
-        for one in self.by_cursor.values():
-            if one.rate != (messages, size, period):
-                one.rate = messages, size, period
-                one.limit = RateLimit.per_second(self._context.clock, messages / period, size / period)
-                one.wake()
+        for replicator in self.by_cursor.values():
+            if replicator.rate != (messages, size, period):
+                replicator.rate = messages, size, period
+                replicator.limit = RateLimit.per_second(self._context.clock, messages / period, size / period)
+                replicator.wake()
 
     async def close(self) -> None:
         """The topic is unloaded; the cursors stay."""
@@ -208,5 +208,5 @@ class Replicators(Mapping[str, "Replicator"]):
         self.retried = None
         async with self._changing:
             self._cancel_retry()
-            await asyncio.gather(*(one.close() for one in self.by_cursor.values()))
+            await asyncio.gather(*(replicator.close() for replicator in self.by_cursor.values()))
             self.by_cursor.clear()

@@ -1,4 +1,4 @@
-"""What the replicators of all topics share."""
+"""The services that the replicators of all topics share."""
 
 from __future__ import annotations
 

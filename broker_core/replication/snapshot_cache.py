@@ -22,7 +22,7 @@ class Kept(NamedTuple):
 
 
 class SnapshotCache:
-    """By rising position, at most `most`."""
+    """Snapshots by rising position, at most `most`."""
 
     def __init__(self, most: int) -> None:
         self._most = most

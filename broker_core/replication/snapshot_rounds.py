@@ -37,7 +37,7 @@ class SnapshotRound:
 
 
 class SnapshotRounds:
-    """At most `most` at a time."""
+    """The rounds of requests for snapshots, at most `most` at a time."""
 
     def __init__(self, timeout_seconds: float, most: int) -> None:
         self._timeout_seconds = timeout_seconds
@@ -56,7 +56,7 @@ class SnapshotRounds:
 
     def may_begin(self, messages: int) -> bool:
         """Clusters that have never answered are not asked again before they had time to."""
-        asked = {one.messages for one in self._pending.values()}
+        asked = {round.messages for round in self._pending.values()}
         if messages in {self._settled, self._given_up, *asked} or len(asked) >= self._most:
             return False
         return self._completed or not self._pending
@@ -68,26 +68,26 @@ class SnapshotRounds:
 
     def answered(self, response: SnapshotResponse) -> SnapshotRound | None:
         """The snapshot whose round is complete now; without `rounds_left`, it is complete itself."""
-        found = self._pending.get(response.snapshot_id)
-        if found is None:  # too late, or for an earlier life of this topic; but the cluster answers
+        round = self._pending.get(response.snapshot_id)
+        if round is None:  # too late, or for an earlier life of this topic; but the cluster answers
             self._given_up = -1
             return None
-        if not found.answered(response.cluster, response.position):
+        if not round.answered(response.cluster, response.position):
             return None
-        found.rounds_left -= 1
-        if found.rounds_left:
-            found.missing = set(found.clusters)
+        round.rounds_left -= 1
+        if round.rounds_left:
+            round.missing = set(round.clusters)
         else:
-            del self._pending[found.snapshot_id]
-            self._completed, self._settled = True, max(self._settled, found.messages)
-        return found
+            del self._pending[round.snapshot_id]
+            self._completed, self._settled = True, max(self._settled, round.messages)
+        return round
 
     def expire(self, now: float) -> int:
         """Gives up those that have waited too long; returns how many."""
-        late = [one for one in self._pending.values() if now - one.started >= self._timeout_seconds]
-        for one in late:
-            del self._pending[one.snapshot_id]
-            self._given_up = one.messages
+        late = [round for round in self._pending.values() if now - round.started >= self._timeout_seconds]
+        for round in late:
+            del self._pending[round.snapshot_id]
+            self._given_up = round.messages
             self._completed = False
         return len(late)
 

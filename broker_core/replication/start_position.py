@@ -1,4 +1,4 @@
-"""Where the replication of a topic to a new cluster begins (`replicationStartAt`). Pure."""
+"""The position at which the replication of a topic to a new cluster begins (`replicationStartAt`). Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def start_position(text: str) -> Position:
     """Raises `InvalidConfiguration` unless it is `latest`, `earliest`, or `ledger:entry`."""
     if text in ("latest", "earliest"):
         return LATEST if text == "latest" else EARLIEST
-    found = _POSITION.fullmatch(text)
-    if found is None:
+    match = _POSITION.fullmatch(text)
+    if match is None:
         raise InvalidConfiguration(f"replicationStartAt must be latest, earliest, or ledger:entry, not '{text}'")
-    return Position(int(found[1]), int(found[2]))
+    return Position(int(match[1]), int(match[2]))

@@ -1,6 +1,6 @@
-"""The replicator of a non-persistent topic: it sends what arrives while the other cluster takes it, and drops the rest.
+"""The replicator of a non-persistent topic: it sends what arrives while the other cluster takes it, and drops all else.
 
-At most `replicationProducerQueueSize` entries wait for their turn, of as many bytes as one read. What is on its way
+At most `replicationProducerQueueSize` entries wait to be sent, of as many bytes as one read. What is on its way
 when the connection ends is lost, as it would be for any consumer of such a topic.
 """
 
@@ -28,7 +28,7 @@ class VolatileReplicator(Replicator):
         return *super().rates(), self.dropped
 
     def offer(self, block: Block) -> None:
-        """What the topic has received now."""
+        """Take what the topic has received now."""
         if self.state is ReplicatorState.STARTED and self._has_room(block):
             self._waiting.append(block)
             self._entries += len(block)

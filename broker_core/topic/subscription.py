@@ -261,7 +261,7 @@ class Subscription(Backlogged):
 
     async def set_replicated(self, replicated: bool) -> None:
         """Durable on return."""
-        replicated = self._context.replicated.may_replicate(self.name, wanted=replicated)
+        replicated = self._context.replicated.may_replicate(self.name, requested=replicated)
         async with self._storing:
             if replicated == self.is_replicated:
                 return

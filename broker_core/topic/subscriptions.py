@@ -95,7 +95,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         if is_reserved_subscription(name):
             raise NotAllowed(f"Subscription name {name} is reserved")
         self._limits.check_subscriptions(len(self.by_name))
-        replicated = self._context.replicated.may_replicate(name, wanted=replicated)
+        replicated = self._context.replicated.may_replicate(name, requested=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         stored = with_replicated(properties, replicated=replicated)
         self._changing[name] = asyncio.get_running_loop().create_future()
