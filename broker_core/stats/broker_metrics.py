@@ -60,7 +60,7 @@ def summary_of(metric: str) -> str | None:
 
 
 class Totals:
-    """What all topics have together: the sums of the metrics in `TOPIC`."""
+    """The sums of the metrics in `TOPIC` over all topics."""
 
     def __init__(self) -> None:
         self.topics = 0
@@ -129,7 +129,7 @@ def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
 
 
 def _load_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """In milliseconds. Quantiles are those of the last minute, if a topic was loaded in it."""
+    """Load times in milliseconds. Quantiles are those of the last minute, if a topic was loaded in it."""
     loads, recent = broker.topics.loads, broker.topics.load_ms
     for fraction, value in zip(_QUANTILES, recent.quantiles(_QUANTILES), strict=False):
         yield "pulsar_topic_load_times", f'{cluster},quantile="{fraction}"', value
@@ -154,7 +154,7 @@ def _cache_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
 
 
 def _publish_latency(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """In milliseconds, from the message's arrival until it is on disk. Quantiles are those of the last minute."""
+    """Milliseconds from the message's arrival until it is on disk. Quantiles are those of the last minute."""
     latency = broker.topics.publish_latency
     for fraction, value in zip(_QUANTILES, latency.quantiles(_QUANTILES), strict=False):
         yield "pulsar_broker_publish_latency", f'{cluster},quantile="{fraction}"', value
@@ -163,7 +163,7 @@ def _publish_latency(broker: Broker, cluster: str) -> Iterator[_Sample]:
 
 
 def _snapshot_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """Of replicated subscriptions."""
+    """The snapshots of replicated subscriptions."""
     snapshots = broker.topics.snapshots
     yield "pulsar_replicated_subscriptions_pending_snapshots", cluster, snapshots.pending
     yield "pulsar_replicated_subscriptions_timedout_snapshots_total", cluster, snapshots.timed_out
@@ -181,7 +181,7 @@ def _disk_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
 
 
 def _connection_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """Every accepted connection was created; one that found no room failed."""
+    """Every accepted connection was created; one that exceeded a limit failed."""
     labels = f'{cluster},{_host(broker)},metric="broker_connection"'
     admitted, refused, active = broker.admissions.succeeded, broker.admissions.failed, len(broker.connections)
     yield "pulsar_active_connections", labels, active
@@ -189,8 +189,12 @@ def _connection_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
     yield "pulsar_connection_create_success_count", labels, admitted
     yield "pulsar_connection_create_fail_count", labels, refused
     yield "pulsar_connection_closed_total_count", labels, admitted + refused - active
-    yield "pulsar_broker_throttled_connections", cluster, sum(one.is_held for one in broker.connections)
-    yield "pulsar_broker_lookup_pending_requests", cluster, sum(one.requests for one in broker.connections)
+    yield "pulsar_broker_throttled_connections", cluster, sum(connection.is_held for connection in broker.connections)
+    yield (
+        "pulsar_broker_lookup_pending_requests",
+        cluster,
+        sum(connection.requests for connection in broker.connections),
+    )
     yield "pulsar_health", f'{cluster},{_host(broker)},metric="broker_health"', int(not unwell(broker))
 
 
@@ -199,7 +203,7 @@ def _host(broker: Broker) -> str:
 
 
 def _authentication_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
-    """What was refused without a check has no method: too many attempts failed before."""
+    """Refusals without a check have no method: too many attempts failed before."""
     if broker.security.authentication is None:
         return
     logins = broker.security.throttle

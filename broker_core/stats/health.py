@@ -30,10 +30,10 @@ async def check_health(broker: Broker) -> None:
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             position = await publish_one(topic, entry)
-            found = await topic.ledger.read(position, 1, len(entry.data))
+            stored = await topic.ledger.read(position, 1, len(entry.data))
     except TimeoutError:
         raise PersistenceFailed(f"the broker wrote no message to disk within {DEADLINE_SECONDS:g} seconds") from None
-    if not len(found) or found.entry(0) != entry.data:
+    if not len(stored) or stored.entry(0) != entry.data:
         raise PersistenceFailed(f"the message at {position} does not read as it was written")
 
 
@@ -44,5 +44,5 @@ def unwell(broker: Broker) -> str:
 
 def degraded(broker: Broker) -> str:
     """Why the broker is degraded, in one sentence with the next step; otherwise empty."""
-    found = broker.storage.damage.summary()
-    return found and f"degraded: {found}. Next: `pulsarctl brokers damage`, then `pulsarctl brokers accept-loss`"
+    summary = broker.storage.damage.summary()
+    return summary and f"degraded: {summary}. Next: `pulsarctl brokers damage`, then `pulsarctl brokers accept-loss`"

@@ -20,8 +20,8 @@ from broker_core.stats.topic_stats import CompactionStats, PublisherStats, Topic
 def merge(parts: Iterable[TopicStats]) -> TopicStats:
     """The partitions of a topic as one; publishers, subscriptions, and consumers of the same name are added up."""
     stats = list(parts)
-    publishers = _by_name(one for part in stats for one in part.publishers)
-    subscriptions = _by_name(one for part in stats for one in part.subscriptions.values())
+    publishers = _by_name(publisher for part in stats for publisher in part.publishers)
+    subscriptions = _by_name(subscription for part in stats for subscription in part.subscriptions.values())
     return TopicStats(
         incoming=sum((part.incoming for part in stats), Traffic()),
         outgoing=sum((part.outgoing for part in stats), Traffic()),
@@ -50,58 +50,58 @@ Named = TypeVar("Named", PublisherStats, SubscriptionStats, ConsumerStats)
 
 
 def _by_name(stats: Iterable[Named]) -> dict[str, list[Named]]:
-    found: dict[str, list[Named]] = {}
-    for one in stats:
-        found.setdefault(one.name, []).append(one)
-    return found
+    by_name: dict[str, list[Named]] = {}
+    for item in stats:
+        by_name.setdefault(item.name, []).append(item)
+    return by_name
 
 
 def _merged_publisher(same: Sequence[PublisherStats]) -> PublisherStats:
-    return same[0]._replace(traffic=sum((one.traffic for one in same), Traffic()))
+    return same[0]._replace(traffic=sum((publisher.traffic for publisher in same), Traffic()))
 
 
 def _merged_consumer(same: Sequence[ConsumerStats]) -> ConsumerStats:
     return same[0]._replace(
-        traffic=sum((one.traffic for one in same), Traffic()),
-        ack_rate=sum((one.ack_rate for one in same), 0.0),
-        redelivery_rate=sum((one.redelivery_rate for one in same), 0.0),
-        permits=sum(one.permits for one in same),
-        unacked_messages=sum(one.unacked_messages for one in same),
-        blocked=any(one.blocked for one in same),
-        last_acked_ms=max(one.last_acked_ms for one in same),
-        last_consumed_ms=max(one.last_consumed_ms for one in same),
-        last_flow_ms=max(one.last_flow_ms for one in same),
+        traffic=sum((consumer.traffic for consumer in same), Traffic()),
+        ack_rate=sum((consumer.ack_rate for consumer in same), 0.0),
+        redelivery_rate=sum((consumer.redelivery_rate for consumer in same), 0.0),
+        permits=sum(consumer.permits for consumer in same),
+        unacked_messages=sum(consumer.unacked_messages for consumer in same),
+        blocked=any(consumer.blocked for consumer in same),
+        last_acked_ms=max(consumer.last_acked_ms for consumer in same),
+        last_consumed_ms=max(consumer.last_consumed_ms for consumer in same),
+        last_flow_ms=max(consumer.last_flow_ms for consumer in same),
         hash_ranges=None,
-        draining=tuple(draining for one in same for draining in one.draining),
+        draining=tuple(draining for consumer in same for draining in consumer.draining),
     )
 
 
 def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats:
-    consumers = _by_name(consumer for one in same for consumer in one.consumers)
+    consumers = _by_name(consumer for part in same for consumer in part.consumers)
     return same[0]._replace(
-        type=next((one.type for one in same if one.type), ""),
+        type=next((part.type for part in same if part.type), ""),
         active_consumer="",
-        traffic=sum((one.traffic for one in same), Traffic()),
-        ack_rate=sum((one.ack_rate for one in same), 0.0),
-        redelivery_rate=sum((one.redelivery_rate for one in same), 0.0),
-        expired=sum((one.expired for one in same), Traffic()),
-        backlog_entries=sum(one.backlog_entries for one in same),
-        backlog_messages=sum(one.backlog_messages for one in same),
-        backlog_bytes=sum(one.backlog_bytes for one in same),
-        earliest_backlog_ms=min((one.earliest_backlog_ms for one in same if one.earliest_backlog_ms > 0), default=0),
-        unacked_messages=sum(one.unacked_messages for one in same),
-        blocked=any(one.blocked for one in same),
-        in_replay=sum(one.in_replay for one in same),
-        last_expired_ms=max(one.last_expired_ms for one in same),
-        last_acked_ms=max(one.last_acked_ms for one in same),
-        last_consumed_ms=max(one.last_consumed_ms for one in same),
-        last_flow_ms=max(one.last_flow_ms for one in same),
-        last_advanced_ms=max(one.last_advanced_ms for one in same),
-        ack_ranges=sum(one.ack_ranges for one in same),
-        delayed=sum(one.delayed for one in same),
-        delayed_index_bytes=sum(one.delayed_index_bytes for one in same),
+        traffic=sum((part.traffic for part in same), Traffic()),
+        ack_rate=sum((part.ack_rate for part in same), 0.0),
+        redelivery_rate=sum((part.redelivery_rate for part in same), 0.0),
+        expired=sum((part.expired for part in same), Traffic()),
+        backlog_entries=sum(part.backlog_entries for part in same),
+        backlog_messages=sum(part.backlog_messages for part in same),
+        backlog_bytes=sum(part.backlog_bytes for part in same),
+        earliest_backlog_ms=min((part.earliest_backlog_ms for part in same if part.earliest_backlog_ms > 0), default=0),
+        unacked_messages=sum(part.unacked_messages for part in same),
+        blocked=any(part.blocked for part in same),
+        in_replay=sum(part.in_replay for part in same),
+        last_expired_ms=max(part.last_expired_ms for part in same),
+        last_acked_ms=max(part.last_acked_ms for part in same),
+        last_consumed_ms=max(part.last_consumed_ms for part in same),
+        last_flow_ms=max(part.last_flow_ms for part in same),
+        last_advanced_ms=max(part.last_advanced_ms for part in same),
+        ack_ranges=sum(part.ack_ranges for part in same),
+        delayed=sum(part.delayed for part in same),
+        delayed_index_bytes=sum(part.delayed_index_bytes for part in same),
         key_shared_mode="",
-        read_failure=next((one.read_failure for one in same if one.read_failure), ""),
-        throttled=sum((Counter(one.throttled) for one in same), Counter()),
+        read_failure=next((part.read_failure for part in same if part.read_failure), ""),
+        throttled=sum((Counter(part.throttled) for part in same), Counter()),
         consumers=tuple(_merged_consumer(alike) for alike in consumers.values()),
     )

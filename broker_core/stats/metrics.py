@@ -60,7 +60,7 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
     cluster = f'cluster="{escaped(broker.config.server.cluster_name)}"'
     shows, totals = broker.config.metrics, Totals()
     namespaces: dict[tuple[str, str], _OfNamespace] = {}
-    found: list[Block] = []
+    blocks: list[Block] = []
     for topic in list(broker.topics.loaded.values()):
         name = topic.name
         place = name.tenant, name.namespace_local
@@ -70,18 +70,18 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
         namespace.topics += 1
         labels = f'{namespace.labels},topic="{escaped(str(name))}"'
         if topic.replicators.by_cursor and broker.config.replication.metrics:
-            for other, one in (await replication_stats(topic)).items():
-                found.append((f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(one)))
+            for other, stats in (await replication_stats(topic)).items():
+                blocks.append((f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(stats)))
         for block in _of_topic(labels, topic, totals, shows):
             if shows.topics:
-                found.append(block)
+                blocks.append(block)
             else:
                 namespace.add(block)
             if slices.over:
-                yield found
-                found = []
+                yield blocks
+                blocks = []
                 await slices.pause()
-    yield found
+    yield blocks
     yield [namespace.block() for namespace in namespaces.values()]
     yield list(of_broker(broker, cluster, totals))
 
@@ -89,14 +89,14 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
 def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -> Iterator[Block]:
     """The samples of a topic and of what belongs to it. Others may run in between."""
     reading = TopicReading(topic)
-    for one in list(topic.subscriptions.by_name.values()):
-        own = f'{labels},subscription="{escaped(one.name)}"'
-        yield own, SUBSCRIPTION, reading.subscription(one)
-        if one.dropped is not None:
-            yield own, ("pulsar_subscription_msg_drop_rate",), (one.dropped.per_second()[0],)
-        if throttled := one.delivery.dispatcher.throttled:
+    for subscription in list(topic.subscriptions.by_name.values()):
+        own = f'{labels},subscription="{escaped(subscription.name)}"'
+        yield own, SUBSCRIPTION, reading.subscription(subscription)
+        if subscription.dropped is not None:
+            yield own, ("pulsar_subscription_msg_drop_rate",), (subscription.dropped.per_second()[0],)
+        if throttled := subscription.delivery.dispatcher.throttled:
             yield from of_throttled(own, throttled)
-        for consumer in list(one.consumers) if shows.consumers else ():
+        for consumer in list(subscription.consumers) if shows.consumers else ():
             yield f'{own},consumer_name="{escaped(consumer.name)}"', CONSUMER, of_consumer(consumer)
     if (cursor := topic.compaction.cursor) is not None:
         yield f'{labels},subscription="{escaped(cursor.name)}"', SUBSCRIPTION, reading.compaction(cursor)

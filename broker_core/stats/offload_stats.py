@@ -1,4 +1,4 @@
-"""What a topic has offloaded to tiered storage, as an immutable snapshot."""
+"""The offloads of a topic to tiered storage, as an immutable snapshot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OffloadStats(NamedTuple):
 
     @classmethod
     def merged(cls, parts: Sequence[OffloadStats]) -> OffloadStats:
-        """Of the partitions of a topic."""
+        """Return the sum over the partitions of a topic."""
         return cls(
             sum(part.bytes for part in parts),
             max((part.last_ledger_id for part in parts), default=0),

@@ -41,15 +41,17 @@ class ReplicatorStats(NamedTuple):
 
 
 async def replication_stats(topic: Topic) -> dict[str, ReplicatorStats]:
-    """By cluster, for each cluster to which the topic has a replicator."""
+    """Return the statistics by cluster, for each cluster to which the topic has a replicator."""
     if not topic.replicators:
         return {}
-    sources = {source_cluster(one.name): one for one in topic.producers.values() if one.is_replicator}
-    found = {}
+    sources = {
+        source_cluster(producer.name): producer for producer in topic.producers.values() if producer.is_replicator
+    }
+    stats = {}
     for replicator in list(topic.replicators.values()):
         delay = await _delay_seconds(topic, replicator)
-        found[replicator.cluster] = _stats_of(replicator, sources.get(replicator.cluster), delay)
-    return found
+        stats[replicator.cluster] = _stats_of(replicator, sources.get(replicator.cluster), delay)
+    return stats
 
 
 def _stats_of(replicator: Replicator, source: Producer | None, delay_seconds: int) -> ReplicatorStats:
@@ -92,23 +94,23 @@ def merged(parts: Sequence[Mapping[str, ReplicatorStats]]) -> dict[str, Replicat
 
 
 def _merged(same: Sequence[ReplicatorStats]) -> ReplicatorStats:
-    worst = next((one for one in same if not one.connected), same[0])
+    worst = next((part for part in same if not part.connected), same[0])
     return ReplicatorStats(
         worst.cluster,
-        incoming=sum((one.incoming for one in same), NOTHING),
-        outgoing=sum((one.outgoing for one in same), NOTHING),
-        expired=sum((one.expired for one in same), NOTHING),
-        backlog_entries=sum(one.backlog_entries for one in same),
-        backlog_bytes=sum(one.backlog_bytes for one in same),
-        connected=all(one.connected for one in same),
-        delay_seconds=max(one.delay_seconds for one in same),
+        incoming=sum((part.incoming for part in same), NOTHING),
+        outgoing=sum((part.outgoing for part in same), NOTHING),
+        expired=sum((part.expired for part in same), NOTHING),
+        backlog_entries=sum(part.backlog_entries for part in same),
+        backlog_bytes=sum(part.backlog_bytes for part in same),
+        connected=all(part.connected for part in same),
+        delay_seconds=max(part.delay_seconds for part in same),
         state=worst.state,
-        last_error=next((one.last_error for one in same if one.last_error), ""),
-        last_receipt_ms=max(one.last_receipt_ms for one in same),
+        last_error=next((part.last_error for part in same if part.last_error), ""),
+        last_receipt_ms=max(part.last_receipt_ms for part in same),
         dropped=_dropped(same),
     )
 
 
 def _dropped(same: Sequence[ReplicatorStats]) -> Traffic | None:
-    found = [one.dropped for one in same if one.dropped is not None]
-    return sum(found, NOTHING) if found else None
+    dropped = [part.dropped for part in same if part.dropped is not None]
+    return sum(dropped, NOTHING) if dropped else None

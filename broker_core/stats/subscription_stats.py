@@ -117,7 +117,7 @@ class SubscriptionStats(NamedTuple):
         cursor, delivery = subscription.cursor, subscription.delivery
         facts = delivery.dispatcher.facts()
         hashes = facts.hashes or {}
-        consumers = tuple(ConsumerStats.of(one, hashes.get(one)) for one in subscription.consumers)
+        consumers = tuple(ConsumerStats.of(consumer, hashes.get(consumer)) for consumer in subscription.consumers)
         active = delivery.dispatcher.active_consumer
         messages, size = cursor.backlog_messages_and_bytes()
         return cls(
@@ -125,9 +125,9 @@ class SubscriptionStats(NamedTuple):
             type=delivery.type_name if delivery.was_used else "",
             active_consumer=active.name if active is not None else "",
             durable=subscription.durable,
-            traffic=sum((one.traffic for one in consumers), Traffic.of([delivery.former_rate])),
-            ack_rate=sum((one.ack_rate for one in consumers), 0.0),
-            redelivery_rate=sum((one.redelivery_rate for one in consumers), 0.0),
+            traffic=sum((consumer.traffic for consumer in consumers), Traffic.of([delivery.former_rate])),
+            ack_rate=sum((consumer.ack_rate for consumer in consumers), 0.0),
+            redelivery_rate=sum((consumer.redelivery_rate for consumer in consumers), 0.0),
             expired=Traffic.of([subscription.expired]),
             backlog_entries=cursor.backlog_entries,
             backlog_messages=messages,
@@ -136,8 +136,8 @@ class SubscriptionStats(NamedTuple):
             unacked_messages=sum(consumer.unacked_messages for consumer in consumers),
             last_expired_ms=subscription.last_expired_ms,
             last_acked_ms=subscription.last_acked_ms,
-            last_consumed_ms=max([delivery.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
-            last_flow_ms=max([delivery.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
+            last_consumed_ms=max([delivery.last_consumed_ms, *(consumer.last_consumed_ms for consumer in consumers)]),
+            last_flow_ms=max([delivery.last_flow_ms, *(consumer.last_flow_ms for consumer in consumers)]),
             last_advanced_ms=subscription.last_advanced_ms,
             read_failure=delivery.dispatcher.reader.failure,
             ack_ranges=sum(1 for _range in cursor.ack_ranges()),

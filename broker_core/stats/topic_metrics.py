@@ -108,9 +108,9 @@ class TopicReading:
         for replicator in topic.replicators.by_cursor.values():
             self._backlog_bytes = max(self._backlog_bytes, replicator.cursor.backlog_bytes)
 
-    def subscription(self, one: Subscription) -> Values:
-        """In the order of `SUBSCRIPTION`."""
-        delivery, expired = one.delivery, one.expired
+    def subscription(self, subscription: Subscription) -> Values:
+        """The values of a subscription, in the order of `SUBSCRIPTION`."""
+        delivery, expired = subscription.delivery, subscription.expired
         held, consumers, rates = (
             delivery.dispatcher.held_back(),
             delivery.dispatcher.consumers,
@@ -118,19 +118,19 @@ class TopicReading:
         )
         unacked, redelivered, acked = 0, 0.0, 0.0
         consumed_ms, flow_ms = delivery.last_consumed_ms, delivery.last_flow_ms
-        for each in consumers:
-            rates.append(each.rate)
-            unacked += each.pending.messages
-            if each.redeliveries.messages:
-                redelivered += each.redeliveries.per_second()[0]
-            if each.acks.messages:
-                acked += each.acks.per_second()[0]
-            if each.last_consumed_ms > consumed_ms:
-                consumed_ms = each.last_consumed_ms
-            if each.last_flow_ms > flow_ms:
-                flow_ms = each.last_flow_ms
+        for consumer in consumers:
+            rates.append(consumer.rate)
+            unacked += consumer.pending.messages
+            if consumer.redeliveries.messages:
+                redelivered += consumer.redeliveries.per_second()[0]
+            if consumer.acks.messages:
+                acked += consumer.acks.per_second()[0]
+            if consumer.last_consumed_ms > consumed_ms:
+                consumed_ms = consumer.last_consumed_ms
+            if consumer.last_flow_ms > flow_ms:
+                flow_ms = consumer.last_flow_ms
         messages, size, message_rate, byte_rate = summed(rates)
-        entries = self._add(one.cursor)
+        entries = self._add(subscription.cursor)
         self._consumers += len(consumers)
         self._delayed_index_bytes += held.delayed_index_bytes
         self.bytes_sent += size
@@ -151,11 +151,11 @@ class TopicReading:
             acked,
             expired.per_second()[0] if expired.messages else 0,
             expired.messages,
-            one.last_expired_ms,
-            one.last_acked_ms,
+            subscription.last_expired_ms,
+            subscription.last_acked_ms,
             consumed_ms,
             flow_ms,
-            one.last_advanced_ms,
+            subscription.last_advanced_ms,
             messages,
             size,
         )
@@ -177,7 +177,7 @@ class TopicReading:
         return entries
 
     def values(self) -> Values:
-        """In the order of `TOPIC`."""
+        """The values of the topic, in the order of `TOPIC`."""
         topic = self._topic
         users, rates = 0, [topic.published]
         for producer in topic.producers.values():
@@ -244,10 +244,10 @@ def of_replicator(stats: ReplicatorStats) -> Values:
 
 
 def of_throttled(labels: str, events: Mapping[str, int]) -> Iterator[Block]:
-    """How many times a rate left nothing to dispatch."""
-    for what, metric in (("Msg", "msg"), ("Bytes", "bytes")):
+    """The metrics of how many times a rate left nothing to dispatch."""
+    for unit, metric in (("Msg", "msg"), ("Bytes", "bytes")):
         for level, reason in _REASONS.items():
-            count = events.get(f"dispatchThrottled{what}EventsBy{level}Limit")
+            count = events.get(f"dispatchThrottled{unit}EventsBy{level}Limit")
             if count is not None:
                 name = f"pulsar_subscription_dispatch_throttled_{metric}_events"
                 yield f'{labels},reason="{reason}"', (name,), (count,)
@@ -287,5 +287,5 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\(.)")
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    return "\n" if found[1] == "n" else found[1]
+def _unescaped(match: re.Match[str]) -> str:
+    return "\n" if match[1] == "n" else match[1]

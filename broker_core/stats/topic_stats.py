@@ -114,12 +114,16 @@ class TopicStats(NamedTuple):
     @property
     def earliest_backlog_ms(self) -> int:
         """Publish time of the oldest message that some subscription has not acknowledged; 0 if it was not looked up."""
-        known = [one.earliest_backlog_ms for one in self.subscriptions.values() if one.earliest_backlog_ms > 0]
+        known = [
+            subscription.earliest_backlog_ms
+            for subscription in self.subscriptions.values()
+            if subscription.earliest_backlog_ms > 0
+        ]
         return min(known, default=0)
 
     @property
     def backlog_entries(self) -> int:
-        return sum([one.backlog_entries for one in self.subscriptions.values()])
+        return sum([subscription.backlog_entries for subscription in self.subscriptions.values()])
 
 
 async def topic_stats(
@@ -133,18 +137,18 @@ async def topic_stats(
     subscriptions: dict[str, SubscriptionStats] = {}
     outgoing, backlog_bytes = Traffic.of([topic.subscriptions.delivered]), 0
     slices = TimeSlices()
-    for name, one in list(topic.subscriptions.items()):
+    for name, subscription in list(topic.subscriptions.items()):
         await slices.pause()
-        found = subscriptions[name] = SubscriptionStats.of(one, earliest.get(name, 0))
-        outgoing += found.traffic
-        if found.durable:
-            backlog_bytes = max(backlog_bytes, found.backlog_bytes)
+        stats = subscriptions[name] = SubscriptionStats.of(subscription, earliest.get(name, 0))
+        outgoing += stats.traffic
+        if stats.durable:
+            backlog_bytes = max(backlog_bytes, stats.backlog_bytes)
     replication = await replication_stats(topic) if topic.replicators else {}
-    backlog_bytes = max([backlog_bytes, *[one.backlog_bytes for one in replication.values()]])
+    backlog_bytes = max([backlog_bytes, *[replicator.backlog_bytes for replicator in replication.values()]])
     compaction, (quota_bytes, quota_seconds) = topic.compaction, quota_limits(topic.policies)
     if compaction.cursor is not None:
-        found = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
-        backlog_bytes = max(backlog_bytes, found.backlog_bytes)
+        stats = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
+        backlog_bytes = max(backlog_bytes, stats.backlog_bytes)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
         outgoing=outgoing,
@@ -152,7 +156,10 @@ async def topic_stats(
         backlog_bytes=backlog_bytes,
         created_ms=topic.created_ms,
         last_published_ms=max([info.written_ms for info in topic.ledger.ledger_infos()], default=0),
-        publishers=tuple(PublisherStats.of(one) for one in sorted(topic.admission.users, key=lambda one: one.name)),
+        publishers=tuple(
+            PublisherStats.of(producer)
+            for producer in sorted(topic.admission.users, key=lambda producer: producer.name)
+        ),
         subscriptions=subscriptions,
         compaction=CompactionStats.of(compaction),
         waiting_publishers=topic.admission.waiting,
@@ -179,22 +186,26 @@ def quota_limits(policies: TopicPolicies) -> tuple[int, int]:
 
 async def earliest_backlog(topic: Topic) -> dict[str, int]:
     """Publish time of each subscription's oldest unacknowledged message, or `NO_BACKLOG`; may read from disk."""
-    found: dict[str, int] = {}
+    earliest: dict[str, int] = {}
     times: dict[Position, int] = {}  # many subscriptions wait for the same message, which may have to be read
     async for name, subscription in sliced(list(topic.subscriptions.items())):
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:
-            found[name] = NO_BACKLOG
+            earliest[name] = NO_BACKLOG
             continue
         if oldest not in times:
             times[oldest] = await topic.ledger.publish_time(oldest) or NO_BACKLOG
-        found[name] = times[oldest]
-    return found
+        earliest[name] = times[oldest]
+    return earliest
 
 
 def oldest_of(topic: Topic, earliest: Mapping[str, int]) -> OldestMessage | None:
     """The oldest message in `earliest_backlog`'s result that a durable subscription waits for."""
-    there = topic.subscriptions
-    waiting = (one for one in earliest.items() if one[1] != NO_BACKLOG and one[0] in there and there[one[0]].durable)
+    subscriptions = topic.subscriptions
+    waiting = (
+        item
+        for item in earliest.items()
+        if item[1] != NO_BACKLOG and item[0] in subscriptions and subscriptions[item[0]].durable
+    )
     oldest = min(waiting, key=itemgetter(1), default=None)
     return None if oldest is None else OldestMessage(*oldest)

@@ -1,4 +1,4 @@
-"""How long the latest writes of a topic took, and how large their entries were, as an immutable snapshot."""
+"""The durations of the latest writes of a topic and the sizes of their entries, as an immutable snapshot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class WriteStats(NamedTuple):
-    """Of the last 30 to 60 seconds: the counts between the bounds of `rates.writes`, and the totals."""
+    """The writes of the last 30 to 60 seconds: the counts between the bounds of `rates.writes`, and the totals."""
 
     entry_rate: float  # per second
     latency_counts: Sequence[int]
