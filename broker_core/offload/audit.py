@@ -48,15 +48,15 @@ def objects_of(store: Store, instance: str) -> dict[str, int]:
         for folder in (instance, tables_folder(instance))
     )
     copies = _within(store, copies, instance)
-    found = [*copies, *(info for info in _within(store, tables, instance) if _TABLE_FILE.search(info.path))]
-    files = {info.path[prefix:]: info.size for info in found if info.is_file}
+    infos = [*copies, *(info for info in _within(store, tables, instance) if _TABLE_FILE.search(info.path))]
+    files = {info.path[prefix:]: info.size for info in infos if info.is_file}
     used = {folder for path in files for folder in _folders_of(path)}
     folders = {info.path[prefix:] for info in copies if not info.is_file} - used
     return files | {f"{folder}/": 0 for folder in folders}
 
 
 def _within(store: Store, infos: Iterable[Any], instance: str) -> list[Any]:
-    """Those that are this instance's: a store may list anything, and a link may lead anywhere."""
+    """The objects of this instance: a store may list anything, and a link may lead anywhere."""
     start = f"{store.root.rstrip('/')}/"
     own = tuple(f"{start}{folder}/" for folder in (instance, tables_folder(instance)))
     is_own = lru_cache(lambda folder: not store.leads_out(folder))
@@ -97,7 +97,7 @@ def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterabl
 
 
 def remove_orphans(store: Store, audit: StoreAudit, *, folders: bool) -> None:
-    """Blocks. Raises OSError; then the rest is still there. Without `folders`, something is on its way to one."""
+    """Blocks. Raises OSError; then the other orphans still exist. Without `folders`, something is on its way to one."""
     for path in audit.orphans:
         if not path.endswith("/"):
             store.remove(path)

@@ -22,7 +22,7 @@ class NotConfigured(OffloadFailed):
 
 
 def masked(error: Exception) -> str:
-    """What a tenant may know of an error: its kind, without what the other side wrote."""
+    """The part of an error that a tenant may know: its kind, without what the other side wrote."""
     if isinstance(error, OffloadFailed):
         return str(error)
     if code := _CODE.search(str(error)):

@@ -34,7 +34,7 @@ _READ_BACK_BYTES = 16 << 20  # of one request: stores answer each after tens of 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """What the catalog records of a verified copy."""
+    """The record of a verified copy in the catalog."""
 
     size: int
     tail: int
@@ -56,9 +56,11 @@ def run(job: OffloadJob, tables: Tables | None = None) -> Uploaded:
         try:
             _put(job, store, built, files, tables)
         except (OSError, ValueError, OffloadFailed) as error:
-            left = _remove(store, job, tables)
+            leftovers = _remove(store, job, tables)
             reason = f"cannot offload ledger {job.ledger_id} to {store.describe(job.path)}: "
-            raise OffloadFailed(f"{reason}{masked(error)}{left[0]}", f"{reason}{detail_of(error)}{left[1]}") from error
+            raise OffloadFailed(
+                f"{reason}{masked(error)}{leftovers[0]}", f"{reason}{detail_of(error)}{leftovers[1]}"
+            ) from error
     except Damaged as error:
         raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
     except (OSError, ValueError) as error:
@@ -102,7 +104,7 @@ def _sum(stream: Any) -> tuple[int, int]:
 
 
 class _Extent(NamedTuple):
-    """Where a row group is in the file."""
+    """The position of a row group in the file."""
 
     group: int
     offset: int
@@ -160,7 +162,7 @@ def _manifest(job: OffloadJob, built: _Built, tables: list[TableFile]) -> Manife
 
 
 def _upload(store: Store, path: str, source: Path, bytes_per_second: float) -> None:
-    """At most at the rate, measured over the whole file."""
+    """Upload at most at the rate, measured over the whole file."""
     if store.uri.startswith("file:"):
         store.filesystem.create_dir(store.own_key(path).rpartition("/")[0], recursive=True)
     started, sent = time.monotonic(), 0
@@ -202,15 +204,15 @@ def _read_back(store: Store, path: str, built: _Built) -> None:
 
 def _read_together(footer: TierFooter, count: int) -> Iterator[list[_Extent]]:
     """The row groups of one request each. They follow each other in the file."""
-    found: list[_Extent] = []
+    extents: list[_Extent] = []
     for group in range(count):
         offset, length = footer.extent(group)
-        if found and offset + length - found[0].offset > _READ_BACK_BYTES:
-            yield found
-            found = []
-        found.append(_Extent(group, offset, length))
-    if found:
-        yield found
+        if extents and offset + length - extents[0].offset > _READ_BACK_BYTES:
+            yield extents
+            extents = []
+        extents.append(_Extent(group, offset, length))
+    if extents:
+        yield extents
 
 
 def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> tuple[str, str]:
@@ -221,6 +223,6 @@ def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> tuple[str, 
         store.remove(manifest_path(job.path))
         store.remove(job.path)
     except (OSError, ValueError, OffloadFailed) as error:
-        left = "; the objects of the attempt may be left: "
-        return f"{left}{masked(error)}", f"{left}{detail_of(error)}"
+        prefix = "; the objects of the attempt may be left: "
+        return f"{prefix}{masked(error)}", f"{prefix}{detail_of(error)}"
     return "", ""

@@ -45,7 +45,7 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a copy of a ledger consists of."""
+    """The parts of a copy of a ledger."""
 
     instance: str
     cluster: str
@@ -82,10 +82,10 @@ class Manifest:
         if values["version"] >= WITH_CHECKSUM:
             del values["crc32c"]
         tables = [TableFile(**file) for file in values.get("tables", ())]
-        found = cls(**{**values, "tier": ManifestFile(**values["tier"]), "tables": tables})
-        if found.version >= WITH_CHECKSUM and found.encode() != text:
+        manifest = cls(**{**values, "tier": ManifestFile(**values["tier"]), "tables": tables})
+        if manifest.version >= WITH_CHECKSUM and manifest.encode() != text:
             raise ValueError("the checksum of the manifest does not match")
-        return found
+        return manifest
 
     def check_index(self, index: TierIndex) -> None:
         """Raises ValueError if the footer of the tier file says something else about the ledger."""

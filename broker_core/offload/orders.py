@@ -1,4 +1,4 @@
-"""What a worker process is asked to do; both travel to it as JSON."""
+"""The orders to a worker process; both travel to it as JSON."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from broker_core.storage.records.position import Position
 
 
 def before(sealed: Sequence[LedgerInfo], position: Position) -> list[int]:
-    """What a request offloads: the ledgers whose entries are all in front of a position."""
+    """The ledgers that a request offloads: those whose entries are all in front of a position."""
     return [info.id for info in sealed if _ends_before(info, position) and not is_offloaded(info)]
 
 
@@ -21,17 +21,17 @@ def _ends_before(info: LedgerInfo, position: Position) -> bool:
 
 
 def over_thresholds(sealed: Sequence[LedgerInfo], rules: OffloadRules, now_ms: int) -> list[int]:
-    """What the thresholds offload; the open ledger counts 0 bytes. Either threshold suffices."""
+    """The ledgers that the thresholds offload; the open ledger counts 0 bytes. Either threshold suffices."""
     if not rules.is_automatic:
         return []
-    found, newest_bytes = [], 0
+    ids, newest_bytes = [], 0
     for info in reversed(sealed):
         newest_bytes += info.size
         too_big = 0 <= rules.threshold_bytes < newest_bytes
         too_old = rules.threshold_seconds >= 0 and now_ms - info.sealed_ms >= rules.threshold_seconds * 1000
         if (too_big or too_old) and not is_offloaded(info):
-            found.append(info.id)
-    return found[::-1]
+            ids.append(info.id)
+    return ids[::-1]
 
 
 def next_threshold_due(sealed: Sequence[LedgerInfo], rules: OffloadRules) -> int | None:

@@ -112,13 +112,13 @@ def check_available() -> None:
 
 
 def place_of(driver: str, settings: Settings) -> dict[str, str]:
-    """What a copy records about its store: the settings that are set, without secrets. Raises `NotConfigured`."""
+    """The settings that a copy records about its store: those that are set, without secrets. Raises `NotConfigured`."""
     check_driver(driver, settings)
     return {key: value for key, value in settings.items() if value and key not in SECRETS}
 
 
 def check_driver(driver: str, settings: Settings) -> OffloadStore:
-    """Where the store is. Raises `NotConfigured`."""
+    """The location of the store. Raises `NotConfigured`."""
     if not driver:
         raise NotConfigured(
             "cannot offload: no store is configured; set managedLedgerOffloadDriver, or an offload policy of the"
@@ -152,21 +152,21 @@ def _kept(driver: str, settings: tuple[tuple[str, str], ...], limits: StoreLimit
 # ---- drivers
 
 
-def _open_directory(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
+def _open_directory(target: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     from pyarrow import fs  # optional, and slow to import
 
-    return Store(fs.LocalFileSystem(), place.root, f"file://{place.root}")
+    return Store(fs.LocalFileSystem(), target.root, f"file://{target.root}")
 
 
-def _endpoint(place: OffloadStore) -> dict[str, str]:
-    parts = urlsplit(place.endpoint)
-    return {"endpoint_override": parts.netloc, "scheme": parts.scheme} if place.endpoint else {}
+def _endpoint(target: OffloadStore) -> dict[str, str]:
+    parts = urlsplit(target.endpoint)
+    return {"endpoint_override": parts.netloc, "scheme": parts.scheme} if target.endpoint else {}
 
 
-def _open_s3(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
+def _open_s3(target: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     from pyarrow import fs
 
-    options: dict[str, Any] = _endpoint(place)
+    options: dict[str, Any] = _endpoint(target)
     if region := first_of(settings, *REGION_KEYS):
         options["region"] = region
     if role := settings.get(S3_ROLE):
@@ -182,15 +182,15 @@ def _open_s3(place: OffloadStore, settings: Settings, limits: StoreLimits) -> St
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=limits.attempts),
         **options,
     )
-    return Store(filesystem, place.root, f"s3://{place.root}")
+    return Store(filesystem, target.root, f"s3://{target.root}")
 
 
-def _open_gcs(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
+def _open_gcs(target: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     from datetime import timedelta
 
     from pyarrow import fs
 
-    options: dict[str, Any] = _endpoint(place)
+    options: dict[str, Any] = _endpoint(target)
     if key_file := settings.get(GCS_KEY_FILE):
         os.environ.setdefault("GOOGLE_APPLICATION_CREDENTIALS", key_file)  # the only way that Google's library has
     elif options:
@@ -198,10 +198,10 @@ def _open_gcs(place: OffloadStore, settings: Settings, limits: StoreLimits) -> S
     filesystem = fs.GcsFileSystem(
         retry_time_limit=timedelta(seconds=limits.request_seconds * limits.attempts), **options
     )
-    return Store(filesystem, place.root, f"gs://{place.root}")
+    return Store(filesystem, target.root, f"gs://{target.root}")
 
 
-def _open_azure(place: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
+def _open_azure(target: OffloadStore, settings: Settings, limits: StoreLimits) -> Store:
     """Account and key come from the environment, as in Pulsar."""
     from pyarrow import fs
 
@@ -209,12 +209,12 @@ def _open_azure(place: OffloadStore, settings: Settings, limits: StoreLimits) ->
     if not account:
         raise NotConfigured("cannot offload: the driver azureblob needs the environment variable AZURE_STORAGE_ACCOUNT")
     options: dict[str, Any] = {}
-    if endpoint := _endpoint(place):
+    if endpoint := _endpoint(target):
         for service in ("blob", "dfs"):
             options[f"{service}_storage_authority"] = endpoint["endpoint_override"]
             options[f"{service}_storage_scheme"] = endpoint["scheme"]
     filesystem = fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_ACCESS_KEY"), **options)
-    return Store(filesystem, place.root, f"abfs://{place.root}@{account}")
+    return Store(filesystem, target.root, f"abfs://{target.root}@{account}")
 
 
 _OPEN = {FILESYSTEM: _open_directory, S3: _open_s3, "S3": _open_s3, GCS: _open_gcs, AZURE: _open_azure}

@@ -24,7 +24,7 @@ def table_name(topic: TopicName) -> tuple[str, str]:
 
 
 def _escaped(unfit: re.Pattern[str], name: str) -> str:
-    return unfit.sub(lambda found: f"_x{ord(found[0]):02X}_", name)
+    return unfit.sub(lambda match: f"_x{ord(match[0]):02X}_", name)
 
 
 def _short(name: str) -> str:

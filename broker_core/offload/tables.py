@@ -27,7 +27,7 @@ MISSING = "cannot write tables: pyiceberg is not installed; run `pip install 'pu
 
 
 class Tables(Protocol):
-    """Of one worker process. All of it blocks, and raises OSError, ValueError, and `OffloadFailed`."""
+    """The tables of one worker process. Every method blocks, and raises OSError, ValueError, and `OffloadFailed`."""
 
     def write(self, job: OffloadJob, store: Store, folder: Path) -> list[Path]:
         """Local files with a row for each message of the ledger; their names are those in the store."""
@@ -48,7 +48,7 @@ def check_tables(driver: str) -> None:
 
 
 def table_of(instance: str, ledger_name: str, catalog: str) -> dict[str, str]:
-    """What a copy records about its table. All partitions of a topic are in one."""
+    """The record of a copy about its table. All partitions of a topic are in one."""
     names = table_name(topic_of_ledger(ledger_name))
     return {"catalog": catalog, "name": ".".join(names), "folder": f"{tables_folder(instance)}/{'/'.join(names)}"}
 

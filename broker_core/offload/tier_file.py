@@ -39,7 +39,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TierIndex:
-    """What the footer says about the ledger; as JSON in the key-value metadata."""
+    """The ledger as the footer describes it, as JSON in the key-value metadata."""
 
     ledger_id: int
     uuid: str

@@ -49,7 +49,7 @@ class TierFooter:
             _check_chunks(number, row_group, group.size + _ENTRY_BYTES * group.entries + _PAGES_BYTES)
 
     def chunks(self, group: int, columns: Sequence[str]) -> Iterator[Any]:
-        """What the footer says of some columns of a row group."""
+        """The column chunks of a row group, as the footer describes them."""
         row_group = self.metadata.row_group(group)
         for number in range(row_group.num_columns):
             chunk = row_group.column(number)
@@ -66,7 +66,7 @@ class TierFooter:
 
     @property
     def end(self) -> int:
-        """Where the last row group ends."""
+        """The end of the last row group."""
         return sum(self.extent(self.metadata.num_row_groups - 1)) if self.metadata.num_row_groups else 0
 
 

@@ -39,7 +39,7 @@ class GroupReader:
         self._file = pq.ParquetFile(pa.PythonFile(self._window, mode="r"), metadata=footer.metadata, pre_buffer=False)
 
     def block(self, group: int, offset: int, data: bytes | memoryview) -> Block:
-        """As `entries`, for storage: bytes of their own, which are of no use to Arrow."""
+        """Return the same as `entries`, for storage: in bytes of their own that Arrow does not use."""
         first, entries, offsets, counts, times, delivery = self.entries(range(group, group + 1), offset, data)
         starts, ends = array("I", offsets[:-1].tobytes()), array("I", offsets[1:].tobytes())  # none is negative
         no_delivery = delivery.tobytes() == bytes(len(delivery) * delivery.itemsize)
@@ -62,22 +62,22 @@ class GroupReader:
         except self._unreadable as error:
             raise ValueError(str(error)) from error
         expected = self._index.groups[groups.start : groups.stop]
-        found = _entries(expected[0].first, table)
-        _check(found, expected)
-        return found
+        entries = _entries(expected[0].first, table)
+        _check(entries, expected)
+        return entries
 
 
-def _check(found: GroupEntries, expected: Sequence[Group]) -> None:
+def _check(entries: GroupEntries, expected: Sequence[Group]) -> None:
     """Raises ValueError."""
-    if len(found.counts) != sum(group.entries for group in expected):
-        raise ValueError(f"it has {len(found.counts)} entries from {found.first} on")
+    if len(entries.counts) != sum(group.entries for group in expected):
+        raise ValueError(f"it has {len(entries.counts)} entries from {entries.first} on")
     start = 0
     for group in expected:
         rows = slice(start, start + group.entries)
         start += group.entries
-        offsets = _shifted(found.offsets[rows.start : rows.stop + 1])
-        data = found.data[found.offsets[rows.start] : found.offsets[rows.stop]]
-        columns = (found.counts[rows], found.publish_times[rows], found.delivery_times[rows])
+        offsets = _shifted(entries.offsets[rows.start : rows.stop + 1])
+        data = entries.data[entries.offsets[rows.start] : entries.offsets[rows.stop]]
+        columns = (entries.counts[rows], entries.publish_times[rows], entries.delivery_times[rows])
         if checksum(data, offsets[1:], *columns) != group.crc:
             raise ValueError(f"the checksum of entries {group.first} and following does not match")
 

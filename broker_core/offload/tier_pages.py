@@ -19,20 +19,20 @@ Struct = dict[int, Any]  # by the ID of the field; other kinds than numbers and 
 
 def check_pages(chunk: memoryview, values: int, size: int) -> None:
     """Raises ValueError unless `chunk` is plain data pages of `values` values, at most `size` bytes decompressed."""
-    at = found = decompressed = 0
-    while found < values:
+    at = seen = decompressed = 0
+    while seen < values:
         header, at = page_header(chunk, at)
         data = header.get(5, {})
         whole, stored, count = header.get(2, 0), header.get(3, 0), data.get(1, 0)
         if (header.get(1), data.get(2)) != (_DATA_PAGE, _PLAIN) or min(whole, stored, count) <= 0:
             raise ValueError("a page is not one that an offload writes")
-        at, found, decompressed = at + stored, found + count, decompressed + whole
-        if at > len(chunk) or found > values or decompressed > size:
+        at, seen, decompressed = at + stored, seen + count, decompressed + whole
+        if at > len(chunk) or seen > values or decompressed > size:
             raise ValueError("a page is larger than its row group")
 
 
 def page_header(data: bytes | memoryview, at: int) -> tuple[Struct, int]:
-    """The header of the page at that place, by the IDs of parquet.thrift, and where it ends. Raises ValueError."""
+    """The header of the page at that offset, by the IDs of parquet.thrift, and its end. Raises ValueError."""
     compact = _Compact(data, at)
     try:
         return compact.struct(), compact.at
@@ -52,12 +52,12 @@ class _Compact:
         self.at = at
 
     def struct(self, depth: int = 0) -> Struct:
-        found: Struct = {}
+        members: Struct = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._number()
-            found[number] = self._value(head & 15, depth)
-        return found
+            members[number] = self._value(head & 15, depth)
+        return members
 
     def _value(self, kind: int, depth: int) -> Any:
         if kind in _NUMBERS:

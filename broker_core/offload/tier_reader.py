@@ -60,7 +60,7 @@ class _OpenCopy:
 
 
 class TierReader:
-    """For the event loop, except where a method says that it blocks. `open_store` makes no request."""
+    """Used on the event loop, except where a method says that it blocks. `open_store` makes no request."""
 
     def __init__(self, config: OffloadConfig, open_store: Callable[[OffloadedCopy], Store]) -> None:
         self._config = config
@@ -84,13 +84,13 @@ class TierReader:
         return (await self._opened(ledger, copy)).footer.index.spans()
 
     async def read(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
-        found = self._blocks.get((copy.uuid, span))
-        if found is None:
-            found = await self._loaded(ledger, copy, span)
+        block = self._blocks.get((copy.uuid, span))
+        if block is None:
+            block = await self._loaded(ledger, copy, span)
         else:
             self._blocks.move_to_end((copy.uuid, span))
         self._read_ahead(ledger, copy, span)
-        return found
+        return block
 
     def forget(self, copy: OffloadedCopy) -> None:
         self._open.pop(copy.uuid, None)
@@ -108,12 +108,12 @@ class TierReader:
     # ---- opening
 
     async def _opened(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
-        found = self._open.get(copy.uuid)
-        if found is None:
-            found = await self._shared((copy.uuid, -1), lambda: self._open_copy(ledger, copy))
+        opened = self._open.get(copy.uuid)
+        if opened is None:
+            opened = await self._shared((copy.uuid, -1), lambda: self._open_copy(ledger, copy))
         if copy.uuid in self._open:
             self._open.move_to_end(copy.uuid)
-        return found
+        return opened
 
     async def _open_copy(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
         opened = await self._in_thread(lambda: self._open_blocking(ledger, copy))
@@ -175,7 +175,7 @@ class TierReader:
         return blocks[span]
 
     async def _load(self, ledger: Ledger, copy: OffloadedCopy, spans: range) -> dict[int, Block]:
-        """With one request.
+        """Load the groups with one request.
 
         Of several, those from the first altered one on are missing: its own reader asks for it alone, and gets Damaged.
         """
@@ -227,21 +227,21 @@ class TierReader:
         first = span + 1
         while self._is_known(copy, first):
             first += 1
-        for wanted in self._ahead(opened, span, first):
-            spans = range(wanted.start, next(filter(partial(self._is_known, copy), wanted), wanted.stop))
+        for stretch in self._ahead(opened, span, first):
+            spans = range(stretch.start, next(filter(partial(self._is_known, copy), stretch), stretch.stop))
             if spans and len(set(self._running.values())) < self._config.read_threads:
                 self._start(copy.uuid, spans, lambda spans=spans: self._load(ledger, copy, spans))  # type: ignore[misc]  # binds now
 
     def _is_known(self, copy: OffloadedCopy, span: int) -> bool:
-        """In memory, or on its way."""
+        """Whether the span is in memory, or on its way."""
         return (copy.uuid, span) in self._blocks or (copy.uuid, span) in self._running
 
     def _ahead(self, opened: _OpenCopy, span: int, first: int) -> list[range]:
-        """What to request, each with one request: all from `span` to `first` is in memory, or on its way."""
+        """The ranges to request, each with one request: all from `span` to `first` is in memory, or on its way."""
         rounds = self._config.prefetch_rounds
         if not opened.goes_forward or not rounds:
             stop = min(span + 1 + rounds, len(opened.footer.index.groups))
-            return [range(each, each + 1) for each in range(first, stop)]
+            return [range(index, index + 1) for index in range(first, stop)]
         bytes_max = (self._config.read_cache_mb << 20) // 2
         coming = sum(map(_cost_of, opened.footer.index.groups[span + 1 : first]))
         return [opened.stretch(first, bytes_max)] if coming <= bytes_max // 4 else []
@@ -281,9 +281,9 @@ def _cost_of(group: Group) -> int:
 
 
 def _damaged(
-    ledger: Ledger, store: Store, copy: OffloadedCopy, offset: int, what: str, lost: Lost | None = None
+    ledger: Ledger, store: Store, copy: OffloadedCopy, offset: int, problem: str, lost: Lost | None = None
 ) -> Damaged:
-    """Of the whole ledger, unless `lost` says which entries."""
+    """The damage of the whole ledger, unless `lost` says which entries."""
     lost = lost or Lost(copy.ledger_id, 0, ledger.info.entries - 1)
-    reason = f"ledger {copy.ledger_id}: the object {store.describe(copy.path)} {what}"
+    reason = f"ledger {copy.ledger_id}: the object {store.describe(copy.path)} {problem}"
     return Damaged(offloaded_copy(ledger.path), offset, reason, lost)

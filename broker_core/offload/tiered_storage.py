@@ -63,7 +63,7 @@ class OffloadableLog(Protocol):
 
 
 class TieredStorage:
-    """By the name of a managed ledger, `rules_of` gives the rules of its topic, and `schemas_of` all its schemas."""
+    """For the name of a managed ledger, `rules_of` returns the rules of its topic, and `schemas_of` all its schemas."""
 
     def __init__(
         self,
@@ -144,8 +144,8 @@ class TieredStorage:
         """`tables`: even if new copies get none."""
         from broker_core.offload import worker_process
 
-        wanted = tables or self.config.table_format
-        return worker_process.WorkerProcess(PROGRAM if wanted else worker_process.PROGRAM)
+        with_tables = tables or self.config.table_format
+        return worker_process.WorkerProcess(PROGRAM if with_tables else worker_process.PROGRAM)
 
     # ---- one ledger
 
@@ -204,17 +204,17 @@ class TieredStorage:
         catalog = self.config.table_catalog or f"sqlite:///{filenames.table_catalog(self._storage.path).absolute()}"
         return table_of(await self.instance(), ledger_name, catalog)
 
-    async def _earlier(self, log: OffloadableLog, ledger_id: int, place: Mapping[str, str]) -> list[dict[str, Any]]:
+    async def _earlier(self, log: OffloadableLog, ledger_id: int, settings: Mapping[str, str]) -> list[dict[str, Any]]:
         """Ledgers before, nearest first: the written file, or the copy in the same store."""
-        found = []
+        earlier = []
         for info in [info for info in log.copies.sealed() if info.id < ledger_id][: -EARLIER_LEDGERS - 1 : -1]:
             ledger = await log.copies.written_out(info.id)
             where = {"ledger_id": info.id, "entries": info.entries}
             if ledger is not None and ledger.info.is_local:
-                found.append({**where, "path": str(ledger.path), "copy": ""})
-            elif info.copy is not None and info.copy.place == place:
-                found.append({**where, "path": "", "copy": info.copy.path})
-        return found
+                earlier.append({**where, "path": str(ledger.path), "copy": ""})
+            elif info.copy is not None and info.copy.place == settings:
+                earlier.append({**where, "path": "", "copy": info.copy.path})
+        return earlier
 
     async def _copy(self, log: OffloadableLog, copy: OffloadedCopy, job: OffloadJob, worker: WorkerProcess) -> bool:
         if not await log.copies.record(copy):
@@ -270,7 +270,7 @@ class TieredStorage:
             await self._remove_folders({(copy.driver, copy.path.rpartition("/")[0]): copy for copy in removed}.values())
 
     async def _remove_folders(self, copies: Iterable[OffloadedCopy]) -> None:
-        """What stays behind, because something is on its way to a store or a store fails, is an orphan of an audit."""
+        """Folders that stay, because an upload to a store runs or a store fails, are orphans of an audit."""
         for copy in copies:
             store = _name_of(check_driver(copy.driver, copy.place))
             async with self._tidying.of(store):
@@ -321,17 +321,17 @@ class TieredStorage:
         listed = await self._in_thread(partial(objects_of, store, instance))
         known = await self._storage.copies.known()  # after the list: an object is on record before it exists
         unwanted = self._storage.catalog.unwanted_copies.keys()
-        wanted = [copy for copy in known.values() if copy.uuid not in unwanted]
-        here = [copy for copy in wanted if _is_in(check_driver(driver, settings), copy)]
+        current = [copy for copy in known.values() if copy.uuid not in unwanted]
+        here = [copy for copy in current if _is_in(check_driver(driver, settings), copy)]
         if not (listed or here) and not await self._in_thread(lambda: store.has_root):
             raise OffloadFailed(f"{store.uri} does not exist; check its name")
-        found = compare(store, listed, known.values(), here)
+        report = compare(store, listed, known.values(), here)
         if sweep:
             name = _name_of(check_driver(driver, settings))
             async with self._tidying.of(name):
-                work = partial(remove_orphans, store, found, folders=name not in self._uploading.values())
+                work = partial(remove_orphans, store, report, folders=name not in self._uploading.values())
                 await self._in_thread(work)
-        return found
+        return report
 
     def _not_removed(self, copy: OffloadedCopy, error: Exception) -> None:
         reason = masked(error)
@@ -340,14 +340,14 @@ class TieredStorage:
         self._unremoved[copy.uuid] = reason
 
 
-def _name_of(place: OffloadStore) -> StoreName:
+def _name_of(target: OffloadStore) -> StoreName:
     """Whatever its endpoint: the store of a copy may get no credentials any more."""
-    return place.driver, place.root
+    return target.driver, target.root
 
 
-def _is_in(place: OffloadStore, copy: OffloadedCopy) -> bool:
+def _is_in(target: OffloadStore, copy: OffloadedCopy) -> bool:
     try:
         other = check_driver(copy.driver, copy.place)
     except NotConfigured:
         return False
-    return _name_of(other) == _name_of(place)
+    return _name_of(other) == _name_of(target)
