@@ -122,8 +122,8 @@ class ClientConnection(asyncio.Protocol):
     @property
     def certificate(self) -> bytes:
         """The client's certificate in DER form, verified by TLS; empty without one."""
-        found = self.transport.get_extra_info("ssl_object")
-        return (found.getpeercert(True) or b"") if found is not None else b""
+        ssl_object = self.transport.get_extra_info("ssl_object")
+        return (ssl_object.getpeercert(True) or b"") if ssl_object is not None else b""
 
     def send(self, data: bytes) -> None:
         if not self.is_closed:

@@ -1,4 +1,4 @@
-"""What the proxy counts since its start, for the metrics."""
+"""The counters of the proxy since its start, for the metrics."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ Resolve = Callable[[Endpoint], Awaitable[list[str]]]
 
 async def resolve(target: Endpoint) -> list[str]:
     """The addresses of a host, in the order of the resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    addresses = await asyncio.get_running_loop().getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in addresses))
 
 
 class Dialer:
@@ -69,10 +69,10 @@ class Dialer:
         for address in addresses:
             try:
                 async with asyncio.timeout(self.seconds / len(addresses)):
-                    _, found = await loop.create_connection(
+                    _, connection = await loop.create_connection(
                         protocol, address, target.port, ssl=self.context, server_hostname=name
                     )
-                    return found
+                    return connection
             except TimeoutError:
                 failure = OSError("no answer in time")
             except OSError as error:
@@ -81,7 +81,7 @@ class Dialer:
 
 
 def broker_context(config: ProxyBrokersConfig) -> ssl.SSLContext:
-    """For connections to brokers; raises `InvalidConfiguration`."""
+    """The TLS context for connections to brokers; raises `InvalidConfiguration`."""
     own = [(config.certificate_file, config.key_file)] if config.certificate_file else []
     try:
         context = client_context(config.trust_file, own)

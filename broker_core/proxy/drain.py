@@ -1,4 +1,4 @@
-"""How a proxy ends: connections leave when no request runs on them, and at the deadline in any case.
+"""The end of a proxy: connections leave when no request runs on them, and at the deadline in any case.
 
 Clients look up their topics again and connect to another proxy. A connection that is closed between two messages loses
 nothing, and one that is closed while a message waits for its receipt makes the client send the message again.
@@ -15,7 +15,7 @@ QUIET_SECONDS = 0.2  # without a byte in either direction, after which a splice 
 
 
 async def drain(gateway: Gateway, seconds: float) -> bool:
-    """Whether every connection became idle within that time; those that did not are closed."""
+    """Return whether every connection became idle within that time; those that did not are closed."""
     progress: dict[Splice, tuple[int, int]] = {}
     deadline = asyncio.get_running_loop().time() + seconds
     while not await gateway.empty_within(QUIET_SECONDS):

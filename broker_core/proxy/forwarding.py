@@ -56,12 +56,12 @@ class Resolver(abc.AbstractResolver):
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[abc.ResolveResult]:
         target = Endpoint(host.lower(), port)
-        found = self._targets.reachable(target, await self._addresses_of(target))
-        if not found:
+        addresses = self._targets.reachable(target, await self._addresses_of(target))
+        if not addresses:
             raise OSError(f"no address of {host} is in brokerProxyAllowedIPAddresses")
         return [
             abc.ResolveResult(hostname=host, host=address, port=port, family=_family(address), proto=0, flags=0)
-            for address in found
+            for address in addresses
         ]
 
     async def close(self) -> None:
@@ -70,7 +70,7 @@ class Resolver(abc.AbstractResolver):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What every broker that is asked gets."""
+    """The request that every broker gets that is asked."""
 
     method: str
     path: str  # with the query
@@ -154,29 +154,29 @@ class Forwarder:
             self._kept -= kept
 
     def _headers(self, request: web.BaseRequest, role: str, *, keeps: bool) -> list[tuple[str, str]]:
-        found = request_headers(request.headers.items(), keep_credentials=keeps)
-        found.append(("X-Forwarded-For", request.remote or "unknown"))
+        headers = request_headers(request.headers.items(), keep_credentials=keeps)
+        headers.append(("X-Forwarded-For", request.remote or "unknown"))
         if self._gateway.own is not None:
-            found += self._gateway.own.headers().items()
+            headers += self._gateway.own.headers().items()
         if role and not keeps:  # a broker that gets the client's credentials finds the role itself
-            found.append(("X-Original-Principal", role))
-        return found
+            headers.append(("X-Original-Principal", role))
+        return headers
 
     def _kept_size(self, request: web.BaseRequest) -> int:
-        """How much memory the body gets; 0 for one that is streamed."""
+        """The size of memory that the body gets; 0 for one that is streamed."""
         config, size = self._gateway.config.http, request.content_length or 0
         room = (config.body_memory_mb << 20) - self._kept
         return size if size <= min(config.max_body_bytes, room) else 0
 
     async def _ask(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
-        found = await self._ask_in_turn(asked, open_responses)
+        response = await self._ask_in_turn(asked, open_responses)
         for _ in range(REDIRECTS_MAX):
-            location = found.headers.get("Location", "")
-            if found.status not in REDIRECTS or not location:
-                return found
+            location = response.headers.get("Location", "")
+            if response.status not in REDIRECTS or not location:
+                return response
             if not asked.can_be_repeated:
                 raise BrokerUnreachable("a broker redirects the request, and its body is too large to be sent again")
-            found = await self._send(self._redirected(location), asked, open_responses)
+            response = await self._send(self._redirected(location), asked, open_responses)
         raise BrokerUnreachable("Reached max number of redirections")
 
     async def _ask_in_turn(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
@@ -214,24 +214,24 @@ class Forwarder:
         return URL(location, encoded=True)
 
     def _allows(self, target: Endpoint) -> bool:
-        """Brokers of a cluster share their web port; an address in place of a name is checked here, not resolved."""
+        """Brokers of a cluster share their web port; an address instead of a name is checked here, not resolved."""
         if self._targets.is_configured(target):
             return True
         if target.port not in self._web_ports or not self._targets.allows_host(target.host):
             return False
         return not is_address(target.host) or bool(self._targets.reachable(target, [target.host]))
 
-    async def _pass_back(self, request: web.BaseRequest, found: aiohttp.ClientResponse) -> web.StreamResponse:
-        headers = response_headers(found.headers.items())
-        if self._urls and request.path.startswith(LOOKUP) and found.status == 200 and request.method == "GET":
-            return await self._rewritten(found)
-        response = web.StreamResponse(status=found.status, headers=headers)
-        if request.method == "HEAD" or found.status in (204, 304):
-            return web.Response(status=found.status, headers=headers)
+    async def _pass_back(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+        headers = response_headers(answer.headers.items())
+        if self._urls and request.path.startswith(LOOKUP) and answer.status == 200 and request.method == "GET":
+            return await self._rewritten(answer)
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        if request.method == "HEAD" or answer.status in (204, 304):
+            return web.Response(status=answer.status, headers=headers)
         await response.prepare(request)
         try:
             async with asyncio.timeout(self._seconds) as patience:
-                async for chunk in found.content.iter_any():
+                async for chunk in answer.content.iter_any():
                     patience.reschedule(asyncio.get_running_loop().time() + self._seconds)
                     await response.write(chunk)
                 await response.write_eof()
@@ -240,16 +240,16 @@ class Forwarder:
                 request.transport.abort()
         return response
 
-    async def _rewritten(self, found: aiohttp.ClientResponse) -> web.Response:
+    async def _rewritten(self, response: aiohttp.ClientResponse) -> web.Response:
         """The answer to a lookup: its addresses lead through this proxy, which has one broker."""
-        body = await found.read()
+        body = await response.read()
         try:
             answer = json.loads(body)
         except ValueError:
             answer = None
         if isinstance(answer, dict) and "brokerUrl" in answer:
             body = json.dumps(rewritten_lookup(answer, self._urls)).encode()
-        return web.Response(body=body, content_type=found.content_type)
+        return web.Response(body=body, content_type=response.content_type)
 
 
 async def _body(request: web.BaseRequest, upload: Upload, kept: int) -> Body | None:

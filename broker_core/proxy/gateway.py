@@ -1,4 +1,4 @@
-"""What all connections of a proxy share: its settings, its brokers, its limits, and its tasks."""
+"""The parts that all connections of a proxy share: its settings, its brokers, its limits, and its tasks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Gateway:
             self._empty.set()
 
     async def empty_within(self, seconds: float) -> bool:
-        """Whether all connections end within that time."""
+        """Return whether all connections end within that time."""
         try:
             async with asyncio.timeout(seconds):
                 await self._empty.wait()

@@ -1,4 +1,4 @@
-"""Who a client is: its CONNECT, what the proxy finds out about it, and when that expires.
+"""The identity of a client: its CONNECT, what the proxy finds out about it, and when that expires.
 
 As at the broker, a client that fails gets ERROR and is disconnected, except for clients that ignore an ERROR before
 CONNECTED: they get CONNECTED, and the error as the answer to their first request.
@@ -37,7 +37,7 @@ class Client(Asked, Protocol):
 
     @property
     def certificate(self) -> bytes:
-        """In DER form, verified by TLS; empty without one."""
+        """The client's certificate in DER form, verified by TLS; empty without one."""
 
 
 class Handshake:

@@ -27,18 +27,20 @@ PREFIXES = ("/admin/", "/lookup/")
 
 
 def request_headers(sent: Iterable[tuple[str, str]], *, keep_credentials: bool) -> list[tuple[str, str]]:
-    """Those for the broker; the credentials only if the broker is to judge them."""
+    """The headers for the broker; with the credentials only if the broker is to judge them."""
     dropped = UNTRUSTED | OWN | (frozenset() if keep_credentials else CREDENTIALS)
     return _without(list(sent), dropped)
 
 
 def response_headers(sent: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those for the client; the length stays, because a response to HEAD has one and no body."""
+    """The headers for the client; the length stays, because a response to HEAD has one and no body."""
     return _without(list(sent), frozenset())
 
 
 def _without(pairs: list[tuple[str, str]], dropped: frozenset[str]) -> list[tuple[str, str]]:
-    named = {one.strip().lower() for name, value in pairs if name.lower() == "connection" for one in value.split(",")}
+    named = {
+        field.strip().lower() for name, value in pairs if name.lower() == "connection" for field in value.split(",")
+    }
     gone = HOP_BY_HOP | dropped | named
     return [(name, value) for name, value in pairs if name.lower() not in gone]
 
@@ -56,5 +58,5 @@ def without_token(query: str) -> str:
 
 
 def rewritten_lookup(answer: Mapping[str, object], urls: Mapping[str, str]) -> dict[str, object]:
-    """The answer to a lookup over HTTP with the addresses of this proxy, in place of the broker's."""
+    """The answer to a lookup over HTTP with the addresses of this proxy instead of the broker's."""
     return {**answer, **{name: url for name, url in urls.items() if url or name in answer}}

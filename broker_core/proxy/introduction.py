@@ -1,4 +1,4 @@
-"""How the proxy introduces a client to a broker: the CONNECT that it sends in the client's place.
+"""How the proxy introduces a client to a broker: the CONNECT that it sends for the client.
 
 The broker sees the client's version and features unchanged, and the credentials of the proxy with the client's role, or
 those of the client itself (docs/how-to/proxy.md "Authentication").

@@ -1,7 +1,7 @@
 """Answers the requests of a client that does not know its broker yet, by asking the brokers on its behalf.
 
-Nothing is cached: a topic that has moved is found by the next lookup. Each client asks the broker of the configuration
-whose turn it is, and one that is down is passed over.
+Nothing is cached: a topic that has moved is found by the next lookup. Clients ask the brokers
+of the configuration one after the other, and skip one that is down.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ Open = Callable[[Endpoint], Awaitable[BrokerLink]]
 
 
 class Brokers:
-    """The brokers of the configuration, each in its turn."""
+    """The brokers of the configuration, one after the other."""
 
     def __init__(self, endpoints: tuple[Endpoint, ...]) -> None:
         self.endpoints = endpoints
         self._turn = itertools.count()
 
     def in_turn(self) -> Iterator[Endpoint]:
-        """All of them, starting with the one whose turn it is."""
+        """All brokers, starting with the one after the last start."""
         first = next(self._turn) % len(self.endpoints)
         yield from self.endpoints[first:]
         yield from self.endpoints[:first]
 
 
 class Lookups:
-    """Those of one client. `open_link` connects to a broker; `check` refuses one that the client may not reach."""
+    """The lookups of one client. `open_link` connects to a broker; `check` refuses one not allowed to the client."""
 
     def __init__(
         self, brokers: Brokers, open_link: Open, check: Callable[[Endpoint], None], *, host: str, tls: bool
@@ -104,10 +104,10 @@ class Lookups:
 
     async def _look_up(self, link: BrokerLink, command: Command) -> bytes:
         for _ in range(REDIRECTS_MAX):
-            found = await link.pass_on(command)
-            answer = found.message
-            if found.type != BaseCommand.LOOKUP_RESPONSE or answer.response == CommandLookupTopicResponse.Failed:
-                return frame_of(found)
+            passed = await link.pass_on(command)
+            answer = passed.message
+            if passed.type != BaseCommand.LOOKUP_RESPONSE or answer.response == CommandLookupTopicResponse.Failed:
+                return frame_of(passed)
             owner = self._owner(link, answer)
             if answer.response == CommandLookupTopicResponse.Connect:
                 return _connect_to(command, owner)

@@ -1,4 +1,4 @@
-"""What the proxy says about itself over HTTP: metrics, readiness, and its connections. Names and texts are Pulsar's."""
+"""The pages of the proxy itself over HTTP: metrics, readiness, and its connections. Names and texts are Pulsar's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Page(NamedTuple):
 
 
 def status(gateway: Gateway) -> Page:
-    """For load balancers. As in Pulsar a file can take the proxy out, and it leaves when it begins to stop."""
+    """The status for load balancers. As in Pulsar, a file can take the proxy out; a stop takes it out, too."""
     file = gateway.config.server.status_file
     if file and not os.path.exists(file):
         return Page(404, f"{file} does not exist")
@@ -56,16 +56,16 @@ def metrics(gateway: Gateway) -> Page:
 
 def _figures(gateway: Gateway) -> list[tuple[str, str, Any]]:
     counts, live = gateway.counts, list(gateway.splices)
-    found: list[tuple[str, str, Any]] = [
+    figures: list[tuple[str, str, Any]] = [
         ("pulsar_proxy_active_connections", "gauge", gateway.places.taken),
         ("pulsar_proxy_spliced_connections", "gauge", len(live)),
         ("pulsar_proxy_lookups_in_flight", "gauge", gateway.looking_up),
         ("pulsar_proxy_new_connections_total", "counter", counts.new),
         ("pulsar_proxy_rejected_connections_total", "counter", counts.rejected_connections),
-        ("pulsar_proxy_binary_ops_total", "counter", counts.chunks + sum(sum(one.progress) for one in live)),
-        ("pulsar_proxy_binary_bytes_total", "counter", counts.bytes + sum(one.bytes for one in live)),
+        ("pulsar_proxy_binary_ops_total", "counter", counts.chunks + sum(sum(splice.progress) for splice in live)),
+        ("pulsar_proxy_binary_bytes_total", "counter", counts.bytes + sum(splice.bytes for splice in live)),
     ]
     for name in METRIC_NAMES.values():
-        found.append((f"pulsar_proxy_{name}_requests_total", "counter", counts.requests[name]))
-        found.append((f"pulsar_proxy_rejected_{name}_requests_total", "counter", counts.rejected[name]))
-    return found
+        figures.append((f"pulsar_proxy_{name}_requests_total", "counter", counts.requests[name]))
+        figures.append((f"pulsar_proxy_rejected_{name}_requests_total", "counter", counts.rejected[name]))
+    return figures

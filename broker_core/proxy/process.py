@@ -33,7 +33,7 @@ async def _serve(proxy: Proxy, announce: Callable[[dict[str, str | int]], None])
 
 
 def addresses(proxy: Proxy) -> dict[str, str | int]:
-    """What the ready file and `--print-urls json` say."""
+    """The content of the ready file and of `--print-urls json`."""
     tls = {"service_url_tls": proxy.service_url_tls, "http_url_tls": proxy.http_url_tls}
     return {
         "pid": os.getpid(),

@@ -55,8 +55,8 @@ class Proxy:
         self.gateway.security.audit.start()
         await self._listen(plain)
         await self._listen(secure, context)
-        for one in (*web, *web_secure):
-            one.listen(BACKLOG)
+        for listener in (*web, *web_secure):
+            listener.listen(BACKLOG)
         await self._web.start(web, web_secure, context)
         if self._certificates is not None:
             self.gateway.spawn(self._certificates.watch())
@@ -72,10 +72,10 @@ class Proxy:
         return Forwarder(self.gateway, dict(zip(names, urls, strict=True)))
 
     def _take(self, taken: contextlib.ExitStack, port: int, flag: str) -> list[socket.socket]:
-        found = bind(self.hosts, port, flag) if port >= 0 else []
-        for one in found:
-            taken.callback(one.close)
-        return found
+        listeners = bind(self.hosts, port, flag) if port >= 0 else []
+        for listener in listeners:
+            taken.callback(listener.close)
+        return listeners
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
         await listen(sockets, lambda: ClientConnection(self.gateway), context, self._listeners)

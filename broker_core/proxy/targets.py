@@ -58,11 +58,11 @@ class Targets:
         return None
 
     def allows_host(self, host: str) -> bool:
-        """Whether `brokerProxyAllowedHostNames` has the host."""
+        """Whether `brokerProxyAllowedHostNames` matches the host."""
         return any(pattern.match(host) for pattern in self._hosts)
 
     def reachable(self, target: Endpoint, addresses: Iterable[str]) -> list[str]:
-        """Those of its addresses that the proxy may connect to."""
+        """The addresses of the target that the proxy may connect to."""
         if target in self._brokers:
             return list(addresses)
         return [text for text in addresses if self._allows(text)]
@@ -72,7 +72,7 @@ class Targets:
             address = _embedded(ipaddress.ip_address(text.partition("%")[0]))
         except ValueError:
             return False
-        if any(address in one for one in self._ranges):
+        if any(address in network for network in self._ranges):
             return True
         return self._any_address and not _is_special(address)
 
@@ -113,19 +113,19 @@ def _ports(listed: list[str]) -> frozenset[int] | None:
 
 
 def _ranges(listed: list[str]) -> tuple[bool, list[Range]]:
-    """Whether any address is allowed, and those that are allowed by name. A network of everything is `*`."""
+    """Return whether any address is allowed, and the allowed ranges. A range of all addresses is the same as `*`."""
     ranges, anything = [], False
     for text in listed:
         try:
-            found = None if text == ANY else _range(text)
+            network = None if text == ANY else _range(text)
         except ValueError:
             raise InvalidConfiguration(
                 f"brokerProxyAllowedIPAddresses must list addresses, networks, or FIRST-LAST, not {text!r}"
             ) from None
-        if found is None or int(found.first) == 0:
+        if network is None or int(network.first) == 0:
             anything = True
         else:
-            ranges.append(found)
+            ranges.append(network)
     return anything, ranges
 
 
