@@ -29,15 +29,17 @@ def offered(frame: PageFrame, kind: str, **target: str) -> Html | None:
     if not frame.actions:
         return None
     links = [
-        tag("li", link(address(ACTION, do=one.name, **target), f"{one.label}…")) for one in ACTIONS if kind in one.on
+        tag("li", link(address(ACTION, do=action.name, **target), f"{action.label}…"))
+        for action in ACTIONS
+        if kind in action.on
     ]
     return tag("section", tag("h2", "Actions"), tag("ul", links, class_="actions"))
 
 
 def done(request: Request) -> Html | None:
-    """What the page says after an action."""
-    found = BY_NAME.get(request.query.get("done", ""))
-    return None if found is None else tag("p", f"{found.label}: done.", role="status", class_="done")
+    """The message of a page after an action."""
+    action = BY_NAME.get(request.query.get("done", ""))
+    return None if action is None else tag("p", f"{action.label}: done.", role="status", class_="done")
 
 
 def _found(frame: PageFrame, name: str) -> Action:
@@ -83,9 +85,9 @@ def _asked(frame: PageFrame, action: Action, target: Target, value: str, problem
         method="post",
         class_="confirm",
     )
-    what = facts((name, tag("code", name_of(text))) for name, text in names)
+    shown = facts((name, tag("code", name_of(text))) for name, text in names)
     alert = tag("p", f"Cannot do that: {problem}", role="alert", class_="problem") if problem else None
-    return page(frame, action.label, _crumbs(target), alert, tag("p", action.says), what, form, status=status)
+    return page(frame, action.label, _crumbs(target), alert, tag("p", action.says), shown, form, status=status)
 
 
 def _crumbs(target: Target) -> list[tuple[str, str]]:

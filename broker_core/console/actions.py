@@ -1,4 +1,4 @@
-"""What the console can change: a table of actions, and the request of the admin API that each one is.
+"""The actions of the console: a table of them, and the request of the admin API for each.
 
 `action_pages` shows them, and carries them out.
 """
@@ -22,7 +22,7 @@ NAMES = ("namespace", "topic", "subscription")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What an action asks for besides its target. `kind` is that of the input."""
+    """The field that an action asks for in addition to its target. `kind` is that of the input."""
 
     label: str
     default: str
@@ -65,7 +65,7 @@ class Target:
 
     @property
     def above(self) -> str:
-        """Where to go when it is gone."""
+        """The page to show once the target is deleted."""
         if self.subscription:
             return address(TOPIC, name=self.topic)
         return address(TOPICS, namespace=TopicName.parse(self.topic).namespace) if self.topic else HOME
@@ -109,12 +109,12 @@ def _counted(end: str, most: int) -> Callable[[str], Outgoing]:
 
 
 def _reset(text: str) -> Outgoing:
-    """To a message, or to one of the ends."""
+    """Reset to a message, or to one of the ends."""
     ends = {"earliest": (-1, -1), "latest": (2**63 - 1, 2**63 - 1)}
-    found = _MESSAGE_ID.fullmatch(text.strip())
-    if found is None and text.strip() not in ends:
+    match = _MESSAGE_ID.fullmatch(text.strip())
+    if match is None and text.strip() not in ends:
         raise Refused(400, f"{text[:60]!r} is neither earliest, latest, nor a message ID such as 12:7")
-    ledger, entry = ends[text.strip()] if found is None else (int(found[1]), int(found[2]))
+    ledger, entry = ends[text.strip()] if match is None else (int(match[1]), int(match[2]))
     body = {"ledgerId": ledger, "entryId": entry, "partitionIndex": -1, "batchIndex": -1, "excluded": False}
     return Outgoing("POST", "/resetcursor", body)
 
@@ -220,4 +220,4 @@ ACTIONS = (
         types_name=True,
     ),
 )
-BY_NAME = {one.name: one for one in ACTIONS}
+BY_NAME = {action.name: action for action in ACTIONS}

@@ -1,4 +1,4 @@
-"""What the console needs of its host: the admin API, asked with the rights of the user in front of the page."""
+"""The console's view of its host: the admin API, called with the rights of the user of the page."""
 
 from __future__ import annotations
 

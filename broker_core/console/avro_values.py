@@ -23,10 +23,10 @@ class Unreadable(Exception):
 def read_avro(schema: AvroType, data: bytes) -> Any:
     """The value as JSON has it; bytes become hexadecimal text. Raises `Unreadable`."""
     reader = _Reader(data)
-    found = reader.value(schema, 0)
+    value = reader.value(schema, 0)
     if reader.position != len(data):
         raise Unreadable(f"{len(data) - reader.position} bytes follow the value")
-    return found
+    return value
 
 
 class _Reader:
@@ -48,8 +48,8 @@ class _Reader:
         end = self.position + size
         if size < 0 or end > len(self._data):
             raise Unreadable("the value is cut short")
-        found, self.position = self._data[self.position : end], end
-        return found
+        taken, self.position = self._data[self.position : end], end
+        return taken
 
     def long(self) -> int:
         number, shift = 0, 0
@@ -92,7 +92,7 @@ class _Reader:
         return choices[index]
 
     def _blocks(self) -> Any:
-        """One turn for each element. A negative count is followed by the size of its block."""
+        """Yield once for each element. A negative count is followed by the size of its block."""
         while count := self.long():
             if count < 0:
                 count = -count
@@ -102,8 +102,8 @@ class _Reader:
 
 
 def _packed(form: str) -> Callable[[_Reader], Any]:
-    found = struct.Struct(form)
-    return lambda reader: found.unpack(reader.take(found.size))[0]
+    packed = struct.Struct(form)
+    return lambda reader: packed.unpack(reader.take(packed.size))[0]
 
 
 _SCALARS: dict[str, Callable[[_Reader], Any]] = {

@@ -20,12 +20,12 @@ def backlog_of(subscription: Mapping[str, Any]) -> float:
 
 def backlog_of_all(topic: Mapping[str, Any]) -> float:
     """The sum over all subscriptions."""
-    return sum(backlog_of(one) for one in _subscriptions(topic))
+    return sum(backlog_of(subscription) for subscription in _subscriptions(topic))
 
 
 def heading(topics: Iterable[Mapping[str, Any]]) -> str:
     """Names what the backlogs of these topics count, which only a subscription tells."""
-    counted = [_COUNTED in one for topic in topics for one in _subscriptions(topic)]
+    counted = [_COUNTED in subscription for topic in topics for subscription in _subscriptions(topic)]
     return f"Backlog ({'messages' if all(counted) else 'entries'})" if counted else "Backlog"
 
 

@@ -38,11 +38,13 @@ def _chart(name: str, title: str, kind: str, series: Mapping[str, str]) -> Html:
     label = tag("text", class_="most", x="4", y=str(top + 12))
     named = f"{name}-title {name}-said"
     drawing = tag("svg", grid, lines, label, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_labelledby=named)
-    key = [tag("li", said, class_=f"key key-{index}") for index, said in enumerate(series.values())]
+    key = [tag("li", legend, class_=f"key key-{index}") for index, legend in enumerate(series.values())]
     caption = tag("figcaption", tag("h3", title, id=f"{name}-title"), tag("ul", key) if len(series) > 1 else None)
-    said = tag("p", "No samples yet.", id=f"{name}-said", class_="said")
+    status = tag("p", "No samples yet.", id=f"{name}-said", class_="said")
     table = tag("details", tag("summary", f"{title}: numbers"), tag("div", class_="numbers"))
-    return tag("figure", caption, drawing, said, table, class_="chart", data_kind=kind, data_series=json.dumps(series))
+    return tag(
+        "figure", caption, drawing, status, table, class_="chart", data_kind=kind, data_series=json.dumps(series)
+    )
 
 
 def _line(y: int) -> Html:
@@ -50,9 +52,9 @@ def _line(y: int) -> Html:
 
 
 def sample(topic: Mapping[str, Any], subscription: Mapping[str, Any] | None) -> Page:
-    """What `console.js` asks for again and again: values to draw, and texts of the page that change."""
-    of = subscription or topic
+    """The sample that `console.js` requests at intervals: values to draw, and texts of the page that change."""
+    counters = subscription or topic
     backlog = backlog_of_all(topic) if subscription is None else backlog_of(subscription)
-    values = {"backlog": backlog, "in": number(topic.get("msgInCounter")), "out": number(of.get("msgOutCounter"))}
-    shown = {"backlog": count(backlog), "unacked": count(of.get("unackedMessages"))}
+    values = {"backlog": backlog, "in": number(topic.get("msgInCounter")), "out": number(counters.get("msgOutCounter"))}
+    shown = {"backlog": count(backlog), "unacked": count(counters.get("unackedMessages"))}
     return Page(200, json.dumps({"values": values, "shown": shown}).encode(), JSON_TYPE)

@@ -29,7 +29,7 @@ class ShownMessage:
 
 
 def messages_of(reply: Reply) -> list[ShownMessage]:
-    """At most `MESSAGES_MAX`. Raises `Refused` for what no broker sends."""
+    """Return the messages of an entry, at most `MESSAGES_MAX`. Raises `Refused` for what no broker sends."""
     header = _headers(reply)
     count = header("num-batch-message")
     try:
@@ -39,9 +39,9 @@ def messages_of(reply: Reply) -> list[ShownMessage]:
         batch = head_of_batch(reply.content, int(count), MESSAGES_MAX)
     except (ValueError, EntryError) as error:
         raise Refused(502, f"cannot read the entry {header('message-id')}: {error}") from None
-    found = [_of_batch(header, index, one.metadata, one.payload) for index, one in enumerate(batch)]
-    rest = int(count) - len(found)
-    return found if rest <= 0 else [*found, _rest(header, rest)]
+    messages = [_of_batch(header, index, message.metadata, message.payload) for index, message in enumerate(batch)]
+    rest = int(count) - len(messages)
+    return messages if rest <= 0 else [*messages, _rest(header, rest)]
 
 
 def _headers(reply: Reply) -> Any:

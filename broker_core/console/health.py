@@ -1,4 +1,4 @@
-"""What a subscription is doing, in one word and one sentence, from its stats. Pure."""
+"""The health of a subscription, in one word and one sentence, from its stats. Pure."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def health_of(subscription: Mapping[str, Any]) -> Health:
         return Health(WAITING, "All its messages are delayed.")
     if unacked > 0:
         return Health(STUCK, f"Its consumers hold {count(unacked)} messages and acknowledge none.")
-    if all(number(one.get("availablePermits")) <= 0 for one in consumers):
+    if all(number(consumer.get("availablePermits")) <= 0 for consumer in consumers):
         return Health(STUCK, "Its consumers do not ask for messages.")
     return Health(WAITING, "Its consumers are ready, and nothing was delivered lately.")
 
 
 def _all_blocked(consumers: Any) -> bool:
-    return all(one.get("blockedConsumerOnUnackedMsgs") for one in consumers)
+    return all(consumer.get("blockedConsumerOnUnackedMsgs") for consumer in consumers)

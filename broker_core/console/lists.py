@@ -28,7 +28,7 @@ async def home(frame: PageFrame, _request: Request, api: AdminApi) -> Page:
         tenants = sorted((await api.ask("GET", f"{ROOT}/tenants")).value or [])
     except Refused as error:  # only superusers may list tenants; others know the names of theirs
         return page(frame, "Tenants", (), tag("p", str(error), class_="problem"), _named_tenant(), backlogs)
-    rows = [[link(address(NAMESPACES, tenant=each), name_of(each))] async for each in sliced(tenants)]
+    rows = [[link(address(NAMESPACES, tenant=tenant), name_of(tenant))] async for tenant in sliced(tenants)]
     table = await _long_table(counted(len(rows), "tenant"), ["Tenant"], rows)
     return page(frame, "Tenants", (), backlogs, table)
 
@@ -46,10 +46,10 @@ def _named_tenant() -> Html:
 
 async def namespaces(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     tenant = request.query.get("tenant", "")
-    found = sorted((await api.ask("GET", f"{ROOT}/namespaces/{part(tenant)}")).value or [])
+    names = sorted((await api.ask("GET", f"{ROOT}/namespaces/{part(tenant)}")).value or [])
     rows = [
-        [link(address(TOPICS, namespace=each), name_of(each)), link(address(BACKLOGS, namespace=each), "backlogs")]
-        async for each in sliced(found)
+        [link(address(TOPICS, namespace=name), name_of(name)), link(address(BACKLOGS, namespace=name), "backlogs")]
+        async for name in sliced(names)
     ]
     table = await _long_table(counted(len(rows), "namespace"), ["Namespace", "Largest backlogs"], rows)
     return page(frame, tenant, [("Tenants", HOME)], table)
@@ -60,29 +60,29 @@ async def namespaces(frame: PageFrame, request: Request, api: AdminApi) -> Page:
 
 async def topics(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     """Names are filtered and cut into pages first; only the topics of the page are asked for their stats."""
-    namespace, wanted = request.query.get("namespace", ""), request.query.get("filter", "")
-    matching, partitioned = await _names(api, namespace, wanted)
+    namespace, text = request.query.get("namespace", ""), request.query.get("filter", "")
+    matching, partitioned = await _names(api, namespace, text)
     number = _page_number(request, len(matching))
     listed = [TopicName.parse(name) for name in matching[number * ROWS : (number + 1) * ROWS]]
-    found = await _stats(api, listed, partitioned)
-    pairs = sliced(zip(listed, found, strict=True))
+    replies = await _stats(api, listed, partitioned)
+    pairs = sliced(zip(listed, replies, strict=True))
     rows = [_row(topic, str(topic) in partitioned, reply) async for topic, reply in pairs]
-    headings = ["Topic", f"#{heading(_documents(found))}", "#In/s", "#Out/s", "#Stored", "#Subscriptions", "State"]
+    headings = ["Topic", f"#{heading(_documents(replies))}", "#In/s", "#Out/s", "#Stored", "#Subscriptions", "State"]
     caption = f"Topics {number * ROWS + 1 if listed else 0:,} to {number * ROWS + len(listed):,} of {len(matching):,}"
     content = (
-        _filter(namespace, wanted),
+        _filter(namespace, text),
         await _long_table(caption, headings, rows),
-        _pages(namespace, wanted, number, len(matching)),
+        _pages(namespace, text, number, len(matching)),
         tag("p", link(address(BACKLOGS, namespace=namespace), "Largest backlogs of this namespace")),
         offered(frame, "namespace", namespace=namespace),
     )
     return page(frame, namespace, namespace_crumbs(namespace), *content)
 
 
-async def _names(api: AdminApi, namespace: str, wanted: str) -> tuple[list[str], frozenset[str]]:
+async def _names(api: AdminApi, namespace: str, text: str) -> tuple[list[str], frozenset[str]]:
     """Topics without partitions and partitioned ones, sorted; and which names are those of partitioned topics."""
     path = namespace_path(namespace)
-    found = await api.ask_all(
+    replies = await api.ask_all(
         [
             f"{ROOT}/namespaces/{path}/topics",
             f"{ROOT}/persistent/{path}/partitioned",
@@ -90,17 +90,17 @@ async def _names(api: AdminApi, namespace: str, wanted: str) -> tuple[list[str],
         ],
         {"mode": "ALL"},
     )
-    every, *parted = [_value(one) or [] for one in found]
-    partitioned = frozenset(name for some in parted for name in some)
-    return await _matching(every, partitioned, wanted.lower()), partitioned
+    every, *parted = [_value(reply) or [] for reply in replies]
+    partitioned = frozenset(name for names in parted for name in names)
+    return await _matching(every, partitioned, text.lower()), partitioned
 
 
-async def _matching(names: Sequence[str], partitioned: frozenset[str], wanted: str) -> list[str]:
+async def _matching(names: Sequence[str], partitioned: frozenset[str], text: str) -> list[str]:
     """Sorted, in time slices: with many names, it would hold up the messages of a broker in this process."""
     plain = [
-        name async for name in sliced(names) if wanted in name.lower() and without_partition(name) not in partitioned
+        name async for name in sliced(names) if text in name.lower() and without_partition(name) not in partitioned
     ]
-    parted = [name async for name in sliced(partitioned) if wanted in name.lower()]
+    parted = [name async for name in sliced(partitioned) if text in name.lower()]
     return sorted(dict.fromkeys(plain + parted))
 
 
@@ -122,12 +122,14 @@ async def _stats(api: AdminApi, listed: Sequence[TopicName], partitioned: frozen
     return await api.ask_all(paths, {"perPartition": "false", "excludePublishers": "true"})
 
 
-def _documents(found: Sequence[Reply | Refused]) -> list[Mapping[str, Any]]:
-    return [one.value or {} for one in found if isinstance(one, Reply)]
+def _documents(replies: Sequence[Reply | Refused]) -> list[Mapping[str, Any]]:
+    return [reply.value or {} for reply in replies if isinstance(reply, Reply)]
 
 
 def _row(topic: TopicName, is_partitioned: bool, reply: Reply | Refused) -> list[Child]:
-    kinds = [PARTITIONED] * is_partitioned + ["non-persistent"] * (topic.domain != "persistent")
+    kinds = [PARTITIONED] if is_partitioned else []
+    if topic.domain != "persistent":
+        kinds.append("non-persistent")
     kind = tag("small", f" {', '.join(kinds)}") if kinds else None
     name = tag("span", link(address(TOPIC, name=topic), name_of(topic.local)), kind)
     if isinstance(reply, Refused):
@@ -146,7 +148,7 @@ def _row(topic: TopicName, is_partitioned: bool, reply: Reply | Refused) -> list
 
 
 def _stuck(topic: TopicName, subscriptions: Mapping[str, Any]) -> Child:
-    stuck = sorted(name for name, one in subscriptions.items() if health_of(one).word == STUCK)
+    stuck = sorted(name for name, stats in subscriptions.items() if health_of(stats).word == STUCK)
     if not stuck:
         return ""
     first = link(address(SUBSCRIPTION, topic=topic, name=stuck[0]), name_of(stuck[0]))
@@ -154,12 +156,12 @@ def _stuck(topic: TopicName, subscriptions: Mapping[str, Any]) -> Child:
     return tag("span", tag("strong", "stuck", class_="word stuck"), ": ", first, more)
 
 
-def _filter(namespace: str, wanted: str) -> Html:
+def _filter(namespace: str, text: str) -> Html:
     return tag(
         "form",
         tag("input", type="hidden", name="namespace", value=namespace),
         tag("label", "Names that contain", for_="filter"),
-        tag("input", id="filter", name="filter", type="search", value=wanted, autocomplete="off"),
+        tag("input", id="filter", name="filter", type="search", value=text, autocomplete="off"),
         tag("button", "Filter", type="submit"),
         action=TOPICS,
         method="get",
@@ -167,13 +169,13 @@ def _filter(namespace: str, wanted: str) -> Html:
     )
 
 
-def _pages(namespace: str, wanted: str, number: int, total: int) -> Html | None:
+def _pages(namespace: str, filter_text: str, number: int, total: int) -> Html | None:
     last = (total - 1) // ROWS
     if last <= 0:
         return None
 
     def to(page: int, text: str) -> Html:
-        return tag("li", link(address(TOPICS, namespace=namespace, filter=wanted, page=page + 1), text))
+        return tag("li", link(address(TOPICS, namespace=namespace, filter=filter_text, page=page + 1), text))
 
     def steps() -> Iterator[Html]:
         if number > 0:
@@ -192,31 +194,33 @@ def _pages(namespace: str, wanted: str, number: int, total: int) -> Html | None:
 
 async def backlogs(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     namespace = request.query.get("namespace", "")
-    found = await api.backlogs(namespace, LARGEST)
+    largest = await api.backlogs(namespace, LARGEST)
     where = f"in {namespace}" if namespace else "in all namespaces"
     crumbs = [*namespace_crumbs(namespace), (namespace, address(TOPICS, namespace=namespace))] if namespace else None
-    table = await _backlog_table(found)
-    return page(frame, f"Backlogs {where}", crumbs or [("Tenants", HOME)], _summary(found), table)
+    table = await _backlog_table(largest)
+    return page(frame, f"Backlogs {where}", crumbs or [("Tenants", HOME)], _summary(largest), table)
 
 
-def _summary(found: Backlogs) -> Html:
-    return tag("p", f"Subscriptions with a backlog: {found.subscriptions:,}, of {counted(found.topics, 'topic')}.")
+def _summary(backlogs: Backlogs) -> Html:
+    return tag(
+        "p", f"Subscriptions with a backlog: {backlogs.subscriptions:,}, of {counted(backlogs.topics, 'topic')}."
+    )
 
 
-async def _backlog_table(found: Backlogs) -> Html:
-    headings = ["Subscription", "Topic", f"#{found.heading}", "#Unacknowledged", "#Consumers", "#Out/s"]
+async def _backlog_table(backlogs: Backlogs) -> Html:
+    headings = ["Subscription", "Topic", f"#{backlogs.heading}", "#Unacknowledged", "#Consumers", "#Out/s"]
     rows = (
         [
-            link(address(SUBSCRIPTION, topic=one.topic, name=one.subscription), name_of(one.subscription)),
-            link(address(TOPIC, name=one.topic), name_of(one.topic)),
-            f"{one.backlog:,}",
-            f"{one.unacked:,}",
-            f"{one.consumers:,}",
-            f"{one.rate_out:,.1f}",
+            link(address(SUBSCRIPTION, topic=backlog.topic, name=backlog.subscription), name_of(backlog.subscription)),
+            link(address(TOPIC, name=backlog.topic), name_of(backlog.topic)),
+            f"{backlog.backlog:,}",
+            f"{backlog.unacked:,}",
+            f"{backlog.consumers:,}",
+            f"{backlog.rate_out:,.1f}",
         ]
-        for one in found.largest
+        for backlog in backlogs.largest
     )
-    return await _long_table(f"The {len(found.largest):,} largest backlogs", headings, rows)
+    return await _long_table(f"The {len(backlogs.largest):,} largest backlogs", headings, rows)
 
 
 async def _long_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[Child]]) -> Html:

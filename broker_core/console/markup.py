@@ -27,7 +27,7 @@ class Html(str):
 
 def shown(text: object) -> str:
     """The text with its invisible characters spelled out; not escaped yet."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", str(text))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", str(text))
 
 
 def markup(*children: Child) -> Html:
@@ -63,15 +63,15 @@ def link(address: str, /, *children: Child, **attributes: object) -> Html:
 
 def address(page: str, /, **query: object) -> str:
     """The address of a page of the console; parameters that are None or empty are left out."""
-    given = {key: str(value) for key, value in query.items() if value not in (None, "")}
-    return page + (f"?{urlencode(given, errors='surrogatepass')}" if given else "")
+    parameters = {key: str(value) for key, value in query.items() if value not in (None, "")}
+    return page + (f"?{urlencode(parameters, errors='surrogatepass')}" if parameters else "")
 
 
 def table(caption: str, headings: Iterable[str], rows: Iterable[Html | Iterable[Child]], **attributes: object) -> Html:
     """Rows are markup already (`row`), or cells. A column whose heading begins with `#` holds numbers."""
     titles = list(headings)
     head = [tag("th", title.removeprefix("#"), scope="col", class_=_kind(title)) for title in titles]
-    body = [one if isinstance(one, Html) else row(titles, one) for one in rows]
+    body = [content if isinstance(content, Html) else row(titles, content) for content in rows]
     parts = tag("caption", caption), tag("thead", tag("tr", head)), tag("tbody", body)
     return tag("div", tag("table", parts, **attributes), class_="wide", tabindex="0", role="region", aria_label=caption)
 

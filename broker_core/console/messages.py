@@ -87,15 +87,15 @@ async def _entries(
     Requests follow one another, so that only one body is in memory. For a number after the end of a topic, brokers
     return the last entry again, so an entry with the ID of the one before it ends the page.
     """
-    found = list[list[ShownMessage]]()
+    entries = list[list[ShownMessage]]()
     before = "" if name or first == 1 else await _id(api, topic, name, first - 1)
     for number in range(first, first + ENTRIES + 1):
         reply = await _entry(api, topic, name, number, is_partition=is_partition)
         if reply is None or _id_of(reply) == before:
             break
         before = "" if name else _id_of(reply)
-        found.append(await asyncio.to_thread(messages_of, reply))
-    return found
+        entries.append(await asyncio.to_thread(messages_of, reply))
+    return entries
 
 
 async def _rows(api: AdminApi, topic: TopicName, entries: list[list[ShownMessage]], first: int) -> list[list[Child]]:
@@ -156,10 +156,10 @@ class _Schemas:
             data = base64.b64decode(version, validate=True)
             if len(data) != VERSION_BYTES:
                 return None
-            found = await self._api.ask("GET", f"{self._topic.schema_path}/schema/{int.from_bytes(data)}")
+            schema = await self._api.ask("GET", f"{self._topic.schema_path}/schema/{int.from_bytes(data)}")
         except (Refused, binascii.Error, ValueError):
             return None
-        return found.value if isinstance(found.value, dict) else None
+        return schema.value if isinstance(schema.value, dict) else None
 
 
 async def _cells(message: ShownMessage, reader: ValueReader) -> list[Child]:

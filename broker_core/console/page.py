@@ -28,7 +28,7 @@ Crumb = tuple[str, str]  # what it says, and its address
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a host passes on. `form`: the fields of a POST. The first of equal names counts."""
+    """A request that a host passes on. `form` has the fields of a POST. The first of equal names counts."""
 
     method: str
     path: str
@@ -80,7 +80,7 @@ def page(frame: PageFrame, title: str, crumbs: Iterable[Crumb], *content: Child,
 
 
 def _header(frame: PageFrame, crumbs: Iterable[Crumb], title: str) -> Html:
-    trail = [tag("li", link(where, name_of(what))) for what, where in crumbs]
+    trail = [tag("li", link(where, name_of(name))) for name, where in crumbs]
     here = tag("li", tag("span", name_of(title), aria_current="page"))
     find = tag(
         "form",
@@ -122,8 +122,8 @@ def subscription_crumbs(topic: TopicName) -> list[Crumb]:
 
 def problem(frame: PageFrame, status: int, reason: str) -> Page:
     titles = {401: "Not signed in", 403: "Not allowed", 404: "Not found"}
-    what = tag("p", reason, role="alert", class_="problem")
-    return page(frame, titles.get(status, "That did not work"), [("Tenants", HOME)], what, status=status)
+    alert = tag("p", reason, role="alert", class_="problem")
+    return page(frame, titles.get(status, "That did not work"), [("Tenants", HOME)], alert, status=status)
 
 
 def facts(pairs: Iterable[tuple[str, Child]]) -> Html:

@@ -1,4 +1,4 @@
-"""Where the pages, the files, and the forms of the console are. Imports nothing: the routes need no pages."""
+"""The paths of the pages, the files, and the forms of the console. Imports nothing: the routes need no pages."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ def rate(value: Any) -> str:
 
 
 def size(value: Any) -> str:
-    left = float(max(number(value), 0))
+    amount = float(max(number(value), 0))
     for unit in _UNITS[:-1]:
-        if left < 1024:
-            return f"{left:,.0f} {unit}" if unit == "B" else f"{left:,.1f} {unit}"
-        left /= 1024
-    return f"{left:,.1f} {_UNITS[-1]}"
+        if amount < 1024:
+            return f"{amount:,.0f} {unit}" if unit == "B" else f"{amount:,.1f} {unit}"
+        amount /= 1024
+    return f"{amount:,.1f} {_UNITS[-1]}"
 
 
 def duration(seconds: float) -> str:

@@ -22,32 +22,32 @@ Document = Mapping[str, Any]
 
 async def partitions_of(api: AdminApi, topic: TopicName) -> int:
     """0 for a topic without partitions."""
-    found = (await api.ask("GET", f"{topic.path}/partitions")).value
-    return int(number(found.get("partitions"))) if isinstance(found, dict) else 0
+    metadata = (await api.ask("GET", f"{topic.path}/partitions")).value
+    return int(number(metadata.get("partitions"))) if isinstance(metadata, dict) else 0
 
 
 async def stats_of(api: AdminApi, topic: TopicName, partitions: int) -> Document:
     """Raises `Refused`."""
     end = "partitioned-stats" if partitions else "stats"
-    found = (await api.ask("GET", f"{topic.path}/{end}", {"perPartition": "false"})).value
-    return found if isinstance(found, dict) else {}
+    stats = (await api.ask("GET", f"{topic.path}/{end}", {"perPartition": "false"})).value
+    return stats if isinstance(stats, dict) else {}
 
 
 async def subscription_of(api: AdminApi, topic: TopicName, name: str) -> tuple[int, Document, Document]:
     """The number of partitions, and the stats of topic and subscription. Raises `Refused` if there is none."""
     partitions = await partitions_of(api, topic)
     stats = await stats_of(api, topic, partitions)
-    found = (stats.get("subscriptions") or {}).get(name)
-    if found is None:
+    subscription = (stats.get("subscriptions") or {}).get(name)
+    if subscription is None:
         raise Refused(404, f"topic {topic} has no subscription {name!r}")
-    return partitions, stats, found
+    return partitions, stats, subscription
 
 
 async def sample_page(_frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("subscription", "")
     if name:
-        _, stats, found = await subscription_of(api, topic, name)
-        return charts.sample(stats, found)
+        _, stats, subscription = await subscription_of(api, topic, name)
+        return charts.sample(stats, subscription)
     return charts.sample(await stats_of(api, topic, await partitions_of(api, topic)), None)
 
 
@@ -86,8 +86,8 @@ def _topic_facts(topic: TopicName, partitions: int, stats: Document) -> Iterable
 
 
 def _subscriptions(topic: TopicName, stats: Document) -> Html:
-    found = sorted((stats.get("subscriptions") or {}).items())
-    rows = [_subscription_row(topic, name, one) for name, one in found[:ROWS_MAX]]
+    subscriptions = sorted((stats.get("subscriptions") or {}).items())
+    rows = [_subscription_row(topic, name, subscription) for name, subscription in subscriptions[:ROWS_MAX]]
     headings = [
         "Subscription",
         "State",
@@ -97,60 +97,60 @@ def _subscriptions(topic: TopicName, stats: Document) -> Html:
         "Type",
         "#Consumers",
     ]
-    table = table_of(_caption("subscription", len(found)), headings, rows)
+    table = table_of(_caption("subscription", len(subscriptions)), headings, rows)
     return tag("section", tag("h2", "Subscriptions"), table)
 
 
-def _subscription_row(topic: TopicName, name: str, one: Document) -> list[Child]:
-    health = health_of(one)
+def _subscription_row(topic: TopicName, name: str, subscription: Document) -> list[Child]:
+    health = health_of(subscription)
     return [
         link(address(SUBSCRIPTION, topic=topic, name=name), name_of(name)),
         tag("span", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}"),
-        count(backlog_of(one)),
-        count(one.get("unackedMessages")),
-        rate(one.get("msgRateOut")),
-        str(one.get("type") or "-"),
-        count(len(one.get("consumers") or [])),
+        count(backlog_of(subscription)),
+        count(subscription.get("unackedMessages")),
+        rate(subscription.get("msgRateOut")),
+        str(subscription.get("type") or "-"),
+        count(len(subscription.get("consumers") or [])),
     ]
 
 
-def _caption(what: str, total: int) -> str:
-    """`what`: one of them."""
-    return counted(total, what) if total <= ROWS_MAX else f"The first {ROWS_MAX:,} of {counted(total, what)}"
+def _caption(noun: str, total: int) -> str:
+    """`noun` is the singular."""
+    return counted(total, noun) if total <= ROWS_MAX else f"The first {ROWS_MAX:,} of {counted(total, noun)}"
 
 
 def _partitions(topic: TopicName, total: int) -> Html:
     shown = [topic.partition(index) for index in range(min(total, ROWS_MAX))]
-    rows = [[link(address(TOPIC, name=each), name_of(each.local))] for each in shown]
+    rows = [[link(address(TOPIC, name=partition), name_of(partition.local))] for partition in shown]
     return tag("section", tag("h2", "Partitions"), table_of(_caption("partition", total), ["Partition"], rows))
 
 
 def _producers(stats: Document) -> Html:
-    found = stats.get("publishers") or []
+    publishers = stats.get("publishers") or []
     rows = [
         [
-            name_of(str(one.get("producerName", "-"))),
-            str(one.get("address", "-")),
-            rate(one.get("msgRateIn")),
-            size(one.get("averageMsgSize")),
-            str(one.get("clientVersion", "-")),
+            name_of(str(publisher.get("producerName", "-"))),
+            str(publisher.get("address", "-")),
+            rate(publisher.get("msgRateIn")),
+            size(publisher.get("averageMsgSize")),
+            str(publisher.get("clientVersion", "-")),
         ]
-        for one in found[:ROWS_MAX]
+        for publisher in publishers[:ROWS_MAX]
     ]
     headings = ["Producer", "Address", "#In/s", "#Average size", "Client"]
-    return tag("section", tag("h2", "Producers"), table_of(_caption("producer", len(found)), headings, rows))
+    return tag("section", tag("h2", "Producers"), table_of(_caption("producer", len(publishers)), headings, rows))
 
 
 async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
     try:
-        found = (await api.ask("GET", f"{topic.schema_path}/schema")).value
+        schema = (await api.ask("GET", f"{topic.schema_path}/schema")).value
     except Refused:  # it has none, or the user may not read it
         return None
-    if not isinstance(found, dict):
+    if not isinstance(schema, dict):
         return None
-    definition = tag("pre", tag("code", str(found.get("data") or "")), tabindex="0", aria_label="Definition")
-    kind = tag("p", f"{found.get('type')}, version {found.get('version')}")
-    return tag("section", tag("h2", "Schema"), kind, definition if found.get("data") else None)
+    definition = tag("pre", tag("code", str(schema.get("data") or "")), tabindex="0", aria_label="Definition")
+    kind = tag("p", f"{schema.get('type')}, version {schema.get('version')}")
+    return tag("section", tag("h2", "Schema"), kind, definition if schema.get("data") else None)
 
 
 # A subscription
@@ -158,49 +158,52 @@ async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
 
 async def subscription_page(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("name", "")
-    partitions, stats, found = await subscription_of(api, topic, name)
-    health = health_of(found)
+    partitions, stats, subscription = await subscription_of(api, topic, name)
+    health = health_of(subscription)
     state = tag("p", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}", class_="health")
     browse = tag("p", link(address(MESSAGES, topic=topic, subscription=name), "Peek at its next messages"))
     kind = "partitioned subscription" if partitions else "subscription"
     content = (
         done(request),
         state,
-        facts(_subscription_facts(topic, stats, found)),
+        facts(_subscription_facts(topic, stats, subscription)),
         browse,
         charts.live(topic, stats, name),
-        _consumers(found),
+        _consumers(subscription),
         _of_partitions(topic, name, partitions) if partitions else None,
         offered(frame, kind, topic=str(topic), subscription=name),
     )
     return page(frame, name, subscription_crumbs(topic), *content)
 
 
-def _subscription_facts(topic: TopicName, stats: Document, found: Document) -> Iterable[tuple[str, Child]]:
+def _subscription_facts(topic: TopicName, stats: Document, subscription: Document) -> Iterable[tuple[str, Child]]:
     yield "Topic", tag("code", name_of(str(topic)))
-    yield "Type", str(found.get("type") or "-")
-    yield heading([stats]), tag("span", count(backlog_of(found)), data_shown="backlog")
-    yield "Delivered and not acknowledged", tag("span", count(found.get("unackedMessages")), data_shown="unacked")
-    yield "Delayed", count(found.get("msgDelayed"))
-    yield "Delivered", f"{rate(found.get('msgRateOut'))} messages/s"
-    yield "Last delivery", moment(found.get("lastConsumedTimestamp"))
-    yield "Last acknowledgment", moment(found.get("lastAckedTimestamp"))
-    for key, value in sorted((found.get("subscriptionProperties") or {}).items()):
+    yield "Type", str(subscription.get("type") or "-")
+    yield heading([stats]), tag("span", count(backlog_of(subscription)), data_shown="backlog")
+    yield (
+        "Delivered and not acknowledged",
+        tag("span", count(subscription.get("unackedMessages")), data_shown="unacked"),
+    )
+    yield "Delayed", count(subscription.get("msgDelayed"))
+    yield "Delivered", f"{rate(subscription.get('msgRateOut'))} messages/s"
+    yield "Last delivery", moment(subscription.get("lastConsumedTimestamp"))
+    yield "Last acknowledgment", moment(subscription.get("lastAckedTimestamp"))
+    for key, value in sorted((subscription.get("subscriptionProperties") or {}).items()):
         yield f"Property {key}", name_of(str(value))
 
 
-def _consumers(found: Document) -> Html:
-    consumers = found.get("consumers") or []
+def _consumers(subscription: Document) -> Html:
+    consumers = subscription.get("consumers") or []
     rows = [
         [
-            name_of(str(one.get("consumerName", "-"))),
-            str(one.get("address", "-")),
-            rate(one.get("msgRateOut")),
-            count(one.get("availablePermits")),
-            count(one.get("unackedMessages")),
-            "yes" if one.get("blockedConsumerOnUnackedMsgs") else "no",
+            name_of(str(consumer.get("consumerName", "-"))),
+            str(consumer.get("address", "-")),
+            rate(consumer.get("msgRateOut")),
+            count(consumer.get("availablePermits")),
+            count(consumer.get("unackedMessages")),
+            "yes" if consumer.get("blockedConsumerOnUnackedMsgs") else "no",
         ]
-        for one in consumers[:ROWS_MAX]
+        for consumer in consumers[:ROWS_MAX]
     ]
     headings = ["Consumer", "Address", "#Out/s", "#Permits", "#Unacknowledged", "Blocked"]
     return tag("section", tag("h2", "Consumers"), table_of(_caption("consumer", len(consumers)), headings, rows))
@@ -208,5 +211,5 @@ def _consumers(found: Document) -> Html:
 
 def _of_partitions(topic: TopicName, name: str, total: int) -> Html:
     shown = [topic.partition(index) for index in range(min(total, ROWS_MAX))]
-    rows = [[link(address(SUBSCRIPTION, topic=each, name=name), name_of(each.local))] for each in shown]
+    rows = [[link(address(SUBSCRIPTION, topic=partition, name=name), name_of(partition.local))] for partition in shown]
     return tag("section", tag("h2", "Partitions"), table_of(_caption("partition", total), ["Partition"], rows))

@@ -110,8 +110,8 @@ def _pair(schema: Mapping[str, Any]) -> Decode | None:
 def _part(name: str, properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> Decode:
     kind, definition = str(properties.get(f"{name}.schema.type", "")), definitions.get(name) or ""
     data = definition if isinstance(definition, str) else json.dumps(definition)
-    found = None if kind == "KEY_VALUE" else _decoder(kind, {"data": data})
-    return found or (lambda part: plain_text(part)[0])
+    decoder = None if kind == "KEY_VALUE" else _decoder(kind, {"data": data})
+    return decoder or (lambda part: plain_text(part)[0])
 
 
 def _sized(data: bytes) -> tuple[bytes, bytes]:
