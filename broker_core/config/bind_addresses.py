@@ -31,12 +31,12 @@ class BindAddress(NamedTuple):
 
 
 def bind_addresses(text: str, listeners: Container[str]) -> tuple[BindAddress, ...]:
-    """Those of `LISTENER:SCHEME://IP:PORT`, separated by commas; raises `InvalidConfiguration`."""
-    found = tuple(_entry(entry) for entry in filter(None, (one.strip() for one in text.split(","))))
-    for one in found:
-        if one.listener not in listeners:
-            raise InvalidConfiguration(f"bindAddresses: advertisedListeners has no listener {one.listener!r}")
-    return found
+    """The addresses of `LISTENER:SCHEME://IP:PORT`, separated by commas; raises `InvalidConfiguration`."""
+    addresses = tuple(_entry(entry) for entry in filter(None, (entry.strip() for entry in text.split(","))))
+    for address in addresses:
+        if address.listener not in listeners:
+            raise InvalidConfiguration(f"bindAddresses: advertisedListeners has no listener {address.listener!r}")
+    return addresses
 
 
 def _entry(entry: str) -> BindAddress:

@@ -1,4 +1,4 @@
-"""How many files and sockets the process may have open, and which share of them connections may take.
+"""The limit on the files and sockets that the process may have open, and the share of connections in it.
 
 Connections that take every descriptor would keep the broker from opening its own files.
 """
@@ -22,12 +22,12 @@ def limit() -> int:
 
 
 def raise_limit() -> None:
-    """To what the administrator of the machine allows, as a JVM does. Only for a process that the broker owns."""
+    """Raise the limit to what the system allows, as a JVM does. Call it only in a process that the broker owns."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST if hard == resource.RLIM_INFINITY else min(hard, MOST)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    target = MOST if hard == resource.RLIM_INFINITY else min(hard, MOST)
+    if soft != resource.RLIM_INFINITY and soft < target:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
 
 
 def descriptor_of(transport: asyncio.BaseTransport) -> int:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from broker_core.config.reading import Given, typed
+from broker_core.config.reading import Entry, typed
 from broker_core.config.stored_settings import STORED_SETTINGS
 from broker_core.errors import FixedSetting, InvalidConfiguration, InvalidValue
 
@@ -76,11 +76,13 @@ class DynamicSettings:
 
     def values(self) -> dict[str, str]:
         """The values that were set while a broker ran, as they were sent."""
-        found = {key: self._documents.get(DYNAMIC_SETTING, key) or {} for key in self._documents.list(DYNAMIC_SETTING)}
-        return {key: str(document.get("value", "")) for key, document in sorted(found.items())}
+        documents = {
+            key: self._documents.get(DYNAMIC_SETTING, key) or {} for key in self._documents.list(DYNAMIC_SETTING)
+        }
+        return {key: str(document.get("value", "")) for key, document in sorted(documents.items())}
 
     async def set(self, key: str, text: str) -> None:
-        """In force on return, unless it is one of `STORED_SETTINGS`. Raises `FixedSetting` or `InvalidValue`."""
+        """Set a value, in force on return except for `STORED_SETTINGS`. Raises `FixedSetting` or `InvalidValue`."""
         if key in STORED_SETTINGS:
             await self._documents.put(DYNAMIC_SETTING, key, {"value": text})
             return
@@ -100,14 +102,14 @@ class DynamicSettings:
         await self._changed()
 
     def _read(self, key: str, text: str) -> Any:
-        """As Pulsar, reads every text but `true` as false where a truth value belongs."""
+        """Read the value; like Pulsar, read every text but `true` as false for a truth value."""
         if key not in self.names:
             raise FixedSetting("Can't update non-dynamic configuration")
         described = self._places[key][1]
         if described.type is bool:
             return text.lower() == "true"
         try:
-            return typed(Given(key, text, "the request"), described.type, described.metadata["setting"])
+            return typed(Entry(key, text, "the request"), described.type, described.metadata["setting"])
         except InvalidConfiguration as error:
             raise InvalidValue(f"Invalid dynamic-config value: {error}") from None
 

@@ -19,7 +19,7 @@ APPEND_TIME = "AppendBrokerTimestampMetadataInterceptor"
 
 @frozen
 class EntryMetadataConfig:
-    """What the broker knows of an entry beside what its producer says (PIP-70)."""
+    """The data that the broker adds to an entry, beside the producer's (PIP-70)."""
 
     interceptors: str = setting(
         "brokerEntryMetadataInterceptors",
@@ -109,7 +109,7 @@ class RateConfig:
 
 @frozen
 class BacklogQuotaConfig:
-    """How large and how old a backlog may become."""
+    """The size and the age that a backlog may reach."""
 
     check: bool = setting("backlogQuotaCheckEnabled", True, "Whether the broker enforces backlog quotas.")
     check_seconds: int = setting(
@@ -209,7 +209,7 @@ class DelayedConfig:
 
 @frozen
 class InactiveConfig:
-    """When unused topics are deleted."""
+    """The deletion of unused topics."""
 
     delete: bool = setting(
         "brokerDeleteInactiveTopicsEnabled",
@@ -271,7 +271,7 @@ COMPATIBILITY_STRATEGIES = (
 
 @frozen
 class SchemaConfig:
-    """What schemas a topic accepts."""
+    """The schemas that a topic accepts."""
 
     compatibility: str = setting(
         "schemaCompatibilityStrategy",

@@ -12,31 +12,33 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(found: type[T]) -> type[T]:
-    """As `dataclass(frozen=True, slots=True, repr=False)`: nothing prints the secrets of a configuration.
+def frozen(cls: type[T]) -> type[T]:
+    """Do the same as `dataclass(frozen=True, slots=True, repr=False)`: nothing prints the secrets of a configuration.
 
     `fields` and `replace` of `dataclasses` take the class and its objects. Fields have no options but a default, its
     factory, metadata, and `compare`.
     """
-    own = vars(found)
-    made = dataclass(init=False, repr=False, eq=False, slots=True)(found)
+    own = vars(cls)
+    made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     for name, method in _METHODS.items():
         if name not in own:
             setattr(made, name, method)
     return made
 
 
-def _init(self: Any, *given: Any, **named: Any) -> None:
+def _init(self: Any, *values: Any, **named: Any) -> None:
     """Raises TypeError for missing, unknown, and repeated fields."""
     declared = fields(self)
-    if len(given) > len(declared):
-        raise TypeError(f"{type(self).__name__} takes {len(declared)} values, not {len(given)}")
-    for one, value in zip(declared, given, strict=False):
-        if one.name in named:
-            raise TypeError(f"{type(self).__name__} got {one.name} twice")
-        named[one.name] = value
-    for one in declared:
-        object.__setattr__(self, one.name, named.pop(one.name) if one.name in named else _default(self, one))
+    if len(values) > len(declared):
+        raise TypeError(f"{type(self).__name__} takes {len(declared)} values, not {len(values)}")
+    for member, value in zip(declared, values, strict=False):
+        if member.name in named:
+            raise TypeError(f"{type(self).__name__} got {member.name} twice")
+        named[member.name] = value
+    for member in declared:
+        object.__setattr__(
+            self, member.name, named.pop(member.name) if member.name in named else _default(self, member)
+        )
     if named:
         raise TypeError(f"{type(self).__name__} has no field {', '.join(named)}")
     after = getattr(self, "__post_init__", None)
@@ -44,16 +46,16 @@ def _init(self: Any, *given: Any, **named: Any) -> None:
         after()
 
 
-def _default(of: Any, one: "Field[Any]") -> Any:
-    if one.default is not MISSING:
-        return one.default
-    if one.default_factory is MISSING:
-        raise TypeError(f"{type(of).__name__} needs {one.name}")
-    return one.default_factory()
+def _default(config: Any, member: "Field[Any]") -> Any:
+    if member.default is not MISSING:
+        return member.default
+    if member.default_factory is MISSING:
+        raise TypeError(f"{type(config).__name__} needs {member.name}")
+    return member.default_factory()
 
 
-def _compared(of: Any) -> tuple[Any, ...]:
-    return tuple(getattr(of, one.name) for one in fields(of) if one.compare)
+def _compared(config: Any) -> tuple[Any, ...]:
+    return tuple(getattr(config, member.name) for member in fields(config) if member.compare)
 
 
 def _eq(self: Any, other: object) -> bool:
@@ -71,12 +73,12 @@ def _refuse(self: Any, name: str, *_: Any) -> None:
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, one.name) for one in fields(self)]
+    return [getattr(self, member.name) for member in fields(self)]
 
 
 def _restore(self: Any, state: list[Any]) -> None:
-    for one, value in zip(fields(self), state, strict=True):
-        object.__setattr__(self, one.name, value)
+    for member, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, member.name, value)
 
 
 _METHODS = {

@@ -33,25 +33,25 @@ def advertised_listeners(text: str, internal: str) -> Listeners:
     `internal` names the default listener; empty means the first. For an address that it lacks, the first listener that
     has one counts.
     """
-    found: dict[str, ListenerUrls] = {}
+    listeners: dict[str, ListenerUrls] = {}
     owners: dict[str, str] = {}
-    for entry in filter(None, (one.strip() for one in text.split(","))):
+    for entry in filter(None, (part.strip() for part in text.split(","))):
         name, field, url = _entry(entry)
-        urls = found.setdefault(name, ListenerUrls())
+        urls = listeners.setdefault(name, ListenerUrls())
         if getattr(urls, field):
             raise InvalidConfiguration(f"advertisedListeners: there are redundant configure for listener `{name}`")
         address = urlsplit(url).netloc
         if owners.setdefault(address, name) != name:
             raise InvalidConfiguration(f"advertisedListeners: must not specify `{address}` to different listener.")
-        found[name] = urls._replace(**{field: url})
-    if internal and internal not in found:
+        listeners[name] = urls._replace(**{field: url})
+    if internal and internal not in listeners:
         raise InvalidConfiguration(f"internalListenerName: advertisedListeners has no listener {internal!r}")
-    return Listeners(found, _default(found, internal))
+    return Listeners(listeners, _default(listeners, internal))
 
 
-def _default(found: dict[str, ListenerUrls], internal: str) -> ListenerUrls:
-    first = found[internal] if internal else next(iter(found.values()), ListenerUrls())
-    order = (first, *found.values())
+def _default(listeners: dict[str, ListenerUrls], internal: str) -> ListenerUrls:
+    first = listeners[internal] if internal else next(iter(listeners.values()), ListenerUrls())
+    order = (first, *listeners.values())
     return ListenerUrls(*(next(filter(None, urls), "") for urls in zip(*order, strict=True)))
 
 

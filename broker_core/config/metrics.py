@@ -1,4 +1,4 @@
-"""What `/metrics` shows. Each level multiplies the number of lines: topics, and the producers and consumers of each."""
+"""The content of `/metrics`. Each level multiplies its lines: topics, and the producers and consumers of each."""
 
 from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting

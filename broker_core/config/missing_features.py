@@ -5,7 +5,7 @@ Other unknown keys are only counted (`reading`): most of them tune components th
 
 from collections.abc import Iterable, Iterator
 
-from broker_core.config.reading import Given
+from broker_core.config.reading import Entry
 
 FEATURES = {
     "additionalServlets": "additional servlets",
@@ -26,9 +26,9 @@ FEATURES = {
 _NOT_ASKED = {"", "false", "org.apache.pulsar.broker.authorization.PulsarAuthorizationProvider"}
 
 
-def missing_features(in_file: Iterable[Given]) -> Iterator[str]:
+def missing_features(in_file: Iterable[Entry]) -> Iterator[str]:
     """A warning for each key that asks for one of them."""
-    for given in in_file:
-        text = "" if given.value is None else str(given.value).strip()
-        if given.key in FEATURES and text.lower() not in _NOT_ASKED and text not in _NOT_ASKED:
-            yield f"{given.key}={text} ({given.source}) has no effect: this broker does not have {FEATURES[given.key]}"
+    for entry in in_file:
+        text = "" if entry.value is None else str(entry.value).strip()
+        if entry.key in FEATURES and text.lower() not in _NOT_ASKED and text not in _NOT_ASKED:
+            yield f"{entry.key}={text} ({entry.source}) has no effect: this broker does not have {FEATURES[entry.key]}"

@@ -1,4 +1,4 @@
-"""What is in force where neither a namespace nor a topic has a policy."""
+"""The values in force where neither a namespace nor a topic has a policy."""
 
 from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting

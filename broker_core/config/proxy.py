@@ -62,7 +62,7 @@ class ProxyServerConfig:
 
 @frozen
 class ProxyBrokersConfig:
-    """How the proxy reaches the brokers."""
+    """The addresses of the brokers, and how the proxy connects to them."""
 
     service_url: str = setting(
         "brokerServiceURL",
@@ -187,7 +187,7 @@ class ProxyLimits:
 
 @frozen
 class ProxySecurityConfig(SecurityConfig):
-    """Who may use the proxy."""
+    """The clients that may use the proxy."""
 
     allow_unauthenticated: bool = setting(
         "allowUnauthenticatedAccess",

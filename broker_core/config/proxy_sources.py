@@ -1,4 +1,4 @@
-"""Where the proxy's configuration comes from: as for the broker, and `PULSAR_PROXY_CONF` names the file."""
+"""The sources of the proxy's configuration: those of the broker's, and `PULSAR_PROXY_CONF` names the file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,10 +24,10 @@ def load_proxy_config(
     `options` are the `key=value` texts of `-X`; `flags` holds values of other flags by their Pulsar key.
     """
     file = file or named_file(environment, FILE_VARIABLE)
-    found = gather(ProxyConfig(), file, environment=environment, options=options, flags=flags, process="this proxy")
-    _require_brokers(found.config)
-    _refuse_exposure(found)
-    return found._replace(warnings=(*found.warnings, *_risks(found.config)))
+    gathered = gather(ProxyConfig(), file, environment=environment, options=options, flags=flags, process="this proxy")
+    _require_brokers(gathered.config)
+    _refuse_exposure(gathered)
+    return gathered._replace(warnings=(*gathered.warnings, *_risks(gathered.config)))
 
 
 def _require_brokers(config: ProxyConfig) -> None:
@@ -41,13 +41,13 @@ def _require_brokers(config: ProxyConfig) -> None:
     raise InvalidConfiguration(f"the proxy needs the addresses of its brokers: set {key}{why}")
 
 
-def _refuse_exposure(found: Gathered[ProxyConfig]) -> None:
+def _refuse_exposure(gathered: Gathered[ProxyConfig]) -> None:
     """A proxy must not open to the network what brokers on loopback keep to the machine."""
-    address, config = found.config.server.bind_address, found.config
+    address, config = gathered.config.server.bind_address, gathered.config
     checked = config.security.authentication or config.security.allow_unauthenticated or _passes_on(config)
     if address and not is_loopback(address) and not checked:
         raise InvalidConfiguration(
-            f"bindAddress={address} ({found.by_key['bindAddress'].source}): anyone who can reach this address would"
+            f"bindAddress={address} ({gathered.by_key['bindAddress'].source}): anyone who can reach this address would"
             " act on the brokers as this proxy. Set authenticationEnabled=true (docs/how-to/proxy.md), or leave the"
             " check to the brokers with forwardAuthorizationCredentials=true, or accept the"
             " risk with --allow-unauthenticated"

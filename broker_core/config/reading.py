@@ -25,8 +25,8 @@ _PROPERTY = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:]?\s*(?P<value>.*?)\s*$", re.
 Config = TypeVar("Config", bound=Sections)
 
 
-class Given(NamedTuple):
-    """One value as given: text or a YAML scalar, and a description of where it stands."""
+class Entry(NamedTuple):
+    """One value as the user wrote it: text or a YAML scalar, and a description of where it stands."""
 
     key: str
     value: Any
@@ -37,8 +37,8 @@ class Gathered(NamedTuple, Generic[Config]):
     """`in_file`: everything in the file, known or not. `by_key`: the value of each known key that counts."""
 
     config: Config
-    in_file: list[Given]
-    by_key: dict[str, Given]
+    in_file: list[Entry]
+    by_key: dict[str, Entry]
     warnings: tuple[str, ...]
 
 
@@ -57,24 +57,24 @@ def gather(
     """
     in_file = _read_file(file) if file else []
     known: dict[str, Setting] = {
-        one.metadata["setting"].key: one.metadata["setting"] for _, one, _ in defaults.settings()
+        field.metadata["setting"].key: field.metadata["setting"] for _, field, _ in defaults.settings()
     }
-    unknown = [given.key for given in in_file if given.key not in known and given.value is not None]
+    unknown = [entry.key for entry in in_file if entry.key not in known and entry.value is not None]
     strict = [*_from_environment(environment), *map(_option, options)]
-    strict += [Given(key, value, "the command line") for key, value in (flags or {}).items()]
-    for given in strict:
-        if given.key not in known:
-            raise InvalidConfiguration(_unknown_key(given, known))
-    by_key = {given.key: given for given in (*in_file, *strict) if _counts(given, known.get(given.key))}
+    strict += [Entry(key, value, "the command line") for key, value in (flags or {}).items()]
+    for entry in strict:
+        if entry.key not in known:
+            raise InvalidConfiguration(_unknown_key(entry, known))
+    by_key = {entry.key: entry for entry in (*in_file, *strict) if _counts(entry, known.get(entry.key))}
     return Gathered(_build(defaults, by_key), in_file, by_key, _unknown_warning(file, unknown, process))
 
 
-def _counts(given: Given, setting: Setting | None) -> bool:
+def _counts(entry: Entry, setting: Setting | None) -> bool:
     """In a file, a key without a value means the default, as in Pulsar's files, unless the setting says otherwise."""
-    return setting is not None and (given.value is not None or setting.empty is not None)
+    return setting is not None and (entry.value is not None or setting.empty is not None)
 
 
-def _build(defaults: Config, by_key: Mapping[str, Given]) -> Config:
+def _build(defaults: Config, by_key: Mapping[str, Entry]) -> Config:
     values: dict[str, dict[str, Any]] = {}
     for section, field, _default in defaults.settings():
         setting: Setting = field.metadata["setting"]
@@ -90,54 +90,54 @@ def named_file(environment: Mapping[str, str], variable: str) -> Path | None:
     return Path(named) if named else None
 
 
-def typed(given: Given, kind: Any, setting: Setting) -> Any:
+def typed(entry: Entry, kind: Any, setting: Setting) -> Any:
     """The value of a setting from its text; raises `InvalidConfiguration`."""
-    if setting.empty is not None and given.value in (None, ""):
+    if setting.empty is not None and entry.value in (None, ""):
         return setting.empty
     if kind is str:
-        value: Any = str(given.value)
+        value: Any = str(entry.value)
     elif kind is bool:
-        value = _boolean(given)
+        value = _boolean(entry)
     else:
-        value = _number(given, kind, setting.scale)
+        value = _number(entry, kind, setting.scale)
     if setting.choices and value not in setting.choices:
-        raise _bad(given, f"must be one of {', '.join(setting.choices)}")
+        raise _bad(entry, f"must be one of {', '.join(setting.choices)}")
     if setting.least is not None and value < setting.least:
-        raise _bad(given, f"must be at least {setting.least / setting.scale:g}")
+        raise _bad(entry, f"must be at least {setting.least / setting.scale:g}")
     if setting.most is not None and value > setting.most:
-        raise _bad(given, f"must be at most {setting.most / setting.scale:g}")
+        raise _bad(entry, f"must be at most {setting.most / setting.scale:g}")
     return value
 
 
-def _boolean(given: Given) -> bool:
-    if isinstance(given.value, bool):
-        return given.value
-    text = str(given.value).lower()
+def _boolean(entry: Entry) -> bool:
+    if isinstance(entry.value, bool):
+        return entry.value
+    text = str(entry.value).lower()
     if text not in ("true", "false"):
-        raise _bad(given, "must be true or false")
+        raise _bad(entry, "must be true or false")
     return text == "true"
 
 
-def _number(given: Given, kind: type, scale: float) -> Any:
+def _number(entry: Entry, kind: type, scale: float) -> Any:
     try:
-        if isinstance(given.value, bool):
+        if isinstance(entry.value, bool):
             raise ValueError
-        number = kind(str(given.value))
+        number = kind(str(entry.value))
         if number != number or number in (float("inf"), float("-inf")):
             raise ValueError
     except ValueError:
-        raise _bad(given, "must be a whole number" if kind is int else "must be a number") from None
+        raise _bad(entry, "must be a whole number" if kind is int else "must be a number") from None
     return number if scale == 1 else kind(number * scale)
 
 
-def _bad(given: Given, problem: str) -> InvalidConfiguration:
-    return InvalidConfiguration(f"{given.key} {problem}, not {str(given.value)!r} ({given.source})")
+def _bad(entry: Entry, problem: str) -> InvalidConfiguration:
+    return InvalidConfiguration(f"{entry.key} {problem}, not {str(entry.value)!r} ({entry.source})")
 
 
 # Sources
 
 
-def _read_file(file: Path) -> list[Given]:
+def _read_file(file: Path) -> list[Entry]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -145,7 +145,7 @@ def _read_file(file: Path) -> list[Given]:
     return _read_yaml(file, text) if file.suffix in (".yaml", ".yml") else _read_properties(file, text)
 
 
-def _read_yaml(file: Path, text: str) -> list[Given]:
+def _read_yaml(file: Path, text: str) -> list[Entry]:
     import yaml  # takes 20 ms, which a start without a YAML file saves
 
     try:
@@ -156,17 +156,17 @@ def _read_yaml(file: Path, text: str) -> list[Given]:
         return []
     if not isinstance(content, dict):
         raise InvalidConfiguration(f"{file} must hold one mapping of keys to values")
-    return [Given(str(key), value, str(file)) for key, value in content.items()]
+    return [Entry(str(key), value, str(file)) for key, value in content.items()]
 
 
-def _read_properties(file: Path, text: str) -> list[Given]:
+def _read_properties(file: Path, text: str) -> list[Entry]:
     """Lines of a Java properties file."""
-    found = []
+    entries = []
     for number, line in _logical_lines(text):
         matched = _PROPERTY.match(line)
         if matched:
-            found.append(Given(matched["key"], matched["value"] or None, f"{file}, line {number}"))
-    return found
+            entries.append(Entry(matched["key"], matched["value"] or None, f"{file}, line {number}"))
+    return entries
 
 
 def _logical_lines(text: str) -> Iterable[tuple[int, str]]:
@@ -186,26 +186,26 @@ def _logical_lines(text: str) -> Iterable[tuple[int, str]]:
         yield first, joined
 
 
-def _from_environment(environment: Mapping[str, str]) -> list[Given]:
+def _from_environment(environment: Mapping[str, str]) -> list[Entry]:
     return [
-        Given(name.removeprefix(PREFIX), value, f"environment variable {name}")
+        Entry(name.removeprefix(PREFIX), value, f"environment variable {name}")
         for name, value in sorted(environment.items())
         if name.startswith(PREFIX)
     ]
 
 
-def _option(text: str) -> Given:
+def _option(text: str) -> Entry:
     key, separator, value = text.partition("=")
     if not separator:
         raise InvalidConfiguration(f"-X {text}: expected key=value")
-    return Given(key.strip(), value.strip(), f"-X {text}")
+    return Entry(key.strip(), value.strip(), f"-X {text}")
 
 
-def _unknown_key(given: Given, known: Iterable[str]) -> str:
+def _unknown_key(entry: Entry, known: Iterable[str]) -> str:
     folded = {key.lower(): key for key in known}
-    near = difflib.get_close_matches(given.key.lower(), folded, n=1)
+    near = difflib.get_close_matches(entry.key.lower(), folded, n=1)
     suggestion = f"; did you mean {folded[near[0]]}?" if near else ""
-    return f"unknown key {given.key!r} ({given.source}){suggestion}"
+    return f"unknown key {entry.key!r} ({entry.source}){suggestion}"
 
 
 def _unknown_warning(file: Path | None, unknown: Sequence[str], process: str) -> tuple[str, ...]:

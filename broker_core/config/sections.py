@@ -22,7 +22,7 @@ class Sections:
         return [section.name for section in dataclasses.fields(cls)]
 
     def settings(self) -> Iterator[tuple[str, dataclasses.Field[Any], Any]]:
-        """For each setting: the name of its section, its field (`.type`, `.metadata["setting"]`), and its value."""
+        """Yield for each setting its section's name, its field (`.type`, `.metadata["setting"]`), and its value."""
         for name in self.section_names():
             part = getattr(self, name)
             for described in dataclasses.fields(part):

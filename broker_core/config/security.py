@@ -10,7 +10,7 @@ from broker_core.config.setting import setting
 
 @frozen
 class SecurityConfig:
-    """Who may use the broker, and how clients prove who they are."""
+    """The clients that may use the broker, and how they prove who they are."""
 
     authentication: bool = setting(
         "authenticationEnabled", False, "Whether clients must prove who they are (docs/how-to/security.md)."

@@ -1,4 +1,4 @@
-"""Where the broker listens, what it tells clients about itself, and what one connection may hold."""
+"""The addresses of the broker, those that it tells clients, and the limits of one connection."""
 
 from broker_core.config.frozen import frozen
 from broker_core.config.setting import MB, setting

@@ -1,4 +1,4 @@
-"""How a configuration field is declared: its Pulsar key, its default, its bounds, and one sentence about it."""
+"""The declaration of a configuration field: its Pulsar key, its default, its bounds, and one sentence about it."""
 
 from dataclasses import field
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Where the broker's configuration comes from: defaults, then a file, then the environment, then the command line.
+"""The sources of the broker's configuration: defaults, then a file, then the environment, then the command line.
 
 `reading` says what a file can be. `PULSAR_STANDALONE_CONF` names the file if no other is given.
 """
@@ -12,7 +12,7 @@ from broker_core.config.bind_addresses import bind_addresses
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.listeners import advertised_listeners
 from broker_core.config.missing_features import missing_features
-from broker_core.config.reading import Given, gather, named_file
+from broker_core.config.reading import Entry, gather, named_file
 from broker_core.config.retention import check_retention
 from broker_core.errors import BrokerError, InvalidConfiguration
 
@@ -39,19 +39,21 @@ def load_config(
     `options` are the `key=value` texts of `-X`; `flags` holds values of other flags by their Pulsar key.
     """
     file = file or named_file(environment, FILE_VARIABLE)
-    found = gather(BrokerConfig(), file, environment=environment, options=options, flags=flags, process="this broker")
-    _check_retention(found.config, found.by_key)
-    _refuse_exposure(found.config, found.in_file, found.by_key)
-    warnings = (*found.warnings, *missing_features(found.in_file), *_risks(found.config, found.by_key))
-    return LoadedConfig(found.config, warnings, file)
+    gathered = gather(
+        BrokerConfig(), file, environment=environment, options=options, flags=flags, process="this broker"
+    )
+    _check_retention(gathered.config, gathered.by_key)
+    _refuse_exposure(gathered.config, gathered.in_file, gathered.by_key)
+    warnings = (*gathered.warnings, *missing_features(gathered.in_file), *_risks(gathered.config, gathered.by_key))
+    return LoadedConfig(gathered.config, warnings, file)
 
 
-def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Mapping[str, Given]) -> None:
+def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Entry], by_key: Mapping[str, Entry]) -> None:
     """Ignoring what the user asks for would leave the broker open."""
-    for given in in_file:
-        if given.key == "tlsEnabled" and str(given.value).lower() == "true" and not config.tls.enabled:
+    for entry in in_file:
+        if entry.key == "tlsEnabled" and str(entry.value).lower() == "true" and not config.tls.enabled:
             raise InvalidConfiguration(
-                f"tlsEnabled=true ({given.source}) has no effect without a port: set brokerServicePortTls and"
+                f"tlsEnabled=true ({entry.source}) has no effect without a port: set brokerServicePortTls and"
                 " webServicePortTls, or set it to false"
             )
     if _is_exposed(config) and not config.security.authentication and not config.security.allow_unauthenticated:
@@ -73,18 +75,18 @@ def _has_exposed_bind_address(config: BrokerConfig) -> bool:
 
 def _has_exposed_more(config: BrokerConfig) -> bool:
     listeners = advertised_listeners(config.server.advertised_listeners, config.server.internal_listener)
-    found = bind_addresses(config.server.bind_addresses, listeners.by_name)
-    return any(not is_loopback(one.host) for one in found)
+    addresses = bind_addresses(config.server.bind_addresses, listeners.by_name)
+    return any(not is_loopback(address.host) for address in addresses)
 
 
-def _exposing(config: BrokerConfig, by_key: Mapping[str, Given]) -> str:
+def _exposing(config: BrokerConfig, by_key: Mapping[str, Entry]) -> str:
     """The key that opens the broker to others, its value, and where it comes from."""
     key = "bindAddress" if _has_exposed_bind_address(config) else "bindAddresses"
     value = config.server.bind_address if key == "bindAddress" else config.server.bind_addresses
     return f"{key}={value} ({by_key[key].source})"
 
 
-def _check_retention(config: BrokerConfig, by_key: Mapping[str, Given]) -> None:
+def _check_retention(config: BrokerConfig, by_key: Mapping[str, Entry]) -> None:
     try:
         check_retention(config.policies.retention_minutes, config.policies.retention_mb)
     except BrokerError as error:
@@ -93,7 +95,7 @@ def _check_retention(config: BrokerConfig, by_key: Mapping[str, Given]) -> None:
         raise InvalidConfiguration(f"{error} ({places})") from error
 
 
-def _risks(config: BrokerConfig, by_key: Mapping[str, Given]) -> Iterable[str]:
+def _risks(config: BrokerConfig, by_key: Mapping[str, Entry]) -> Iterable[str]:
     if not config.storage.journal_sync:
         source = by_key["journalSyncData"].source
         yield f"journalSyncData=false ({source}): a power failure can lose messages that the broker has confirmed"

@@ -1,4 +1,4 @@
-"""How topics come to be, and how many producers, consumers, and subscriptions they may have."""
+"""The creation of topics, and how many producers, consumers, and subscriptions they may have."""
 
 from broker_core.config.frozen import frozen
 from broker_core.config.setting import setting
@@ -9,7 +9,7 @@ MOST_PARTITIONS = 100_000
 
 @frozen
 class TopicConfig:
-    """How topics come to be, and how many clients they may have."""
+    """The creation of topics, and how many clients they may have."""
 
     allow_auto_creation: bool = setting(
         "allowAutoTopicCreation", True, "Whether producers and consumers create missing topics.", dynamic=True
