@@ -88,7 +88,7 @@ def head_of_batch(payload: bytes, count: int, most: int) -> list[BatchMessage]:
 
 
 def split_batch_columns(payload: bytes, count: int) -> tuple[list[SingleMessageMetadata], list[bytes]]:
-    """As `split_batch`, in two columns: for readers of many messages."""
+    """Return the same as `split_batch` in two columns, for readers of many messages."""
     parse, size_at, size = SingleMessageMetadata.FromString, SIZE.unpack_from, len(payload)
     singles: list[SingleMessageMetadata] = []
     payloads: list[bytes] = []

@@ -71,7 +71,7 @@ def pairs(values: Any) -> int:
 
 def message_ids(values: Any) -> int:
     """The number of message IDs plus the weight of their ack sets; never more than their bytes."""
-    sizes = [len(one.ack_set) for one in values]
+    sizes = [len(message_id.ack_set) for message_id in values]
     with_sets = len(sizes) - sizes.count(0)
     return len(sizes) + (ACK_SET_WEIGHT - 1) * with_sets + sum(sizes) // ACK_SET_WORDS_PER_ID
 
@@ -171,7 +171,7 @@ class CommandBounds:
                 self._rows.setdefault(command, []).append(row)
 
     def flaw(self, command_type: int, message: Any, size: int) -> Flaw | None:
-        """What is wrong with a command of `size` bytes; None if it can be executed."""
+        """The error of a command of `size` bytes; None if it can be executed."""
         for bound, path, limit, always in self._rows.get(command_type, ()):
             if size <= limit and not always:
                 continue

@@ -5,11 +5,11 @@ from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata
 
 
 def broker_metadata(index: int | None, arrived_ms: int) -> bytes:
-    """`index`: of the last message of the entry, or None. `arrived_ms`: when the broker got it, or 0."""
-    found = BrokerEntryMetadata()
+    """`index` is that of the last message of the entry, or None; `arrived_ms` is when the broker got it, or 0."""
+    metadata = BrokerEntryMetadata()
     if arrived_ms:
-        found.broker_timestamp = arrived_ms
+        metadata.broker_timestamp = arrived_ms
     if index is not None:
-        found.index = index
-    fields = found.SerializeToString()
+        metadata.index = index
+    fields = metadata.SerializeToString()
     return BROKER_METADATA_MAGIC + SIZE.pack(len(fields)) + fields if fields else b""

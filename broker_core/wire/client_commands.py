@@ -133,7 +133,7 @@ def acknowledge(
     cumulative: bool = False,
     request_id: int | None = None,
 ) -> bytes:
-    """With a `request_id` the broker answers when the acknowledgment is durable."""
+    """Return ACK. With a `request_id`, the broker answers when the acknowledgment is durable."""
     command = BaseCommand(type=BaseCommand.ACK)
     command.ack.consumer_id = consumer_id
     command.ack.ack_type = CommandAck.Cumulative if cumulative else CommandAck.Individual

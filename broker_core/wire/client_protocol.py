@@ -1,4 +1,4 @@
-"""What every client of a broker does in the same way: the handshake, PING, AUTH_CHALLENGE, and refused connections.
+"""The parts that every client of a broker has in common: the handshake, PING, AUTH_CHALLENGE, and refused connections.
 
 It has no socket: its owner passes in the commands that arrive, and `send` writes. docs/reference/protocol.md
 "Connections" states the rules.
@@ -78,6 +78,6 @@ class ClientProtocol(ABC):
 
 
 def reason_of(code: int, message: str) -> str:
-    """What a broker says with an error: its message and the name of the ServerError."""
+    """The reason that a broker gives with an error: its message and the name of the ServerError."""
     name = _ERROR_NAMES.get(code, f"error {code}")
     return name if message in ("", name) else f"{message} ({name})"

@@ -1,4 +1,4 @@
-"""What the versions that clients send in CONNECT say about them."""
+"""The behavior of clients that follows from the version that they send in CONNECT."""
 
 _CPP_FAMILY = ("Pulsar-CPP", "Python", "Pulsar-Python", "Pulsar-Node")
 _GO = "Pulsar-Go"

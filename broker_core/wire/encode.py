@@ -73,7 +73,7 @@ class ReceiptEncoder:
 
 
 def _one_receipt(key: bytes, message_id: bytes) -> bytes:
-    """The cheap path for a producer that waits for each receipt, and for many producers that take turns."""
+    """The cheap path for a producer that waits for each receipt, and for many producers that alternate."""
     size = len(key) + 2 + len(message_id)
     header = HEADER.pack(size + 8, size + 4, 0x08, RECEIPT_TYPE, RECEIPT_TAG, size)
     return b"%b%b\x1a%c%b" % (header, key, len(message_id), message_id)

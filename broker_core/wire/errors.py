@@ -1,4 +1,4 @@
-"""What can be wrong with bytes.
+"""The errors of bytes that cannot be read.
 
 ProtocolError            the stream of frames is broken: the connection cannot continue
 EntryError               one entry (headers and payload) cannot be read; the stream is intact

@@ -109,7 +109,7 @@ class FrameDecoder:
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
     def feed_gathered(self, chunk: bytearray) -> list[Item]:
-        """As `feed`, for a client that gathers messages: `chunk` starts with `rest`, and runs keep it."""
+        """Do the same as `feed`, for a client that gathers messages: `chunk` starts with `rest`, and runs keep it."""
         self._parts = []
         return self.feed(chunk)  # type: ignore[arg-type]  # what is kept of it elsewhere is copied
 

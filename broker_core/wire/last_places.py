@@ -75,12 +75,15 @@ class LastPlaces:
 
     @property
     def count(self) -> int:
-        return sum(each.count for each in self.ledgers)
+        return sum(ledger.count for ledger in self.ledgers)
 
     def encode(self) -> bytes:
-        rows = [[each.ledger_id, each.entries, each.messages, each.count, len(each.packed)] for each in self.ledgers]
+        rows = [
+            [ledger.ledger_id, ledger.entries, ledger.messages, ledger.count, len(ledger.packed)]
+            for ledger in self.ledgers
+        ]
         head = {"after": self.after, "through": self.through, "ledgers": rows}
-        return b"".join([json.dumps(head).encode(), b"\n", *(each.packed for each in self.ledgers)])
+        return b"".join([json.dumps(head).encode(), b"\n", *(ledger.packed for ledger in self.ledgers)])
 
     @classmethod
     def decode(cls, data: bytes) -> "LastPlaces":
@@ -88,7 +91,7 @@ class LastPlaces:
         line, _, rest = data.partition(b"\n")
         if len(line) > LINE_BYTES_MAX:
             raise MalformedPlaces(f"the first line has more than {LINE_BYTES_MAX} bytes")
-        if sum(line.count(each) for each in (b"[", b"{", b",")) > _VALUES_MAX:  # before they are made, which takes long
+        if sum(line.count(mark) for mark in (b"[", b"{", b",")) > _VALUES_MAX:  # before they are made, which takes long
             raise MalformedPlaces(f"the first line has more than {_VALUES_MAX} values")
         try:
             head = json.loads(line)
@@ -104,29 +107,29 @@ def _ledgers(rows: list[list[int]], rest: bytes) -> list[LedgerPlaces]:
         raise MalformedPlaces(f"{len(rows)} ledgers; at most {LEDGERS_MAX} are allowed")
     if sum(row[4] for row in rows) != len(rest):
         raise MalformedPlaces(f"{len(rest)} bytes follow the first line, not those of its ledgers")
-    found: list[LedgerPlaces] = []
+    ledgers: list[LedgerPlaces] = []
     at = 0
     for ledger_id, entries, messages, count, size in rows:
         if min(ledger_id, entries, messages, count, size) < 0 or count > max(messages, entries):
             raise MalformedPlaces(f"ledger {ledger_id} has {count} places in {messages} messages")
-        if found and ledger_id <= found[-1].ledger_id:
+        if ledgers and ledger_id <= ledgers[-1].ledger_id:
             raise MalformedPlaces("the ledgers are not in ascending order")
-        found.append(LedgerPlaces(ledger_id, entries, messages, count, rest[at : at + size]))
+        ledgers.append(LedgerPlaces(ledger_id, entries, messages, count, rest[at : at + size]))
         at += size
-    return found
+    return ledgers
 
 
-def _list(found: object) -> list[object]:
-    if not isinstance(found, list):
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
         raise TypeError("not a list")
-    return found
+    return value
 
 
-def _numbers(found: object, count: int) -> list[int]:
-    row = _list(found)
-    if len(row) != count or not all(type(each) is int and -1 <= each <= _INT64_MAX for each in row):
+def _numbers(value: object, count: int) -> list[int]:
+    row = _list(value)
+    if len(row) != count or not all(type(number) is int and -1 <= number <= _INT64_MAX for number in row):
         raise TypeError(f"not {count} numbers of 64 bits")
-    return [each for each in row if isinstance(each, int)]
+    return [number for number in row if isinstance(number, int)]
 
 
 def _little(column: "array[int]") -> bytes:

@@ -18,7 +18,7 @@ Divisible = CommandAck | CommandRedeliverUnacknowledgedMessages
 
 
 def is_long(command: Divisible) -> bool:
-    """Whether it has more IDs than a part may have, and can be carried out in parts."""
+    """Whether the command has more IDs than a part may have, and can be carried out in parts."""
     if isinstance(command, CommandAck):
         is_whole = command.ack_type != CommandAck.Individual or command.txnid_least_bits or command.txnid_most_bits
         return len(command.message_id) > IDS_PER_PART and not is_whole
@@ -33,13 +33,13 @@ def parts(command: Divisible) -> Iterator[Divisible]:
     ids = command.message_id if isinstance(command, CommandAck) else command.message_ids
     last_part = len(ids) - 1 - (len(ids) - 1) % IDS_PER_PART
     for first in range(0, last_part, IDS_PER_PART):
-        some = ids[first : first + IDS_PER_PART]
+        group = ids[first : first + IDS_PER_PART]
         if isinstance(command, CommandAck):
-            yield CommandAck(consumer_id=command.consumer_id, ack_type=command.ack_type, message_id=some)
+            yield CommandAck(consumer_id=command.consumer_id, ack_type=command.ack_type, message_id=group)
         else:
             epoch = command.consumer_epoch if command.HasField("consumer_epoch") else None
             yield CommandRedeliverUnacknowledgedMessages(
-                consumer_id=command.consumer_id, message_ids=some, consumer_epoch=epoch
+                consumer_id=command.consumer_id, message_ids=group, consumer_epoch=epoch
             )
     del ids[:last_part]
     yield command

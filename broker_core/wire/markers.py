@@ -69,13 +69,13 @@ Marker = SnapshotRequest | SnapshotResponse | SnapshotMarker | Update
 
 
 def encode_request(marker: SnapshotRequest, now_ms: int) -> bytes:
-    """For all other clusters."""
+    """Return a marker for all other clusters."""
     payload = ReplicatedSubscriptionsSnapshotRequest(snapshot_id=marker.snapshot_id, source_cluster=marker.source)
     return _entry(REPLICATED_SUBSCRIPTION_SNAPSHOT_REQUEST, payload.SerializeToString(), now_ms)
 
 
 def encode_response(marker: SnapshotResponse, asker: str, now_ms: int) -> bytes:
-    """For the cluster that asked."""
+    """Return a response for the cluster that asked."""
     payload = ReplicatedSubscriptionsSnapshotResponse(
         snapshot_id=marker.snapshot_id, cluster=_at(marker.cluster, marker.position)
     )
@@ -83,7 +83,7 @@ def encode_response(marker: SnapshotResponse, asker: str, now_ms: int) -> bytes:
 
 
 def encode_snapshot(marker: SnapshotMarker, own: str, now_ms: int) -> bytes:
-    """For this cluster only: its name is the only one to replicate to."""
+    """Return a snapshot for this cluster only: its name is the only one to replicate to."""
     payload = ReplicatedSubscriptionsSnapshot(
         snapshot_id=marker.snapshot_id,
         local_message_id=_encoded(marker.position),
@@ -93,7 +93,7 @@ def encode_snapshot(marker: SnapshotMarker, own: str, now_ms: int) -> bytes:
 
 
 def encode_update(marker: Update, now_ms: int) -> bytes:
-    """For all other clusters."""
+    """Return a marker for all other clusters."""
     payload = ReplicatedSubscriptionsUpdate(
         subscription_name=marker.subscription,
         clusters=[_at(cluster, position) for cluster, position in marker.elsewhere.items()],
@@ -102,15 +102,15 @@ def encode_update(marker: Update, now_ms: int) -> bytes:
 
 
 def parse_marker(entry: bytes) -> Marker | None:
-    """None for an entry that is no marker of replicated subscriptions, or one that cannot be read.
+    """Return None for an entry that is not a marker of replicated subscriptions, or that cannot be read.
 
     Also for the snapshot of another cluster: its position means nothing here.
     """
     try:
         metadata, payload, _ = parse_entry(entry, verify=False)
         parse = _PARSERS.get(metadata.marker_type)
-        found = None if parse is None else parse(payload)
-        return None if isinstance(found, SnapshotMarker) and metadata.HasField("replicated_from") else found
+        marker = None if parse is None else parse(payload)
+        return None if isinstance(marker, SnapshotMarker) and metadata.HasField("replicated_from") else marker
     except (EntryError, DecodeError):
         return None
 
@@ -124,23 +124,23 @@ def _read(message: M, payload: bytes) -> M:
 
 
 def _request(payload: bytes) -> Marker:
-    found = _read(ReplicatedSubscriptionsSnapshotRequest(), payload)
-    return SnapshotRequest(found.snapshot_id, found.source_cluster)
+    request = _read(ReplicatedSubscriptionsSnapshotRequest(), payload)
+    return SnapshotRequest(request.snapshot_id, request.source_cluster)
 
 
 def _response(payload: bytes) -> Marker:
-    found = _read(ReplicatedSubscriptionsSnapshotResponse(), payload)
-    return SnapshotResponse(found.snapshot_id, found.cluster.cluster, _position(found.cluster.message_id))
+    response = _read(ReplicatedSubscriptionsSnapshotResponse(), payload)
+    return SnapshotResponse(response.snapshot_id, response.cluster.cluster, _position(response.cluster.message_id))
 
 
 def _snapshot(payload: bytes) -> Marker:
-    found = _read(ReplicatedSubscriptionsSnapshot(), payload)
-    return SnapshotMarker(found.snapshot_id, _position(found.local_message_id), _positions(found.clusters))
+    snapshot = _read(ReplicatedSubscriptionsSnapshot(), payload)
+    return SnapshotMarker(snapshot.snapshot_id, _position(snapshot.local_message_id), _positions(snapshot.clusters))
 
 
 def _update(payload: bytes) -> Marker:
-    found = _read(ReplicatedSubscriptionsUpdate(), payload)
-    return Update(found.subscription_name, _positions(found.clusters))
+    update = _read(ReplicatedSubscriptionsUpdate(), payload)
+    return Update(update.subscription_name, _positions(update.clusters))
 
 
 _PARSERS: dict[int, Callable[[bytes], Marker]] = {
@@ -163,17 +163,17 @@ def _at(cluster: str, position: EntryPosition) -> ClusterMessageId:
 
 
 def _encoded(position: EntryPosition) -> MarkersMessageIdData:
-    """As unsigned numbers, as Pulsar writes an entry ID of -1, too."""
+    """The IDs as unsigned numbers; Pulsar writes an entry ID of -1 in this way, too."""
     return MarkersMessageIdData(ledger_id=position[0] & _BITS, entry_id=position[1] & _BITS)
 
 
-def _position(found: MarkersMessageIdData) -> EntryPosition:
-    return _signed(found.ledger_id), _signed(found.entry_id)
+def _position(message_id: MarkersMessageIdData) -> EntryPosition:
+    return _signed(message_id.ledger_id), _signed(message_id.entry_id)
 
 
 def _signed(number: int) -> int:
     return number - (_SIGN << 1) if number & _SIGN else number
 
 
-def _positions(found: Iterable[ClusterMessageId]) -> dict[str, EntryPosition]:
-    return {str(one.cluster): _position(one.message_id) for one in found}
+def _positions(clusters: Iterable[ClusterMessageId]) -> dict[str, EntryPosition]:
+    return {str(cluster.cluster): _position(cluster.message_id) for cluster in clusters}

@@ -86,7 +86,7 @@ def checksum_of(entry: bytes) -> bytes:
 
 
 def check_entry(entry: bytes) -> tuple[bool, MessageMetadata | None]:
-    """Whether the checksum is right (or absent), and the metadata, None if it cannot be parsed."""
+    """Return whether the checksum is right (or absent), and the metadata, None if it cannot be parsed."""
     try:
         return True, parse_entry(entry).metadata
     except ChecksumMismatch:

@@ -13,7 +13,7 @@ A plain unbatched SEND, sizes in bytes, integers big-endian, (v) a varint:
 
 Between two SENDs of a producer only the sizes, the checksum, the lowest byte of the sequence ID, and, once a
 millisecond, the publish time change. So the reader keeps a `SendLayout` per producer: one `struct` that cuts the next
-frame at these places, and the bytes expected in between. A frame that differs anywhere is read field by field, and a
+frame at these offsets, and the bytes expected in between. A frame that differs anywhere is read field by field, and a
 new layout is learned from it; every frame is checked.
 """
 
@@ -39,7 +39,7 @@ CHECKSUM_AND_SIZE = struct.Struct(">II")
 
 
 class SendLayout(NamedTuple):
-    """How the next SEND of a producer looks if it is like its last one. Offsets are from the frame's start."""
+    """The layout of a producer's next SEND if it is like its last one. Offsets are from the frame's start."""
 
     cut: Callable[[bytes, int], tuple[Any, ...]]
     size: int  # up to the end of the publish time
@@ -91,11 +91,11 @@ class PlainSendReader:
             layout = run = None
             limit = available - size
             while position <= limit:
-                frame_size, found, byte, rest, checksum, metadata_size, named, meta_byte, meta_rest, times = cut(
+                frame_size, prefix, byte, rest, checksum, metadata_size, named, meta_byte, meta_rest, times = cut(
                     data, position
                 )
-                if found != head:
-                    layout = self._layouts.get(found)
+                if prefix != head:
+                    layout = self._layouts.get(prefix)
                     break
                 end = position + 4 + frame_size
                 begin = position + metadata

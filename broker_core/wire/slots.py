@@ -11,7 +11,7 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
 
 class Slot(NamedTuple):
-    """The fields of a message that compaction needs; `batch_index` is its place in the batch."""
+    """The fields of a message that compaction needs; `batch_index` is its index in the batch."""
 
     batch_index: int
     key: str | None

@@ -44,13 +44,13 @@ def sticky_key(data: bytes, start: int, end: int) -> bytes:
         return _key_behind_other_headers(data[start:end])
     first = start + HEADER_SIZE
     if first + 1 < end and data[first] == 0x0A and data[first + 1] < 0x80:
-        found = plain_key(data, first + 2 + data[first + 1], end)
-        if found is not None:
-            at = found.end()
-            behind = at + data[at - 1]
+        match = plain_key(data, first + 2 + data[first + 1], end)
+        if match is not None:
+            at = match.end()
+            key_end = at + data[at - 1]
             last = first + metadata_size(data, first - SIZE.size)[0]
-            if behind <= last <= end and not_plain(data, behind, last) is None:
-                return data[at:behind]
+            if key_end <= last <= end and not_plain(data, key_end, last) is None:
+                return data[at:key_end]
     if first > end:
         return NONE_KEY
     return _parsed_key(data[first : first + metadata_size(data, first - SIZE.size)[0]])
@@ -59,8 +59,8 @@ def sticky_key(data: bytes, start: int, end: int) -> bytes:
 def _key_behind_other_headers(entry: bytes) -> bytes:
     """The key of an entry with broker metadata, or without a checksum (very old clients)."""
     if entry.startswith(BROKER_METADATA_MAGIC) and len(entry) >= 6:
-        behind = 6 + SIZE.unpack_from(entry, 2)[0]
-        return sticky_key(entry, behind, len(entry))
+        start = 6 + SIZE.unpack_from(entry, 2)[0]
+        return sticky_key(entry, start, len(entry))
     if len(entry) < SIZE.size:
         return NONE_KEY
     return _parsed_key(entry[SIZE.size : SIZE.size + SIZE.unpack_from(entry)[0]])

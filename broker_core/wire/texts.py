@@ -37,7 +37,7 @@ def _replace(message: Message, field: FieldDescriptor, value: object) -> None:
         setattr(message, field.name, _text(value))
     elif is_repeated(field):
         texts = getattr(message, field.name)
-        texts[:] = [_text(one) for one in texts]
+        texts[:] = [_text(text) for text in texts]
 
 
 def _text(value: str | bytes) -> str:

@@ -1,4 +1,4 @@
-"""What a client of the binary protocol gets from another kind of server at the address."""
+"""The bytes that a client of the binary protocol gets from another kind of server at the address."""
 
 WEB_SERVER_ANSWERED = "a web server answered; is this the port of the binary protocol?"
 _BEGINNINGS = (b"HTTP", b"<")
