@@ -61,7 +61,7 @@ def configured_endpoints(key: str, url: str, scheme: str) -> tuple[Endpoint, ...
 
 
 def _is_name(host: str) -> bool:
-    """Whether the resolver takes it."""
+    """Whether the resolver accepts the name."""
     try:
         host.encode("idna")
     except UnicodeError:

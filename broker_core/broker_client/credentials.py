@@ -27,7 +27,7 @@ class PluginCredentials:
     parameters: str
 
     def data(self) -> bytes:
-        """What CONNECT carries. Raises `OSError`, or `ValueError` with what is wrong with the parameters."""
+        """The data for CONNECT. Raises `OSError`, or `ValueError` that says what is wrong with the parameters."""
         if self.method == "token":
             return _token(self.parameters.strip())
         if self.method == "basic":
@@ -35,7 +35,7 @@ class PluginCredentials:
         return b""
 
     def headers(self) -> dict[str, str]:
-        """For HTTP; a certificate has none. Raises what `data` raises."""
+        """The headers for HTTP; a certificate has none. Raises what `data` raises."""
         if self.method == "token":
             return {"Authorization": f"Bearer {self.data().decode()}"}
         if self.method == "basic":
