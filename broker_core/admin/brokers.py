@@ -91,7 +91,7 @@ async def ready(_call: Call) -> Answer:
 
 
 async def status(call: Call) -> Answer:
-    """For load balancers: 503 if nothing can be written, or the broker is stopping, and 404 if a file is missing."""
+    """Answer load balancers: 503 if nothing can be written, or the broker is stopping, and 404 if a file is missing."""
     file = call.broker.config.server.status_file
     if file and not await asyncio.to_thread(os.path.exists, file):
         raise RecordNotFound(f"{file} does not exist")

@@ -22,7 +22,7 @@ def translate(path: str) -> tuple[str, str]:
         return _joined("admin", "v2", _RENAMED[kind], *rest), ""
     if kind == "namespaces" and len(rest) == 1:
         return _joined("admin", "v2", kind, *rest), ""
-    if kind == "namespaces" and rest[1:-1] == ["antiAffinity"]:  # behind a cluster, and pulsar-admin asks here
+    if kind == "namespaces" and rest[1:-1] == ["antiAffinity"]:  # follows a cluster, and pulsar-admin uses this path
         return _joined("admin", "v2", kind, *rest), ""
     if kind in _TOPICS | {"namespaces"} and len(rest) >= 3:
         return _joined("admin", "v2", kind, rest[0], *rest[2:]), rest[1]

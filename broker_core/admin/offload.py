@@ -12,7 +12,7 @@ from broker_core.admin.policies import remove_of_namespace
 from broker_core.admin.policy_places import PolicyPlace
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
-from broker_core.admin.shapes import POSITION, of
+from broker_core.admin.shapes import POSITION, shape_of
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidRequest, InvalidValue, NotImplementedHere
 from broker_core.metadata.policies.offload_policies import OffloadPolicies, configured_store
@@ -92,7 +92,7 @@ ROUTES = (
         audit,
         SUPER_USER,
         query=("sweep",),
-        body=of(OffloadPolicies),
+        body=shape_of(OffloadPolicies),
     ),
     Route("GET", f"{_NAMESPACE}/scanOffloadedLedgers", scan, namespace_policy("OFFLOAD", "GET")),
     Route(

@@ -15,7 +15,7 @@ from broker_core.admin import policy_places, quotas
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY, PolicyPlace
 from broker_core.admin.routes import Route
-from broker_core.admin.shapes import of, of_policy
+from broker_core.admin.shapes import of_policy, shape_of
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidValue, NamespaceNotFound
 from broker_core.metadata.policies.json_values import whole_number
@@ -201,7 +201,7 @@ ROUTES = (
     *(route for place in (*policy_places.TOPIC, TTL_OF_TOPIC) for route in _of_topic(place)),
     Route("POST", f"{_TOPIC}/messageTTL", set_topic_ttl, topic_policy("TTL", "POST"), ("messageTTL", *WRITE_POLICY)),
     Route("GET", _RATE, get_rate_of_subscription, topic_policy("RATE", "GET"), READ_POLICY),
-    Route("POST", _RATE, set_rate_of_subscription, _SET_RATE, WRITE_POLICY, of(DispatchRate)),
+    Route("POST", _RATE, set_rate_of_subscription, _SET_RATE, WRITE_POLICY, shape_of(DispatchRate)),
     Route("DELETE", _RATE, remove_rate_of_subscription, _SET_RATE, WRITE_POLICY),
     Route(
         "GET",

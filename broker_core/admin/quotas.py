@@ -7,7 +7,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
-from broker_core.admin.shapes import of
+from broker_core.admin.shapes import shape_of
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidRequest, TopicNotFound
 from broker_core.metadata.policies.policy_set import as_json
@@ -52,7 +52,7 @@ async def remove_of_namespace(call: Call) -> None:
 
 
 async def map_of_topic(call: Call) -> dict[str, Any]:
-    """With `applied` and without a quota of the topic, the namespace's map, else the configuration's, as in Pulsar."""
+    """Answer with the topic's map, or if it is empty with `applied`, the namespace's or the configuration's."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
     own = quota_map(tenancy.topic_policies.of(topic, is_global=is_global(call)).get)
     if own or not call.flag("applied"):
@@ -84,7 +84,7 @@ ROUTES = (
         set_of_namespace,
         namespace_policy("BACKLOG", "POST"),
         query=("backlogQuotaType",),
-        body=of(BacklogQuota),
+        body=shape_of(BacklogQuota),
     ),
     Route(
         "DELETE",
@@ -100,7 +100,7 @@ ROUTES = (
         set_of_topic,
         topic_policy("BACKLOG", "POST"),
         query=("backlogQuotaType", *WRITE_POLICY),
-        body=of(BacklogQuota),
+        body=shape_of(BacklogQuota),
     ),
     Route(
         "DELETE",

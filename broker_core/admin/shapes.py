@@ -56,10 +56,10 @@ ACTIONS = array(one_of("produce", "consume", "functions", "sources", "sinks", "p
 
 def of_policy(field: str) -> Shape:
     """The shape of a field of `TopicPolicies`."""
-    return of(get_type_hints(TopicPolicies)[field])
+    return shape_of(get_type_hints(TopicPolicies)[field])
 
 
-def of(kind: Any) -> Shape:
+def shape_of(kind: Any) -> Shape:
     """The shape of a type that policies consist of; None is left out, because null always removes a policy."""
     simple = {int: INT64, bool: TRUTH, str: STRING, float: NUMBER}
     if kind in simple:
@@ -67,12 +67,12 @@ def of(kind: Any) -> Shape:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type) and issubclass(kind, PolicyObject):
         hints = get_type_hints(kind)
         members = {
-            field.metadata["json"]: of(hints[field.name]) for field in dataclasses.fields(kind) if field.metadata
+            field.metadata["json"]: shape_of(hints[field.name]) for field in dataclasses.fields(kind) if field.metadata
         }
         return obj(**members)
     arguments = [inner for inner in get_args(kind) if inner not in (NoneType, Ellipsis)]
     if get_origin(kind) is tuple:
-        return array(of(arguments[0]))
+        return array(shape_of(arguments[0]))
     if len(arguments) == 1:
-        return of(arguments[0])
+        return shape_of(arguments[0])
     return ANY_OBJECT

@@ -1,7 +1,7 @@
 """A connection to a broker of another cluster, shared by the replicators whose topics it serves.
 
 Every wait has a deadline. It hands receipts to their producers, and sends PING when the other side is silent. Whatever
-ends the connection fails its requests and its producers once, with the reason. `turn` lets one replicator write at a
+ends the connection fails its requests and its producers once, with the reason. `writing` lets one replicator write at a
 time, so that a slow broker holds one block of entries in memory and not one of each topic.
 """
 
@@ -57,7 +57,7 @@ class RemoteConnection(BrokerConnection):
     def __init__(self, settings: ClusterSettings, via: Endpoint, proxied: Endpoint | None) -> None:
         super().__init__(CLIENT_VERSION, settings.credentials)
         self.url = f"{settings.cluster} at {proxied or via}"
-        self.turn = asyncio.Lock()
+        self.writing = asyncio.Lock()
         self.max_message_size = MAX_MESSAGE_BYTES
         self.names_source_positions = False
         """Whether the broker tells copies apart by their source positions (docs/how-to/geo-replication.md)."""
@@ -133,7 +133,7 @@ class RemoteConnection(BrokerConnection):
         return answer
 
     async def write(self, frames: bytes) -> None:
-        """Queues frames, and waits until the broker takes bytes. Call it with `turn`. Raises `ConnectionLost`."""
+        """Queues frames and waits until the broker takes bytes, with `writing` held. Raises `ConnectionLost`."""
         self.check()
         self.send(frames)
         try:
@@ -203,7 +203,7 @@ class RemoteConnection(BrokerConnection):
             producer.failed(ClosedThere(f"{self.url} closed the producer"))
 
     def _settle(self) -> None:
-        """At the end of a chunk, so that its receipts move a cursor together."""
+        """Settle receipts at the end of a chunk, so that they move a cursor together."""
         if self._confirmed:
             self._last_receipt = self._heard
             confirmed, self._confirmed = self._confirmed, {}

@@ -66,7 +66,7 @@ class RemoteProducer:
         return len(self._pending)
 
     async def send(self, copies: Sequence[Copy]) -> None:
-        """Call it with the connection's `turn`. Raises `ConnectionLost`."""
+        """Call it with the connection's `writing` held. Raises `ConnectionLost`."""
         self._pending.extend(copies)
         await self.connection.write(b"".join([copy.frame for copy in copies]))
 

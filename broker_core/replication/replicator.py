@@ -267,7 +267,7 @@ class Replicator(Backlogged):
         """Sends the next entries, if there are any and they may go; returns whether it made progress."""
         if self._room(link) <= 0 or not self._has_more():
             return False
-        async with link.connection.turn:
+        async with link.connection.writing:
             room = self._room(link)
             link.producer.check()
             if room <= 0:

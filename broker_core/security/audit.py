@@ -1,4 +1,4 @@
-"""Who did what, from where, and with which outcome, as JSON lines (docs/how-to/security.md has their fields).
+"""The audit log: who did what, from where, with which outcome, as JSON (docs/how-to/security.md has their fields).
 
 Lines are written by a thread, so that no client waits for the disk. The queue is bounded: events above it are counted,
 and the next line says how many are missing. The file is opened for each batch of lines, so that it can be rotated.

@@ -55,7 +55,7 @@ def path_in(value: str) -> Path | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a long key is no path
+    except (OSError, ValueError):  # a long key is not a path
         return False
 
 

@@ -10,13 +10,13 @@ RESERVED_ORIGINAL = "__websocket_dummy_original_principle"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who sent a command: a role, and behind a proxy also the original one."""
+    """The sender of a command: a role, and behind a proxy also the original one."""
 
     role: str
     original: str = ""
 
     def __str__(self) -> str:
-        """For the log; quoted, because a role may have spaces."""
+        """The text for the log, quoted, because a role may have spaces."""
         return f"{self.original!r} through {self.role!r}" if self.original else repr(self.role)
 
     @property

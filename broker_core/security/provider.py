@@ -1,4 +1,4 @@
-"""What every way to authenticate has in common: credentials go in, an identity comes out."""
+"""The common interface of all ways to authenticate: credentials go in, an identity comes out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a client sent, and how it connected. The secrets are not in the text of the object.
+    """The credentials that a client sent, and how it connected. The secrets are not in the text of the object.
 
     `certificate`: the client's certificate in DER form, which TLS has verified; empty without one.
     """
@@ -51,7 +51,7 @@ def checked_role(role: object) -> str:
 
 
 def role_fault(role: str) -> str:
-    """Why a text is no role; empty if it is one.
+    """The reason why a text is not a role; empty if it is one.
 
     A role is stored, logged, listed in the configuration, and named to brokers by proxies, and must stay the same. HTTP
     and lists of roles remove outer spaces, so with them a role would become another one.

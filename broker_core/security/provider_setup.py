@@ -1,4 +1,4 @@
-"""What every provider is made from."""
+"""The parameters of every provider."""
 
 from __future__ import annotations
 

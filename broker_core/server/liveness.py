@@ -45,7 +45,7 @@ class Liveness:
         self.answer(alive=False)
 
     def _tick(self) -> None:
-        """As in Pulsar, a peer that sent nothing since the last PING is gone, unless we do not read its socket."""
+        """Like Pulsar, disconnect a peer that is silent since the last PING while the broker reads its socket."""
         if not self._is_ready():
             self._peer.give_up("no CONNECT in time")
             return

@@ -105,7 +105,7 @@ class Session:
         self.creating_consumers: dict[int, int] = {}
         # Producers that wait for exclusive access: what a CLOSE calls.
         self.waiting_producers: dict[int, Callable[[], None]] = {}
-        # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
+        # Producers that the broker closed, and when (monotonic): their SENDs on the way are not a violation.
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
         self.non_persistent_messages = 0  # messages of non-persistent topics in transit

@@ -90,7 +90,7 @@ class OffloadStore(NamedTuple):
 
 
 class AllowedStores(NamedTuple):
-    """`own`: of the configuration. `listed`: what the operator allows besides; `every`: any store."""
+    """`own` is the store of the configuration, `listed` are others that the operator allows; `every` allows all."""
 
     own: OffloadStore | None = None
     listed: tuple[OffloadStore, ...] = ()

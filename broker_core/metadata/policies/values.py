@@ -65,7 +65,7 @@ UNSUBSCRIBED_MS = 10 * 60 * 1000  # as long as the open ledger of such a topic l
 
 @frozen
 class RetentionPolicy(PolicyObject):
-    """How long acknowledged messages are retained: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
+    """The retention of acknowledged messages: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
 
     They are deleted when either limit is exceeded. Refused if only one is 0, or if one is below -1.
     `open_ledger_seconds` is the broker's default without a policy: the newest acknowledged messages stay readable for

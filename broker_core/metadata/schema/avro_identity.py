@@ -1,4 +1,4 @@
-"""When two Avro schemas are the same: schemas with the same meaning have one canonical text. Pure.
+"""The identity of Avro schemas: schemas with the same meaning have one canonical text. Pure.
 
 The comparison is that of Apache Avro for Java: documentation, aliases, and an enum's default do not count, everything
 else does, including properties that Avro does not define. A named type is written out once and named afterwards.

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 from hypothesis import strategies as st
 
 from broker_core.admin import policy_places, quotas
-from broker_core.admin.shapes import of, of_policy
+from broker_core.admin.shapes import of_policy, shape_of
 from broker_core.metadata.policies.values import DispatchRate
 from pulsarctl.state import settings
 from tests.cli.state.samples import OF_NAMESPACES, OF_TOPICS
@@ -46,7 +46,7 @@ class Setter:
         return bool(asked(f"{base}/{self.path}", self.method, value) == 0)
 
     def values(self) -> st.SearchStrategy[Any]:
-        shape = of(DispatchRate) if self.field == "dispatch_rates" else of_policy(self.field)
+        shape = shape_of(DispatchRate) if self.field == "dispatch_rates" else of_policy(self.field)
         samples = (OF_NAMESPACES if self.level == "namespaces" else OF_TOPICS).get(self.name, [])
         if shape["type"] != "object":
             return of_shape(shape) | st.sampled_from(samples or [None])
