@@ -142,8 +142,8 @@ class Forwarder:
                     headers.append(("Content-Length", str(request.content_length)))
                 asked = Request(request.method, path + separator + query, headers, body)
                 async with asyncio.timeout(self._seconds):  # the library has no limit for sending a body
-                    found = await self._ask(asked, open_responses)
-                return await self._pass_back(request, found)
+                    response = await self._ask(asked, open_responses)
+                return await self._pass_back(request, response)
         except (BrokerUnreachable, TargetRefused) as error:
             return refused(502, error.reason)
         except TimeoutError:
