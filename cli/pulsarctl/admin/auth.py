@@ -1,4 +1,4 @@
-"""Who the client is, and what a role may do, as the broker decides it. Apache Pulsar has no such endpoints."""
+"""The identity of the client and the permissions of a role, as the broker decides. Apache Pulsar lacks both."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ class Auth:
     def can(self, role: str, action: str, resource: str, subscription: str | None) -> dict[str, Any]:
         """Raises `UsageProblem` for an unknown action or an invalid name."""
         try:
-            found = self._http.get(
+            decision = self._http.get(
                 f"{ROOT}/can", role=role, action=action, resource=resource, subscription=subscription
             )
         except CliError as error:
             if error.status not in INVALID:
                 raise
             raise UsageProblem(str(error.reason), request=error.request) from error
-        return dict(found)
+        return dict(decision)

@@ -188,10 +188,10 @@ class Brokers:
 
         Raises `NotFound` on Apache Pulsar, which takes the path for that of a cluster and lists its brokers.
         """
-        found = list(self._http.get(f"{ROOT}/brokers/damage") or [])
-        if not all(isinstance(each, dict) for each in found):
+        documents = list(self._http.get(f"{ROOT}/brokers/damage") or [])
+        if not all(isinstance(document, dict) for document in documents):
             raise NotFound("this broker does not report damage: it is not pulsarctl's")
-        return found
+        return documents
 
     def accept_loss(self) -> Names:
         """Accepts the loss of damaged data; returns what was not accepted before."""

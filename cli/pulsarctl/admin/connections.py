@@ -19,7 +19,7 @@ class Kept(NamedTuple):
 
 
 class Connections:
-    """By what they were opened with."""
+    """The kept connections, by the settings that they were opened with."""
 
     def __init__(self) -> None:
         self.idle: dict[Hashable, Kept] = {}
@@ -28,7 +28,7 @@ class Connections:
         return self.idle.pop(key, None)
 
     def give(self, key: Hashable, kept: Kept) -> bool:
-        """Whether it is kept; otherwise the caller closes it."""
+        """Keep the connection, unless there are enough. Return whether it is kept; otherwise the caller closes it."""
         if key in self.idle or len(self.idle) >= KEPT_MAX:
             return False
         self.idle[key] = kept
@@ -40,7 +40,7 @@ class Connections:
 
 
 class _Process:
-    """What the commands of this process share; None: each command closes its connection."""
+    """The connections that the commands of this process share; None: each command closes its connection."""
 
     connections: Connections | None = None
 

@@ -67,17 +67,17 @@ class AdminHttp:
             connection.close()
 
     def _take_kept(self) -> None:
-        kept = connections.shared()
-        found = kept.take(self._key) if kept is not None else None
-        if found is not None:
-            self._base, self._connection = found.base, found.connection
-            self._set_timeout(found.connection)
+        shared = connections.shared()
+        kept = shared.take(self._key) if shared is not None else None
+        if kept is not None:
+            self._base, self._connection = kept.base, kept.connection
+            self._set_timeout(kept.connection)
 
     @property
     def _key(self) -> Hashable:
-        """What a connection depends on. Credentials travel with each request, except for a certificate."""
+        """The settings that a connection depends on. Credentials travel with each request, except for a certificate."""
         settings = self._settings
-        names = [each.name for each in fields(settings) if each.name.startswith("tls_")]
+        names = [setting.name for setting in fields(settings) if setting.name.startswith("tls_")]
         return (settings.web_url, *(getattr(settings, name) for name in names))
 
     def get(self, path: str, **query: object) -> Any:
@@ -250,9 +250,9 @@ class AdminHttp:
 
     def _unreachable(self, tried: str, error: Exception, method: str = "") -> CannotConnect:
         connected = bool(method) or type(error).__name__.startswith("SSL")
-        what = f"no answer to {method}" if method else "cannot reach the broker at"
+        problem = f"no answer to {method}" if method else "cannot reach the broker at"
         return CannotConnect(
-            f"{what} {tried} (URL from {self._origin}): {_words(error)}",
+            f"{problem} {tried} (URL from {self._origin}): {_words(error)}",
             hint=after_no_answer(
                 [admin_address(base)[0] for base in self._addresses], "--admin-url", connected=connected
             ),
@@ -261,9 +261,9 @@ class AdminHttp:
 
 
 def warnings_of(headers: Message) -> list[str]:
-    """What the bundled broker says about a request that it carried out, in headers `Warning: 299 - "text"`."""
-    found = [_WARNING.fullmatch(value) for value in headers.get_all("Warning", [])]
-    return [re.sub(r"\\(.)", r"\1", match[1]) for match in found if match]
+    """The notices of the bundled broker about a request that it carried out, in headers `Warning: 299 - "text"`."""
+    matches = [_WARNING.fullmatch(value) for value in headers.get_all("Warning", [])]
+    return [re.sub(r"\\(.)", r"\1", match[1]) for match in matches if match]
 
 
 def _is_dropped(connection: http.client.HTTPConnection) -> bool:
@@ -276,12 +276,12 @@ def _is_dropped(connection: http.client.HTTPConnection) -> bool:
 
 
 def _query(query: dict[str, object]) -> str:
-    given = {
+    texts = {
         key: str(value).lower() if isinstance(value, bool) else value
         for key, value in query.items()
         if value is not None
     }
-    return "?" + urlencode(given) if given else ""
+    return "?" + urlencode(texts) if texts else ""
 
 
 def _value(text: str) -> Any:

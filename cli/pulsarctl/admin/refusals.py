@@ -57,8 +57,8 @@ def _reason(text: str) -> str:
     of a page, or the first line.
     """
     try:
-        found = parse_json(text)
-        reason = str(found["reason"] if "reason" in found else found["message"])
+        document = parse_json(text)
+        reason = str(document["reason"] if "reason" in document else document["message"])
     except (ValueError, KeyError, TypeError):
         title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)
         return html.unescape(title.group(1)) if title else text.strip().split("\n", 1)[0][:300]
@@ -67,7 +67,7 @@ def _reason(text: str) -> str:
 
 
 def _hint(status: int, reason: str, request: str, *, authenticates: bool) -> str | None:
-    """What to do next, if the reason does not say it already."""
+    """The next step, if the reason does not name it already."""
     if reason.startswith("Delete forbidden topic is replicated"):
         return "delete it in this cluster only with --force"
     if status == 404:

@@ -20,7 +20,7 @@ class SchemaInfo:
     properties: dict[str, str] = field(default_factory=dict)
 
     def body(self) -> Document:
-        """PostSchemaPayload of the REST API."""
+        """The PostSchemaPayload of the REST API."""
         return {"type": self.type, "schema": self.definition, "properties": self.properties}
 
 
@@ -35,17 +35,17 @@ class Schemas:
 
     def all_versions(self, topic: str) -> list[Document]:
         """All versions, oldest first; empty for a topic without a schema."""
-        found = self._http.get(f"{_path(topic)}/schemas") or {}
-        return [with_version(topic, one) for one in found.get("getSchemaResponses", [])]
+        document = self._http.get(f"{_path(topic)}/schemas") or {}
+        return [with_version(topic, version) for version in document.get("getSchemaResponses", [])]
 
     def stored_versions(self, topic: str) -> list[SchemaInfo]:
         """All versions, oldest first, with their definitions exactly as stored."""
-        found = self._http.get(f"{_path(topic)}/schemas") or {}
-        versions = sorted(found.get("getSchemaResponses", []), key=lambda one: int(one.get("version") or 0))
+        document = self._http.get(f"{_path(topic)}/schemas") or {}
+        versions = sorted(document.get("getSchemaResponses", []), key=lambda version: int(version.get("version") or 0))
         return [
-            SchemaInfo(one["type"], one.get("data") or "", dict(one.get("properties") or {}))
-            for one in versions
-            if one.get("type") not in (None, "NONE")
+            SchemaInfo(version["type"], version.get("data") or "", dict(version.get("properties") or {}))
+            for version in versions
+            if version.get("type") not in (None, "NONE")
         ]
 
     def upload(self, topic: str, schema: SchemaInfo) -> None:
@@ -58,30 +58,30 @@ class Schemas:
 
     def compatibility(self, topic: str, schema: SchemaInfo) -> Document:
         """The strategy under which the schema is compatible. Raises `CliError` if it is not."""
-        found = self._http.post(f"{_path(topic)}/compatibility", schema.body())
-        return found if isinstance(found, dict) else {}
+        document = self._http.post(f"{_path(topic)}/compatibility", schema.body())
+        return document if isinstance(document, dict) else {}
 
     def metadata(self, topic: str) -> Document:
-        """Where the versions are stored."""
-        found = self._http.get(f"{_path(topic)}/metadata")
-        return found if isinstance(found, dict) else {}
+        """The places where the versions are stored."""
+        document = self._http.get(f"{_path(topic)}/metadata")
+        return document if isinstance(document, dict) else {}
 
 
 def _path(topic: str) -> str:
     return f"/admin/v2/schemas/{topic_path(topic).partition('/')[2]}"
 
 
-def with_version(topic: str, found: Document) -> Document:
+def with_version(topic: str, response: Document) -> Document:
     """The schema as pulsar-admin shows it, with a JSON definition as a JSON value."""
-    kind, text = found.get("type", ""), found.get("data", "")
+    kind, text = response.get("type", ""), response.get("data", "")
     info = {
         "name": topic.rpartition("/")[2],
         "schema": _definition(kind, text),
         "type": kind,
-        "timestamp": found.get("timestamp", 0),
-        "properties": dict(sorted((found.get("properties") or {}).items())),
+        "timestamp": response.get("timestamp", 0),
+        "properties": dict(sorted((response.get("properties") or {}).items())),
     }
-    return {"version": found.get("version"), "schemaInfo": info}
+    return {"version": response.get("version"), "schemaInfo": info}
 
 
 def _definition(kind: str, text: str) -> Any:

@@ -44,19 +44,19 @@ class Topics:
         system_topics: bool | None = None,
     ) -> Names:
         """Topics without partitions and each partition of the others, sorted. `domain` None: both domains."""
-        found: Names = []
-        for each in (domain,) if domain else DOMAINS:
-            path = f"{ROOT}/{each}/{namespace_path(namespace)}"
-            found += sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
-        return found
+        names: Names = []
+        for chosen in (domain,) if domain else DOMAINS:
+            path = f"{ROOT}/{chosen}/{namespace_path(namespace)}"
+            names += sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
+        return names
 
     def list_partitioned(self, namespace: str, *, system_topics: bool | None = None) -> Names:
         """Names of the partitioned topics of both domains, without their partitions."""
-        found: Names = []
-        for each in DOMAINS:
-            path = f"{ROOT}/{each}/{namespace_path(namespace)}/partitioned"
-            found += sorted(self._http.get(path, includeSystemTopic=system_topics))
-        return found
+        names: Names = []
+        for domain in DOMAINS:
+            path = f"{ROOT}/{domain}/{namespace_path(namespace)}/partitioned"
+            names += sorted(self._http.get(path, includeSystemTopic=system_topics))
+        return names
 
     def create(self, topic: str, properties: dict[str, str] | None = None) -> None:
         self._http.put(_path(topic), properties)
@@ -152,7 +152,7 @@ class Topics:
         return str(self._http.get(f"/lookup/v2/topic/{topic_path(topic)}/bundle"))
 
     def stats(self, topic: str, **flags: bool) -> Document:
-        """Flags are the query parameters of the REST API (`getPreciseBacklog`, ...)."""
+        """The statistics. Flags are the query parameters of the REST API (`getPreciseBacklog`, ...)."""
         return _document(self._http.get(f"{_path(topic)}/stats", **flags))
 
     def partitioned_stats(self, topic: str, **flags: bool) -> Document:
@@ -249,8 +249,8 @@ class Topics:
 
     def compaction_status(self, topic: str) -> Status:
         """The status of a topic without partitions, or of one partition. Raises `NotFound`."""
-        found = _document(self._http.get(f"{_path(topic)}/compaction"))
-        return Status(str(found.get("status", "")), str(found.get("lastError") or ""))
+        document = _document(self._http.get(f"{_path(topic)}/compaction"))
+        return Status(str(document.get("status", "")), str(document.get("lastError") or ""))
 
     def offload(self, topic: str, before: MessageId) -> None:
         """Starts copying the ledgers before a position to tiered storage. Raises `Conflict` if that is running."""
@@ -258,9 +258,9 @@ class Topics:
         self._http.put(f"{_path(topic)}/offload", body)
 
     def offload_status(self, topic: str) -> Status:
-        """Of a topic without partitions, or of one partition. Raises `NotFound`."""
-        found = _document(self._http.get(f"{_path(topic)}/offload"))
-        return Status(str(found.get("status", "")), str(found.get("lastError") or ""))
+        """The status of the offload of a topic without partitions, or of one partition. Raises `NotFound`."""
+        document = _document(self._http.get(f"{_path(topic)}/offload"))
+        return Status(str(document.get("status", "")), str(document.get("lastError") or ""))
 
     def restore(self, topic: str) -> dict[str, int]:
         """Writes the local files of offloaded ledgers again, as many as the broker does in one request.
@@ -270,7 +270,7 @@ class Topics:
         return _document(self._http.post(f"{_path(topic)}/offload/restore"))
 
     def analyze_backlog(self, topic: str, subscription: str, position: MessageId | None) -> Document:
-        """What a subscription has left, counted by reading it: from a position, or from its mark-delete position."""
+        """The backlog of a subscription, counted by reading it: from a position, or from its mark-delete position."""
         body = None if position is None else _reset_cursor_data(position)
         return _document(self._http.post(f"{_subscription(topic, subscription)}/analyzeBacklog", body))
 
@@ -298,7 +298,7 @@ def _subscription(topic: str, subscription: str) -> str:
 
 
 def _reset_cursor_data(position: MessageId, *, excluded: bool = False) -> Document:
-    """ResetCursorData of the REST API."""
+    """The ResetCursorData of the REST API."""
     return {
         "ledgerId": position.ledger_id,
         "entryId": position.entry_id,

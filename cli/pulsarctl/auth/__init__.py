@@ -1,4 +1,4 @@
-"""Who the client is, and how it speaks TLS: one answer for all that connects.
+"""The identity of the client and its TLS, for every connection.
 
 The admin API, the official client, the raw reader, and Spark tasks build on it. It builds on `settings`.
 """

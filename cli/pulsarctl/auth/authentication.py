@@ -1,4 +1,4 @@
-"""How a client proves who it is: none, token, basic, or tls, as chosen by its settings.
+"""The authentication of a client: none, token, basic, or tls, as its settings choose.
 
 `data` is what the binary protocol sends in CONNECT and AUTH_RESPONSE, and `header` is the `Authorization` of HTTP. Both
 are asked for each connection or request, so a new token in a file is used without a restart.
@@ -101,10 +101,14 @@ def authentication_of(security: ClientSecurity) -> Authentication:
 
 def certificate_pair(security: ClientSecurity) -> tuple[str, str] | None:
     """The files of the client certificate and its key. Those of the plugin outweigh those of the connection."""
-    found = authentication_of(security)
-    if not isinstance(found, CertificateAuthentication):
-        found = _certificate(security.tls_cert_file, security.tls_key_file)
-    return (found.certificate_file, found.key_file) if isinstance(found, CertificateAuthentication) else None
+    authentication = authentication_of(security)
+    if not isinstance(authentication, CertificateAuthentication):
+        authentication = _certificate(security.tls_cert_file, security.tls_key_file)
+    return (
+        (authentication.certificate_file, authentication.key_file)
+        if isinstance(authentication, CertificateAuthentication)
+        else None
+    )
 
 
 def not_accepted(url: str, authentication: Authentication) -> NotAuthorized:
@@ -189,23 +193,23 @@ def _plugin(security: ClientSecurity, kind: str, text: str) -> Authentication:
         if not text.strip():
             raise UsageProblem("cannot authenticate with a token: none is given", hint="specify --token-file FILE")
         return TokenAuthentication(plugins.token_source(text))
-    found = plugins.parameters(text, name)
+    parameters = plugins.parameters(text, name)
     if kind == "basic":
-        password = plugins.required(found, name, "password")
-        return _basic(plugins.required(found, name, "userId", "username"), lambda: password)
+        password = plugins.required(parameters, name, "password")
+        return _basic(plugins.required(parameters, name, "userId", "username"), lambda: password)
     if kind == "tls":
-        certificate = found.get("tlsCertFile") or security.tls_cert_file
-        return _certificate(certificate, found.get("tlsKeyFile") or security.tls_key_file)
+        certificate = parameters.get("tlsCertFile") or security.tls_cert_file
+        return _certificate(certificate, parameters.get("tlsKeyFile") or security.tls_key_file)
     from pulsarctl.auth.oauth2 import ClientCredentials
 
     return _oauth2(
         security,
         ClientCredentials(
-            plugins.required(found, name, "issuerUrl", "issuer_url"),
-            found.get("privateKey") or found.get("private_key") or "",
-            client_id=found.get("clientId") or found.get("client_id") or "",
-            client_secret=found.get("clientSecret") or found.get("client_secret") or "",
-            audience=found.get("audience", ""),
-            scope=found.get("scope", ""),
+            plugins.required(parameters, name, "issuerUrl", "issuer_url"),
+            parameters.get("privateKey") or parameters.get("private_key") or "",
+            client_id=parameters.get("clientId") or parameters.get("client_id") or "",
+            client_secret=parameters.get("clientSecret") or parameters.get("client_secret") or "",
+            audience=parameters.get("audience", ""),
+            scope=parameters.get("scope", ""),
         ),
     )

@@ -94,15 +94,15 @@ class AccessToken:
         opener = urllib.request.build_opener(_no_redirects(), *filter(None, (https,)))
         try:
             with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                found = parse_json(response.read(ANSWER_BYTES_MAX))
+                document = parse_json(response.read(ANSWER_BYTES_MAX))
         except urllib.error.HTTPError as error:
             raise _refused(url, error.code, error.read(ANSWER_BYTES_MAX)) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
             raise CannotConnect(f"cannot get an access token from {url}: {reason}", request=url) from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise CannotConnect(f"cannot get an access token from {url}: the answer is not a JSON object", request=url)
-        return found
+        return document
 
 
 def _no_redirects() -> Any:
@@ -119,8 +119,8 @@ def _no_redirects() -> Any:
 def _refused(url: str, status: int, body: bytes) -> CliError:
     """The error and its description are for people (RFC 6749, section 5.2)."""
     try:
-        found = parse_json(body)
-        reason = ": ".join(str(found[name]) for name in ("error", "error_description") if found.get(name))
+        document = parse_json(body)
+        reason = ": ".join(str(document[name]) for name in ("error", "error_description") if document.get(name))
     except (ValueError, TypeError, AttributeError):
         reason = ""
     kind = NotAuthorized if status in (400, 401, 403) else CannotConnect
@@ -142,12 +142,12 @@ def _key_file(key: str) -> dict[str, str]:
     else:
         text, name = read_secret(file_path(key), "key"), file_path(key)
     try:
-        found = parse_json(text)
+        members = parse_json(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        members = None
+    if not isinstance(members, dict):
         raise UsageProblem(f"cannot use {name}: it is not a JSON object with client_id and client_secret")
-    return {field: value for field, value in found.items() if isinstance(value, str)}
+    return {field: value for field, value in members.items() if isinstance(value, str)}
 
 
 def _inline(url: str) -> str:

@@ -42,28 +42,28 @@ def parameters(text: str, plugin: str) -> dict[str, str]:
         pairs = (part.partition(":") for part in text.split(",") if part.strip())
         return {name.strip(): value.strip() for name, _, value in pairs}
     try:
-        found = parse_json(text)
+        members = parse_json(text)
     except ValueError:
         raise _unusable(plugin, "they are not valid JSON") from None
-    return {name: str(value) for name, value in found.items() if value is not None}
+    return {name: str(value) for name, value in members.items() if value is not None}
 
 
-def required(found: dict[str, str], plugin: str, *names: str) -> str:
+def required(members: dict[str, str], plugin: str, *names: str) -> str:
     """The value under the first of the names that is there. Raises `UsageProblem`."""
     for name in names:
-        if found.get(name):
-            return found[name]
+        if members.get(name):
+            return members[name]
     raise _unusable(plugin, f"{names[0]} is missing")
 
 
 def token_source(text: str) -> Callable[[], str]:
-    """Where the token in the parameters of the token plugin comes from; called for each connection.
+    """The source of the token in the parameters of the token plugin; it is called for each connection.
 
     `token:TEXT`, `file:PATH` with 0 to 3 slashes, `env:NAME`, a JSON object with `token` or `file`, or the token.
     """
     if text.lstrip().startswith("{"):
-        found = parameters(text, PLUGINS["token"])
-        text = f"file:{found['file']}" if found.get("file") else required(found, PLUGINS["token"], "token")
+        members = parameters(text, PLUGINS["token"])
+        text = f"file:{members['file']}" if members.get("file") else required(members, PLUGINS["token"], "token")
     if text.startswith("file:"):
         path = file_path(text)
         return lambda: read_secret(path, "token")
@@ -82,11 +82,11 @@ def file_path(text: str) -> str:
     return unquote(path.removeprefix("//")) if path.startswith("//") else path
 
 
-def read_secret(path: str, what: str) -> str:
+def read_secret(path: str, kind: str) -> str:
     """The text of a file without blanks around it. Raises `UsageProblem`."""
-    text = read_text(Path(path).expanduser(), f"the {what} file {path}").strip()
+    text = read_text(Path(path).expanduser(), f"the {kind} file {path}").strip()
     if not text:
-        raise UsageProblem(f"cannot use the {what} file {path}: it is empty")
+        raise UsageProblem(f"cannot use the {kind} file {path}: it is empty")
     return text
 
 

@@ -11,7 +11,7 @@ from pulsarctl.settings.client_security import METHOD_OF, ClientSecurity
 
 
 def portable(security: ClientSecurity) -> ClientSecurity:
-    """The same with what its files contain, except certificates. Raises `UsageProblem` for a file that is unusable.
+    """The same with the contents of its files, except certificates. Raises `UsageProblem` for a file that is unusable.
 
     Tasks of OAuth 2.0 get the key rather than a token, because a job may outlast a token.
     """
@@ -23,12 +23,12 @@ def portable(security: ClientSecurity) -> ClientSecurity:
         )
     if security.auth_plugin and plugin_kind(security.auth_plugin) == "oauth2":
         return kept
-    found = authentication_of(security)
+    authentication = authentication_of(security)
     nothing: dict[str, Any] = dict.fromkeys(METHOD_OF)
     bare = replace(kept, **nothing)
-    match found:
+    match authentication:
         case TokenAuthentication():
-            return replace(bare, token=found.token())
+            return replace(bare, token=authentication.token())
         case PasswordAuthentication(user=user, source=source):
             parameters = json.dumps({"userId": user, "password": source()})
             return replace(bare, auth_plugin=PLUGINS["basic"], auth_params=parameters)

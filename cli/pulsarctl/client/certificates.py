@@ -25,7 +25,7 @@ def tls_addresses(url: str) -> list[Address]:
 
 
 def served(address: Address, timeout_seconds: float) -> "Certificate":
-    """What the server presents. It is not verified, because an expired certificate is of interest, too."""
+    """The certificate that the server presents. It is not verified, because an expired one is of interest, too."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -33,10 +33,10 @@ def served(address: Address, timeout_seconds: float) -> "Certificate":
         socket.create_connection(address, timeout_seconds) as connection,
         context.wrap_socket(connection, server_hostname=address.host) as secured,
     ):
-        found = secured.getpeercert(binary_form=True)
-    if found is None:
+        encoded = secured.getpeercert(binary_form=True)
+    if encoded is None:
         raise CliError("the server presents none")
-    certificate: Certificate = _library().load_der_x509_certificate(found)
+    certificate: Certificate = _library().load_der_x509_certificate(encoded)
     return certificate
 
 

@@ -44,10 +44,10 @@ _HINTS = {
 }
 
 
-def problem(result: str, what: str, request: str, said: str | None = None) -> CliError:
+def problem(result: str, action: str, request: str, said: str | None = None) -> CliError:
     """The error for one of the client's results. `said` is what the broker said about the request, if that is known."""
     return _KINDS.get(result, CliError)(
-        f"cannot {what}: {_why(result, said)}",
+        f"cannot {action}: {_why(result, said)}",
         hint=_HINTS.get(result),
         reason=result,
         request=request or None,

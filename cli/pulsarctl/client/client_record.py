@@ -72,11 +72,11 @@ class ClientRecord:
     @property
     def properties(self) -> Mapping[str, str]:
         try:
-            found: Mapping[str, str] = self.message.properties()
+            decoded: Mapping[str, str] = self.message.properties()
         except UnicodeDecodeError as error:
             self.error = f"the properties are not UTF-8: {error.reason}"
             return {}
-        return found
+        return decoded
 
     @property
     def publish_time_ms(self) -> int:

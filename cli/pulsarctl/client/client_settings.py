@@ -133,10 +133,10 @@ def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
     return settings
 
 
-def _dead_letters(wanted: DeadLetters | None) -> Any:
-    return None if wanted is None else pulsar.ConsumerDeadLetterPolicy(wanted.max_redeliveries, wanted.topic)
+def _dead_letters(policy: DeadLetters | None) -> Any:
+    return None if policy is None else pulsar.ConsumerDeadLetterPolicy(policy.max_redeliveries, policy.topic)
 
 
-def _key_sharing(wanted: KeySharing) -> Any:
-    mode = pulsar.KeySharedMode.Sticky if wanted.hash_ranges else pulsar.KeySharedMode.AutoSplit
-    return pulsar.ConsumerKeySharedPolicy(mode, wanted.allow_out_of_order, list(wanted.hash_ranges) or None)
+def _key_sharing(sharing: KeySharing) -> Any:
+    mode = pulsar.KeySharedMode.Sticky if sharing.hash_ranges else pulsar.KeySharedMode.AutoSplit
+    return pulsar.ConsumerKeySharedPolicy(mode, sharing.allow_out_of_order, list(sharing.hash_ranges) or None)

@@ -1,4 +1,4 @@
-"""What a command no longer needs of the broker, which may be slow or gone."""
+"""The end of connections that a command no longer needs: the broker may be slow or gone."""
 
 import contextlib
 from collections.abc import Callable

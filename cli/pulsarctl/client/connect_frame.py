@@ -1,4 +1,4 @@
-"""CONNECT and the answer to it, encoded by hand: importing the protocol module takes longer than the check they serve.
+"""CONNECT and the answer to it, encoded here: importing the protocol module takes longer than the whole check.
 
 docs/reference/protocol.md "Connections" states the rules.
 """

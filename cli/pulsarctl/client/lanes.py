@@ -93,9 +93,9 @@ class Lanes:
     def refusal(self) -> Refusal | None:
         """The run's first message that was refused."""
         refused = [
-            Refusal(lane.position_in_run(found.position), found.size, found.result)
+            Refusal(lane.position_in_run(first.position), first.size, first.result)
             for lane in self.open
-            if (found := lane.window.refusal) is not None
+            if (first := lane.window.refusal) is not None
         ]
         return min(refused, key=lambda refusal: refusal.position, default=None)
 

@@ -35,15 +35,15 @@ class Messaging:
         self._log = NativeLog(settings.log_level)
         self._client = open_client(settings, settings.service_url, timeout_seconds, self._log.logger())
 
-    def partitions(self, topic: str, what: str = "") -> list[str]:
-        """The names of the topic's partitions, or of the topic itself if it has none. `what` is for errors."""
-        with self._translated(what or f"look up {topic}"):
+    def partitions(self, topic: str, action: str = "") -> list[str]:
+        """The names of the topic's partitions, or of the topic itself if it has none. `action` is for errors."""
+        with self._translated(action or f"look up {topic}"):
             return [str(name) for name in self._client.get_topic_partitions(topic)]
 
     def publisher(self, topic: str, options: PublishOptions) -> Publisher:
         names = self.partitions(topic, f"produce to {topic}")
         turn_messages = BATCH_MESSAGES_MAX if options.batching else 1
-        first = random.randrange(len(names))  # noqa: S311  # spreads the load, and is no secret
+        first = random.randrange(len(names))  # noqa: S311  # spreads the load, and is not a secret
         router = Router(len(names), turn_messages, first)
         settings = producer_settings(options)
 
@@ -84,5 +84,5 @@ class Messaging:
         close_in_time(self._client.close)
         self._log.close()
 
-    def _translated(self, what: str) -> AbstractContextManager[None]:
-        return self._log.translated(what, self._settings.service_url)
+    def _translated(self, action: str) -> AbstractContextManager[None]:
+        return self._log.translated(action, self._settings.service_url)

@@ -60,7 +60,7 @@ class NativeLog:
         return 0 if self.path is None else os.fstat(self._descriptor).st_size
 
     def said(self, since: int = 0) -> str | None:
-        """What the broker said last, after `since`, about a request that it refused. None if the log does not tell."""
+        """The last message of the broker after `since` about a request that it refused. None if the log has none."""
         if self.path is None:
             return None
         size = self.position()
@@ -73,13 +73,13 @@ class NativeLog:
         return None
 
     @contextmanager
-    def translated(self, what: str, request: str = "") -> Iterator[None]:
+    def translated(self, action: str, request: str = "") -> Iterator[None]:
         """A failure of the client in the block as the error of the command, with what the broker said in the block."""
         before = self.position()
         try:
             yield
         except pulsar.PulsarException as error:
-            raise problem(type(error).__name__, what, request, self.said(before)) from error
+            raise problem(type(error).__name__, action, request, self.said(before)) from error
 
     def bound(self) -> None:
         """Empties a log that has grown too large, as it does while a broker is away. The client appends to it."""

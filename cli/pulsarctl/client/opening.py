@@ -48,7 +48,7 @@ def _official(authentication: Authentication) -> Any:
 
 
 def _supplier(authentication: TokenAuthentication) -> Callable[[], str]:
-    """For a thread of the client, where no exception may leave; an empty token is refused by the broker."""
+    """The token for a thread of the client, which must not raise: the broker refuses an empty token."""
 
     def token() -> str:
         try:

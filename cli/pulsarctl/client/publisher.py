@@ -36,7 +36,7 @@ class Publisher:
         }
 
     def send(self, value: bytes | None, key: str | None = None) -> None:
-        """Sends one message; None is a tombstone. Waits for room in the window; Ctrl-C interrupts the wait.
+        """Sends one message; None is a tombstone. Waits for space in the window; Ctrl-C interrupts the wait.
 
         Also returns if a message was refused, so check `is_refused`.
         """
@@ -76,9 +76,9 @@ class Publisher:
         self.lanes.settle_exactly()
         return not flushing.is_alive()
 
-    def problem(self, result: str, what: str) -> CliError:
+    def problem(self, result: str, action: str) -> CliError:
         """The error for a refusal's `result`."""
-        return problem(result, what, self._topic, self._log.said())
+        return problem(result, action, self._topic, self._log.said())
 
     def _wait_for_room(self, window: PublishWindow) -> None:
         deadline = AckDeadline(self._timeout_seconds)

@@ -53,7 +53,7 @@ def _broker(authentication: Authentication, url: str) -> Ask:
         answer += _received(connection, HEAD.size - len(answer), deadline)
         frame_size, command_size = HEAD.unpack_from(answer)
         if frame_size != command_size + 4 or frame_size > ANSWER_BYTES_MAX:
-            # As `broker_core.wire.wrong_port`, which `produce` and `consume` do not import.
+            # the same as `broker_core.wire.wrong_port`, which `produce` and `consume` do not import.
             who = "a web server answered" if answer.startswith((b"HTTP", b"<")) else "not a broker"
             raise OSError(f"{who}; is this the port of the binary protocol?")
         answer += _received(connection, HEAD.size + command_size - len(answer), deadline)
@@ -120,16 +120,16 @@ def _in_tls(channel: Channel, url: str, ask: Ask) -> Ask:
 
 def _received(connection: socket.socket, least_bytes: int, deadline: float) -> bytes:
     """At least this number of bytes. Raises `HungUp`, or `TimeoutError`."""
-    found = b""
-    while len(found) < least_bytes:
+    received = b""
+    while len(received) < least_bytes:
         connection.settimeout(max(0.001, deadline - time.monotonic()))
         chunk = connection.recv(4096)
         if not chunk:
             raise HungUp(
                 "it closed the connection; is this the port of the binary protocol, and is the scheme of the URL right?"
             )
-        found += chunk
-    return found
+        received += chunk
+    return received
 
 
 class HungUp(ConnectionError):
@@ -140,8 +140,8 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
     problem: OSError | None = None
     kind: type[CliError] = CannotConnect
     connected = False
-    found = service_addresses(settings.service_url)
-    for address in found:
+    addresses = service_addresses(settings.service_url)
+    for address in addresses:
         kind = CannotConnect
         try:
             with socket.create_connection(address, max(0.001, deadline - time.monotonic())) as connection:
@@ -155,6 +155,6 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
     reason = (problem.strerror or str(problem)) if problem else "no address"
     raise kind(
         f"cannot connect to {settings.service_url} (from {settings.origin('service_url')}): {reason}",
-        hint=after_no_answer([host for host, _ in found], "--url", connected=connected),
+        hint=after_no_answer([host for host, _ in addresses], "--url", connected=connected),
         request=settings.service_url,
     )

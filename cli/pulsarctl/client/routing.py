@@ -2,7 +2,7 @@
 
 A key always maps to the same partition, which is that of `pulsar-client produce` and of every Java producer
 (`JavaStringHash`). The official Python client uses the hash of its C++ library instead, and a key on two partitions has
-neither an order nor a last value. Messages without a key go to the partitions in turn, one batch each.
+neither an order nor a last value. Messages without a key go to one partition after the other, one batch each.
 docs/reference/protocol.md "Partition routing" states the rule.
 """
 
@@ -21,7 +21,7 @@ def java_string_hash(text: str) -> int:
 
 
 class Router:
-    """`turn_messages` is the number of messages without a key that go to a partition in one turn."""
+    """`turn_messages` is the number of messages without a key that go to a partition before the next one."""
 
     def __init__(self, partitions: int, turn_messages: int, first: int = 0) -> None:
         self._partitions = partitions

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class Settlement(enum.Enum):
-    """What to do with a message after printing it."""
+    """The action on a message after it is printed."""
 
     ACKNOWLEDGE = "acknowledge"
     NACK = "nack"  # acknowledge negatively: the message is redelivered after the delay

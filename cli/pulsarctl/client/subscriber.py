@@ -75,9 +75,9 @@ class Subscriber:
         else:
             names = [key.key for key in context.keys()]  # noqa: SIM118  # a method of the client, and no dictionary
             has_key = self._options.decryption_key_path is not None
-            found = ClientRecord(message)
-            place = f"{found.ledger_id}:{found.entry_id}"
-            self._problem = not_decrypted(found.topic, place, names, has_key=has_key)
+            record = ClientRecord(message)
+            place = f"{record.ledger_id}:{record.entry_id}"
+            self._problem = not_decrypted(record.topic, place, names, has_key=has_key)
         return False
 
     def _pass_over(self, message: Any) -> None:

@@ -27,9 +27,9 @@ class Backlog:
 
     @classmethod
     def total(cls, subscriptions: Iterable[Document]) -> "Backlog":
-        """In messages if the broker counts them everywhere."""
-        found = [cls.of(each) for each in subscriptions]
-        return cls(sum(each.count for each in found), all(each.is_messages for each in found))
+        """The sum, in messages if the broker counts them everywhere."""
+        backlogs = [cls.of(backlog) for backlog in subscriptions]
+        return cls(sum(backlog.count for backlog in backlogs), all(backlog.is_messages for backlog in backlogs))
 
     @property
     def unit(self) -> str:
@@ -42,5 +42,5 @@ class Backlog:
 
     @property
     def cell(self) -> str:
-        """In a table, where a plain number is one of messages."""
+        """The text in a table, where a plain number counts messages."""
         return f"{self.count:,}" if self.is_messages else self.words

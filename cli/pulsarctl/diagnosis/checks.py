@@ -83,52 +83,59 @@ class Result:
     def state(self) -> State:
         if self.failure:
             return self.failed
-        return max((each.state for each in self.readings), key=ORDER.index, default=State.OK)
+        return max((reading.state for reading in self.readings), key=ORDER.index, default=State.OK)
 
     @property
     def words(self) -> str:
         if self.failure or not self.readings:
             return self.failure or self.idle
-        worst = sorted(self.readings, key=lambda each: (-ORDER.index(each.state), each.label))
+        worst = sorted(self.readings, key=lambda reading: (-ORDER.index(reading.state), reading.label))
         more = f"; {len(worst) - SHOWN_MAX} more" if len(worst) > SHOWN_MAX else ""
-        return "; ".join(each.words for each in worst[:SHOWN_MAX]) + more
+        return "; ".join(reading.words for reading in worst[:SHOWN_MAX]) + more
 
 
 def nagios(result: Result) -> str:
-    """One line: the state and why, and after the bar the values with their limits."""
+    """Return one line: the state with its reason, and after the bar the values with their limits."""
     line = f"{result.check.upper()} {result.state.name} - {_plain(result.words)}"
-    values = " ".join(_performance(each) for each in result.readings)
+    values = " ".join(_performance(reading) for reading in result.readings)
     return f"{line} | {values}" if values else line
 
 
 def document(result: Result) -> dict[str, Any]:
-    """For `-o json`."""
+    """Return the result as the object for `-o json`."""
     return {
         "check": result.check,
         "state": result.state.name,
         "message": result.words,
         "values": [
-            {**each.labels, "value": each.value, "warning": each.limits.warning, "critical": each.limits.critical}
-            for each in result.readings
+            {
+                **reading.labels,
+                "value": reading.value,
+                "warning": reading.limits.warning,
+                "critical": reading.limits.critical,
+            }
+            for reading in result.readings
         ],
     }
 
 
 def number(value: float | None) -> str:
-    """Without a fraction or an exponent that is not needed."""
+    """The number without an unnecessary fraction or exponent."""
     if value is None:
         return ""
     return str(int(value)) if value == int(value) else f"{value:.6f}".rstrip("0")
 
 
-def _performance(one: Measurement) -> str:
+def _performance(reading: Measurement) -> str:
     """`'label'=value;warning;critical;minimum`. `10:` is a limit that values must not be below."""
-    end = ":" if one.limits.below else ""
-    limits = [number(limit) + end if limit is not None else "" for limit in (one.limits.warning, one.limits.critical)]
-    label = one.label.replace("'", "''").replace("=", "_")
-    return f"'{_plain(label)}'={number(one.value)}{one.unit};{limits[0]};{limits[1]};0"
+    end = ":" if reading.limits.below else ""
+    limits = [
+        number(limit) + end if limit is not None else "" for limit in (reading.limits.warning, reading.limits.critical)
+    ]
+    label = reading.label.replace("'", "''").replace("=", "_")
+    return f"'{_plain(label)}'={number(reading.value)}{reading.unit};{limits[0]};{limits[1]};0"
 
 
 def _plain(text: str) -> str:
-    """On one line and without the bar that begins the values."""
+    """The text on one line, without the bar, which begins the values."""
     return " ".join(text.replace("|", "/").split())

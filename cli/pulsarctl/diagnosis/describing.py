@@ -70,13 +70,13 @@ def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[F
     ]
     rows = [
         (
-            str(one.get("consumerName")),
-            str(one.get("address", "")).lstrip("/"),
-            f"{float(one.get('msgRateOut') or 0):,.1f}/s",
-            f"{int(one.get('availablePermits') or 0):,}",
-            f"{int(one.get('unackedMessages') or 0):,}",
+            str(consumer.get("consumerName")),
+            str(consumer.get("address", "")).lstrip("/"),
+            f"{float(consumer.get('msgRateOut') or 0):,.1f}/s",
+            f"{int(consumer.get('availablePermits') or 0):,}",
+            f"{int(consumer.get('unackedMessages') or 0):,}",
         )
-        for one in stats.get("consumers") or []
+        for consumer in stats.get("consumers") or []
     ]
     columns = ("NAME", "ADDRESS", "RATE", "PERMITS", "UNACKED")
     return Page("Subscription", name, facts, (Section("Consumers", columns, rows),))
@@ -84,8 +84,10 @@ def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[F
 
 def namespace(name: str, topics: Document, findings: Sequence[Finding], policies: Sequence[PolicyInForce]) -> Page:
     """`topics`: the statistics of each topic and partition."""
-    backlogs = {each: Backlog.total((stats.get("subscriptions") or {}).values()) for each, stats in topics.items()}
-    total = Backlog.total(one for stats in topics.values() for one in (stats.get("subscriptions") or {}).values())
+    backlogs = {topic: Backlog.total((stats.get("subscriptions") or {}).values()) for topic, stats in topics.items()}
+    total = Backlog.total(
+        subscription for stats in topics.values() for subscription in (stats.get("subscriptions") or {}).values()
+    )
     incoming = sum(float(stats.get("msgRateIn") or 0) for stats in topics.values())
     outgoing = sum(float(stats.get("msgRateOut") or 0) for stats in topics.values())
     facts: list[Fact] = [
@@ -94,16 +96,16 @@ def namespace(name: str, topics: Document, findings: Sequence[Finding], policies
         ("Storage", human_size(sum(int(stats.get("storageSize") or 0) for stats in topics.values()))),
         ("Backlog", total.words),
     ]
-    largest = max((each.count for each in backlogs.values()), default=0)
-    worst = sorted(topics, key=lambda each: -backlogs[each].count)
+    largest = max((topic.count for topic in backlogs.values()), default=0)
+    worst = sorted(topics, key=lambda topic: -backlogs[topic].count)
     rows = [
         (
-            each.rpartition("/")[2],
-            str(len(topics[each].get("subscriptions") or {})),
-            backlogs[each].cell,
-            bar(backlogs[each].count, largest),
+            topic.rpartition("/")[2],
+            str(len(topics[topic].get("subscriptions") or {})),
+            backlogs[topic].cell,
+            bar(backlogs[topic].count, largest),
         )
-        for each in worst
+        for topic in worst
     ]
     columns = ("NAME", "SUBSCRIPTIONS", "BACKLOG", "")
     return Page("Namespace", name, facts, (Section("Topics", columns, rows), policy_section(policies)))
@@ -115,7 +117,7 @@ def tenant(name: str, document: Document, namespaces: Document) -> Page:
         ("Admins", ", ".join(document.get("adminRoles") or []) or "none"),
         ("Clusters", ", ".join(document.get("allowedClusters") or []) or "none"),
     ]
-    rows = [(each, str(topics)) for each, topics in sorted(namespaces.items())]
+    rows = [(namespace, str(topics)) for namespace, topics in sorted(namespaces.items())]
     return Page("Tenant", name, facts, (Section("Namespaces", ("NAME", "TOPICS"), rows),))
 
 
@@ -126,7 +128,7 @@ def broker(name: str, version: str, state: str, configuration: Sequence[tuple[st
 
 
 def policy_section(policies: Sequence[PolicyInForce]) -> Section:
-    rows = [(one.name, worded(one), one.origin or "unknown") for one in policies]
+    rows = [(policy.name, worded(policy), policy.origin or "unknown") for policy in policies]
     return Section("Policies", ("NAME", "VALUE", "SET BY"), rows)
 
 
@@ -150,7 +152,7 @@ def _retention(minutes: int, megabytes: int) -> str:
 
 
 def _quotas(by_kind: Document) -> Iterator[str]:
-    """Those that limit anything."""
+    """The quotas that limit anything."""
     for kind, quota in by_kind.items():
         size, seconds = int(quota.get("limitSize") or -1), int(quota.get("limitTime") or -1)
         if (seconds if kind == "message_age" else size) > 0:
@@ -158,18 +160,18 @@ def _quotas(by_kind: Document) -> Iterator[str]:
             yield f"{limit} ({quota.get('policy')})"
 
 
-def _subscriptions(found: Document, now: int) -> Section:
-    largest = max((Backlog.of(one).count for one in found.values()), default=0)
+def _subscriptions(subscriptions: Document, now: int) -> Section:
+    largest = max((Backlog.of(stats).count for stats in subscriptions.values()), default=0)
     rows = [
         (
             name,
-            str(one.get("type") or "None"),
-            str(len(one.get("consumers") or [])),
-            Backlog.of(one).cell,
-            _oldest(one, now),
-            bar(Backlog.of(one).count, largest),
+            str(stats.get("type") or "None"),
+            str(len(stats.get("consumers") or [])),
+            Backlog.of(stats).cell,
+            _oldest(stats, now),
+            bar(Backlog.of(stats).count, largest),
         )
-        for name, one in sorted(found.items())
+        for name, stats in sorted(subscriptions.items())
     ]
     return Section("Subscriptions", ("NAME", "TYPE", "CONSUMERS", "BACKLOG", "OLDEST", ""), rows)
 
@@ -177,11 +179,11 @@ def _subscriptions(found: Document, now: int) -> Section:
 def _producers(stats: Document) -> Section:
     rows = [
         (
-            str(one.get("producerName")),
-            str(one.get("address", "")).lstrip("/"),
-            f"{float(one.get('msgRateIn') or 0):,.1f}/s",
+            str(producer.get("producerName")),
+            str(producer.get("address", "")).lstrip("/"),
+            f"{float(producer.get('msgRateIn') or 0):,.1f}/s",
         )
-        for one in stats.get("publishers") or []
+        for producer in stats.get("publishers") or []
     ]
     return Section("Producers", ("NAME", "ADDRESS", "RATE"), rows)
 

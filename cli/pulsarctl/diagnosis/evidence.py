@@ -1,4 +1,4 @@
-"""What a broker reports of a topic and its subscriptions, with the questions that rules ask. Pure.
+"""The reports of a broker about a topic and its subscriptions, with the questions that rules ask. Pure.
 
 `stats` and `internal` are the documents of the REST API. A field that an older broker lacks counts as 0 or empty.
 """
@@ -13,7 +13,7 @@ from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.finding import Certainty, Finding, Severity
 
 Document = Mapping[str, Any]
-HEALTHY_MS = 10_000  # messages on their way to an acknowledgment are no finding for this long
+HEALTHY_MS = 10_000  # messages may wait this long for an acknowledgment without a finding
 SINGLE_ACTIVE = ("Exclusive", "Failover")
 _POSITION = re.compile(r"(-?\d+):(-?\d+)")
 _BEFORE_ALL = (-1, -1)
@@ -37,7 +37,9 @@ class TopicEvidence:
     def last_confirmed(self) -> tuple[int, int]:
         return position(self.internal.get("lastConfirmedEntry"))
 
-    def found(self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True) -> Finding:
+    def finding(
+        self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True
+    ) -> Finding:
         return Finding(code, severity, sentence, command, _certainty(exact), topic=self.topic)
 
 
@@ -72,15 +74,15 @@ class SubscriptionEvidence:
 
     @cached_property
     def cursor(self) -> Document:
-        found = (self.topic.internal.get("cursors") or {}).get(self.name)
-        return found if isinstance(found, dict) else {}
+        document = (self.topic.internal.get("cursors") or {}).get(self.name)
+        return document if isinstance(document, dict) else {}
 
     def count(self, name: str) -> int:
         return int(self.stats.get(name) or 0)
 
     @property
     def backlog(self) -> int:
-        """In entries, as the broker counts what is delayed or read."""
+        """The backlog in entries, as the broker counts the entries that are delayed or read."""
         return self.count("msgBacklog")
 
     @property
@@ -90,13 +92,13 @@ class SubscriptionEvidence:
 
     @property
     def stuck_ms(self) -> int:
-        """For how long the oldest unacknowledged message has been the oldest one; 0 if that is not known."""
+        """How long the oldest unacknowledged message has been the oldest one; 0 if that is not known."""
         since = max(self.oldest.published_ms if self.oldest else 0, self.count("lastMarkDeleteAdvancedTimestamp"))
         return max(0, self.topic.now_ms - since) if since else 0
 
     @property
     def is_stuck(self) -> bool:
-        """Whether that is longer than a message of a healthy flow takes. Without times, nothing says that it flows."""
+        """Whether that is longer than a message of a healthy flow takes. Without times, it counts as stuck."""
         return not self.oldest or not self.oldest.published_ms or self.stuck_ms >= HEALTHY_MS
 
     @property
@@ -109,7 +111,7 @@ class SubscriptionEvidence:
         active = self.stats.get("activeConsumerName")
         if self.stats.get("type") not in SINGLE_ACTIVE or not active:
             return self.consumers
-        return [one for one in self.consumers if one.get("consumerName") == active]
+        return [consumer for consumer in self.consumers if consumer.get("consumerName") == active]
 
     @property
     def is_read_to_the_end(self) -> bool:
@@ -127,14 +129,16 @@ class SubscriptionEvidence:
         """Whether consumers have everything that is not delayed, and some of it is not acknowledged."""
         return self.backlog > self.count("msgDelayed") and bool(self.consumers) and not self.has_undelivered
 
-    def found(self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True) -> Finding:
+    def finding(
+        self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True
+    ) -> Finding:
         return Finding(code, severity, sentence, command, _certainty(exact), self.topic.topic, self.name)
 
 
 def position(text: object) -> tuple[int, int]:
     """`LEDGER:ENTRY`, or what is before each of them."""
-    found = _POSITION.match(str(text or ""))
-    return (int(found[1]), int(found[2])) if found else _BEFORE_ALL
+    match = _POSITION.match(str(text or ""))
+    return (int(match[1]), int(match[2])) if match else _BEFORE_ALL
 
 
 def _certainty(exact: bool) -> Certainty:

@@ -35,7 +35,7 @@ class Finding:
     subscription: str = ""
 
     def document(self) -> dict[str, Any]:
-        """For `-o json`: every field, null where it has no value."""
+        """Return every field for `-o json`, null where it has no value."""
         return {
             "code": self.code,
             "severity": str(self.severity),
@@ -48,9 +48,9 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Problems, then warnings, then the rest, each in the order in which they were found."""
-    return sorted(findings, key=lambda one: ORDER.index(one.severity))
+    """Sort by severity: problems, warnings, and others, each in the order in which they were found."""
+    return sorted(findings, key=lambda finding: ORDER.index(finding.severity))
 
 
 def is_healthy(findings: Iterable[Finding]) -> bool:
-    return all(one.severity is not Severity.PROBLEM for one in findings)
+    return all(finding.severity is not Severity.PROBLEM for finding in findings)

@@ -52,7 +52,7 @@ class View:
     counters: Mapping[str, str]  # field of a rate -> the counter that it comes from
 
     def column(self, name: str) -> Column:
-        """By its field or title. Raises `UsageProblem`."""
+        """The column with this field or title. Raises `UsageProblem`."""
         for column in self.columns:
             if name.lower() in (column.field, column.title.lower()):
                 return column
@@ -86,34 +86,34 @@ def rows(view: View, before: TopicsSnapshot | None, now: TopicsSnapshot) -> list
     """Every row of the view, with its rates."""
     earlier = {} if before is None else {row["key"]: row for row in _rows(view, before)}
     seconds = 0.0 if before is None else (now.time_ms - before.time_ms) / 1000
-    found = list(_rows(view, now))
-    for row in found:
+    current = list(_rows(view, now))
+    for row in current:
         last = earlier.get(row["key"])
         if last is not None and seconds > 0:
             for rate, counter in view.counters.items():
                 if row[counter] >= last[counter]:  # a counter starts over when the broker loads the topic again
                     row[rate] = (row[counter] - last[counter]) / seconds
-    return found
+    return current
 
 
-def ordered(found: Iterable[Row], column: Column, *, reverse: bool = False) -> list[Row]:
+def ordered(unordered: Iterable[Row], column: Column, *, reverse: bool = False) -> list[Row]:
     """The largest number first, or the first name. `reverse`: the other way around."""
-    by_name = sorted(found, key=lambda row: row["key"])
+    by_name = sorted(unordered, key=lambda row: row["key"])
     return sorted(by_name, key=lambda row: row[column.field], reverse=column.is_number != reverse)
 
 
-def documents(view: View, found: Iterable[Row]) -> list[dict[str, Any]]:
+def documents(view: View, shown: Iterable[Row]) -> list[dict[str, Any]]:
     """The columns of each row, and `backlog_unit`, `messages` or `entries`, beside a backlog."""
-    return [_document([column.field for column in view.columns], row) for row in found]
+    return [_document([column.field for column in view.columns], row) for row in shown]
 
 
-def texts(view: View, found: Iterable[Row]) -> list[tuple[str, ...]]:
-    return [tuple(column.shown(row[column.field]) for column in view.columns) for row in found]
+def texts(view: View, shown: Iterable[Row]) -> list[tuple[str, ...]]:
+    return [tuple(column.shown(row[column.field]) for column in view.columns) for row in shown]
 
 
-def summary(now: TopicsSnapshot, found: Sequence[Row], view: View) -> str:
+def summary(now: TopicsSnapshot, shown: Sequence[Row], view: View) -> str:
     """`12 topics  in 1,200 msg/s  out 3,400 msg/s  backlog 56 messages`."""
-    backlog = Backlog.total(one for stats in now.topics.values() for _, one in _subscriptions(stats))
+    backlog = Backlog.total(subscription for stats in now.topics.values() for _, subscription in _subscriptions(stats))
     parts = [
         f"{len(now.topics):,} topics"
         if len(now.topics) == now.total
@@ -121,7 +121,7 @@ def summary(now: TopicsSnapshot, found: Sequence[Row], view: View) -> str:
     ]
     for rate, name in (("in", "in"), ("out", "out")):
         if any(column.field == rate for column in view.columns):
-            parts.append(f"{name} {sum(row[rate] for row in found):,.1f} msg/s")
+            parts.append(f"{name} {sum(row[rate] for row in shown):,.1f} msg/s")
     return "  ".join([*parts, f"backlog {backlog.words}"])
 
 
@@ -131,7 +131,7 @@ def _rows(view: View, snapshot: TopicsSnapshot) -> Iterable[Row]:
 
 
 def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
-    subscriptions = [one for name, one in _subscriptions(stats)]
+    subscriptions = [subscription for name, subscription in _subscriptions(stats)]
     yield {
         "key": (topic,),
         "topic": short(topic),
@@ -149,24 +149,24 @@ def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
 
 
 def _of_subscriptions(topic: str, stats: Document) -> Iterable[Row]:
-    for name, one in _subscriptions(stats):
+    for name, subscription in _subscriptions(stats):
         yield {
             "key": (topic, name),
             "topic": short(topic),
             "subscription": name,
-            "type": str(one.get("type") or "None"),
-            "consumers": len(one.get("consumers") or []),
-            "backlog": Backlog.of(one),
-            "out": _number(one, "msgRateOut"),
-            "unacked": int(one.get("unackedMessages") or 0),
-            "delayed": int(one.get("msgDelayed") or 0),
-            "out_counter": _number(one, "msgOutCounter"),
+            "type": str(subscription.get("type") or "None"),
+            "consumers": len(subscription.get("consumers") or []),
+            "backlog": Backlog.of(subscription),
+            "out": _number(subscription, "msgRateOut"),
+            "unacked": int(subscription.get("unackedMessages") or 0),
+            "delayed": int(subscription.get("msgDelayed") or 0),
+            "out_counter": _number(subscription, "msgOutCounter"),
         }
 
 
 def _of_consumers(topic: str, stats: Document) -> Iterable[Row]:
-    for name, one in _subscriptions(stats):
-        for index, consumer in enumerate(one.get("consumers") or []):
+    for name, subscription in _subscriptions(stats):
+        for index, consumer in enumerate(subscription.get("consumers") or []):
             consumer_name = str(consumer.get("consumerName") or index)
             yield {
                 "key": (topic, name, consumer_name, str(consumer.get("address"))),
@@ -182,7 +182,9 @@ def _of_consumers(topic: str, stats: Document) -> Iterable[Row]:
 
 
 def _subscriptions(stats: Document) -> list[tuple[str, Document]]:
-    return [(name, one) for name, one in (stats.get("subscriptions") or {}).items() if name != COMPACTOR]
+    return [
+        (name, subscription) for name, subscription in (stats.get("subscriptions") or {}).items() if name != COMPACTOR
+    ]
 
 
 def _document(fields: Iterable[str], row: Row) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Page:
     sections: Sequence[Section] = ()
 
     def document(self) -> dict[str, Any]:
-        """For `-o json`: the same words, by label and by column."""
+        """Return the same words for `-o json`, by label and by column."""
         tables = {
             section.title.lower(): [
                 dict(zip(map(str.lower, section.columns), row, strict=True)) for row in section.rows
@@ -66,7 +66,7 @@ def lines(page: Page) -> Iterator[str]:
 
 def health(findings: Sequence[Finding]) -> str:
     """The worst finding in words, and the number of the others."""
-    bad = [one for one in worst_first(findings) if one.severity is not Severity.OK]
+    bad = [finding for finding in worst_first(findings) if finding.severity is not Severity.OK]
     if not bad:
         return HEALTHY
     first, others = bad[0], len(bad) - 1
@@ -75,9 +75,9 @@ def health(findings: Sequence[Finding]) -> str:
     return f"{first.severity}{where}: {first.sentence}{more}"
 
 
-def bar(part: int, whole: int) -> str:
+def bar(part: int, total: int) -> str:
     """A part of the largest value; one cell at least if there is any."""
-    cells = 0 if whole <= 0 or part <= 0 else max(1, round(BAR_WIDTH * part / whole))
+    cells = 0 if total <= 0 or part <= 0 else max(1, round(BAR_WIDTH * part / total))
     return "█" * cells
 
 

@@ -17,12 +17,12 @@ def lines(findings: Sequence[Finding], area: str = "") -> Iterator[str]:
     `area` is the heading of findings that belong to neither.
     """
     place = ""
-    for each in findings:
-        here = _place(each) or area
+    for finding in findings:
+        here = _place(finding) or area
         if here != place:
             yield from ([here] if not place else ["", here])
             place = here
-        yield from _finding(each)
+        yield from _finding(finding)
 
 
 def _place(finding: Finding) -> str:

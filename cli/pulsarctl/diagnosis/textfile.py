@@ -23,8 +23,8 @@ def _lines(result: Result, now_ms: int) -> Iterator[str]:
     if result.readings:
         yield f"# HELP {result.metric} What the check measured."
         yield f"# TYPE {result.metric} gauge"
-    for each in result.readings:
-        yield f"{result.metric}{_labels({**result.labels, **each.labels})} {number(each.value)}"
+    for reading in result.readings:
+        yield f"{result.metric}{_labels({**result.labels, **reading.labels})} {number(reading.value)}"
 
 
 def _labels(labels: Mapping[str, str]) -> str:

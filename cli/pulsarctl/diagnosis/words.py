@@ -20,8 +20,8 @@ def entries(count: int) -> str:
 
 def age(milliseconds: int) -> str:
     """The two largest units, from seconds up: `2h 5m`."""
-    whole = max(0, milliseconds) // 1000 * 1000
-    return " ".join(human_duration(whole).split()[:2])
+    full_seconds = max(0, milliseconds) // 1000 * 1000
+    return " ".join(human_duration(full_seconds).split()[:2])
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
 """The only code that writes to stdout and stderr, and the escaping for terminals.
 
-Imports only errors; every room may import it.
+Imports only errors; every package may import it.
 """

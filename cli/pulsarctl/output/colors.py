@@ -1,4 +1,4 @@
-"""Which colors the output has, and where. They only repeat what the words say already.
+"""The colors of the output. They only repeat what the words say already.
 
 `--color` decides. Without it, a terminal gets colors unless `NO_COLOR` is set (no-color.org) or `TERM` is `dumb`.
 """

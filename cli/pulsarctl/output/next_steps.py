@@ -1,4 +1,4 @@
-"""What to do if a broker is not reachable, which hints to omit, and the cluster of the commands in hints. Pure."""
+"""The next steps in hints: for a broker that is not reachable, without repetition, and for the right cluster. Pure."""
 
 import re
 import shlex
@@ -19,8 +19,8 @@ def after_no_answer(hosts: Iterable[str], option: str, *, connected: bool) -> st
 
 def is_of_use(hint: str, words: Sequence[str]) -> bool:
     """False for a hint that suggests the command that just failed."""
-    _, found, command = hint.partition(COMMAND)
-    return not found or not set(command.split()) <= {COMMAND.strip(), *words}
+    _, separator, command = hint.partition(COMMAND)
+    return not separator or not set(command.split()) <= {COMMAND.strip(), *words}
 
 
 def on_same_cluster(hint: str, options: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ _IN_PATH = re.compile(r"(/(?:brokers/configuration|property)/)([^/\s\"'?]+)/[^/\
 
 
 def is_secret(key: str) -> bool:
-    """Whether the name of a key says that its value is a secret."""
+    """Whether a key has a name of a secret."""
     return bool(_KEY.search(key)) and not _NO_SECRET.search(key)
 
 
@@ -66,13 +66,13 @@ def command_line(words: Sequence[str], declared: Mapping[str, bool]) -> list[str
     """
     short = sorted((name for name in declared if declared[name] and not name.startswith("--")), key=len, reverse=True)
     shown: list[str] = []
-    rest = iter(words)
-    for word in rest:
+    remaining = iter(words)
+    for word in remaining:
         flag, separator, value = word.partition("=")
         is_option = flag in declared or flag.startswith("--")
         if declared.get(flag, is_option and is_secret(flag)):
-            shown += [f"{flag}={MASK}"] if separator else [word, *(MASK for _ in islice(rest, 1))]
-        elif joined := next((each for each in short if word.startswith(each)), None):
+            shown += [f"{flag}={MASK}"] if separator else [word, *(MASK for _ in islice(remaining, 1))]
+        elif joined := next((option for option in short if word.startswith(option)), None):
             shown.append(joined + MASK)
         else:
             shown.append(f"{flag}={_word(value)}" if separator and is_option else _word(word))
@@ -92,8 +92,8 @@ class Redactor:
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known: set[str] = set()
-        for each in known:
-            self._remember(each)
+        for secret in known:
+            self._remember(secret)
 
     def learn(self, value: Any) -> None:
         """Remembers the secrets of a document."""
@@ -103,9 +103,9 @@ class Redactor:
     def document(self, value: Any) -> Any:
         """The same document with masked values, also of JSON in its strings."""
         if isinstance(value, dict):
-            return {self.text(str(key)): self._value(str(key), each) for key, each in value.items()}
+            return {self.text(str(key)): self._value(str(key), member) for key, member in value.items()}
         if isinstance(value, list | tuple):
-            return [self.document(each) for each in value]
+            return [self.document(member) for member in value]
         if isinstance(value, str):
             nested = _nested(value)
             shown = self.document(nested)
@@ -133,27 +133,27 @@ def _is_secret_value(key: str, value: Any) -> bool:
     return not isinstance(value, int | float) or bool(_ALWAYS_SECRET.search(key))
 
 
-def _masked_pair(found: re.Match[str]) -> str:
-    name, between, quotation, value = found.groups()
+def _masked_pair(match: re.Match[str]) -> str:
+    name, between, quotation, value = match.groups()
     if not is_secret(name) or value in ("true", "false", "null", "None", MASK):
-        return found.group()
+        return match.group()
     return f"{name}{between}{quotation or ''}{MASK}"
 
 
-def _masked_in_path(found: re.Match[str]) -> str:
-    start, key = found.groups()
-    return f"{start}{key}/{MASK}" if is_secret(unquote(key)) else found.group()
+def _masked_in_path(match: re.Match[str]) -> str:
+    start, key = match.groups()
+    return f"{start}{key}/{MASK}" if is_secret(unquote(key)) else match.group()
 
 
 def _secrets(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        for key, each in value.items():
-            if _is_secret_value(str(key), each) and not isinstance(each, dict | list | tuple):
-                yield str(each)
-            yield from _secrets(each)
+        for key, member in value.items():
+            if _is_secret_value(str(key), member) and not isinstance(member, dict | list | tuple):
+                yield str(member)
+            yield from _secrets(member)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _secrets(each)
+        for member in value:
+            yield from _secrets(member)
     elif isinstance(value, str) and (nested := _nested(value)) is not None:
         yield from _secrets(nested)
 

@@ -1,4 +1,4 @@
-"""What the commands print, and in which format; `streams` writes it.
+"""The output of the commands in each format; `streams` writes it.
 
 Data goes to stdout; errors, notices, and everything else go to stderr. `auto` is a table on a terminal and text
 elsewhere, so that a pipe never gets a table. Text is what `pulsar-admin` prints (`pretty.py`). All formats use the same
@@ -44,7 +44,7 @@ def names(column: str, values: Sequence[str]) -> Table:
 
 
 def resolve(output: Output) -> Output:
-    """What `auto` means now: a table if stdout is a terminal, or text."""
+    """The format that `auto` stands for: a table if stdout is a terminal, or text."""
     if output is not Output.AUTO:
         return output
     return Output.TABLE if streams.is_terminal(sys.stdout) else Output.TEXT
@@ -78,7 +78,7 @@ def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool
 
 
 def line(text: str) -> None:
-    """One line of data."""
+    """Prints one line of data."""
     streams.out(one_line(text) + "\n")
 
 
@@ -98,7 +98,7 @@ def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 
 def marked(sign: str, text: str) -> None:
-    """One line of data, painted by its sign: `+`, `~`, `-`, or `!`."""
+    """Prints one line of data in the color of its sign: `+`, `~`, `-`, or `!`."""
     style = colors.SIGNS.get(sign)
     if style is not None and colors.are_wanted(sys.stdout):
         streams.out_control(colors.painted(one_line(escaped(text)), style) + "\n")
@@ -107,7 +107,7 @@ def marked(sign: str, text: str) -> None:
 
 
 def labeled(label: str, style: str, text: str) -> None:
-    """One line of data after a label, which has a color where colors are wanted."""
+    """Prints one line of data after a label, which has a color if the output has colors."""
     if colors.are_wanted(sys.stdout):
         streams.out_control(f"{colors.painted(escaped_cell(label), style)}  {escaped_cell(text)}\n")
     else:
@@ -148,7 +148,7 @@ def is_structured(output: Output) -> bool:
 
 
 def notice(text: str) -> None:
-    """One line of information that is not data, without what has the form of a secret."""
+    """Prints one line of information that is not data, with secrets masked."""
     text = _forms_masked(text)
     label, colon, rest = text.partition(": ")
     if label in colors.LABELS and colors.are_wanted(sys.stderr):
@@ -169,7 +169,7 @@ def passed_on(text: str) -> None:
 
 
 def error(problem: CliError, *, as_object: bool) -> None:
-    """One line for the error, each detail, and the hint, or one JSON object if the output is JSON."""
+    """Prints a line for the error, each detail, and the hint, or one JSON object if the output is JSON."""
     if as_object:
         body = {
             "error": "\n".join([problem.message, *problem.details]),
@@ -179,8 +179,8 @@ def error(problem: CliError, *, as_object: bool) -> None:
             "hint": problem.hint,
             "request": problem.request,
         }
-        given = {name: each for name, each in body.items() if each is not None}
-        streams.err(_forms_masked(json.dumps(given, ensure_ascii=False)) + "\n")
+        members = {name: member for name, member in body.items() if member is not None}
+        streams.err(_forms_masked(json.dumps(members, ensure_ascii=False)) + "\n")
         return
     notice(f"error: {problem.message}")
     for detail in problem.details:
@@ -199,14 +199,14 @@ class Progress:
     """One line on stderr that overwrites itself. Prints nothing if stderr is not a terminal."""
 
     def __init__(self, *, quiet: bool = False, every_seconds: float = 0.2) -> None:
-        self._wanted = not quiet and streams.is_terminal(sys.stderr)
+        self._is_shown = not quiet and streams.is_terminal(sys.stderr)
         self._every_seconds = every_seconds
         self._next = 0.0
         self._shown = False
 
     def show(self, text: str) -> None:
         """Shows `text`, at most once in `every_seconds`."""
-        if not self._wanted or time.monotonic() < self._next:
+        if not self._is_shown or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._every_seconds
         self._shown = True
@@ -222,7 +222,7 @@ def stdin_is_terminal() -> bool:
 
 
 def read_stdin() -> str:
-    """All of it. Raises `CliError`."""
+    """Returns all of stdin. Raises `CliError`."""
     return streams.stdin().read()
 
 

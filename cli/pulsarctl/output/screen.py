@@ -18,7 +18,7 @@ class _Paper(io.StringIO):
 
 
 class Screen:
-    """To be used as a context manager; stdout must be a terminal."""
+    """The whole terminal, as a context manager; stdout must be a terminal."""
 
     def __init__(self) -> None:
         self._last = ""

@@ -69,8 +69,8 @@ def out_pieces(pieces: Sequence[bytes], is_interrupted: Callable[[], bool]) -> t
         stream.buffer.write(data)
         return len(pieces), None
     written, problem = _write(descriptor, data, is_interrupted)
-    whole = sum(end <= written for end in accumulate(len(piece) for piece in pieces))
-    return whole, problem if problem is None else _unwritable(problem)
+    complete = sum(end <= written for end in accumulate(len(piece) for piece in pieces))
+    return complete, problem if problem is None else _unwritable(problem)
 
 
 def flush_out() -> None:

@@ -11,11 +11,11 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 
 def escaped(text: str) -> str:
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def one_line(text: str) -> str:
-    """Without line breaks: `\\n` for each. A name that has one must not look like two, on a terminal or in a script."""
+    """The text with `\\n` for each line break. A name that has one must not look like two, on a terminal or in a script."""
     return text.replace("\n", "\\n")
 
 

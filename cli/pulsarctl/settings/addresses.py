@@ -77,7 +77,7 @@ def host_and_port(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _can_be_asked_for(host: str) -> bool:
-    """Whether the resolver and the HTTP library take the name; both raise errors of their own for one they do not."""
+    """Whether the resolver and the HTTP library accept the name, which otherwise raise errors of their own."""
     try:
         host.encode("idna")
     except UnicodeError:

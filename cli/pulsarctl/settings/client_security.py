@@ -1,4 +1,4 @@
-"""What a client knows about credentials and TLS, as plain values: from settings, or from the options of a table.
+"""The credentials and TLS options of a client, as plain values: from settings, or from the options of a table.
 
 `pulsarctl.auth` turns them into an authentication and a TLS context. They travel to Spark tasks, and secrets never
 appear in their representation.
@@ -34,9 +34,9 @@ class ClientSecurity:
     tls_key_file: str | None = None
 
     @classmethod
-    def of(cls, given: "ClientSecurity") -> Self:
+    def of(cls, settings: "ClientSecurity") -> Self:
         """Only the fields of this class, of settings that have more."""
-        return cls(**{item.name: getattr(given, item.name) for item in fields(ClientSecurity)})
+        return cls(**{item.name: getattr(settings, item.name) for item in fields(ClientSecurity)})
 
 
 OPEN = ClientSecurity()

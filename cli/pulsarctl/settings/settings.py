@@ -99,8 +99,8 @@ def _flag(name: str) -> str:
 
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
     """(label, values) in order of precedence."""
-    given = {name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")}
-    for name, value in given.items():
+    options = {name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")}
+    for name, value in options.items():
         yield _flag(name), {name: value}
     named = flags.get("context") or environ.get("PULSARCTL_CONTEXT")
     chosen = "--context" if flags.get("context") else "PULSARCTL_CONTEXT"

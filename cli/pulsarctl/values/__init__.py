@@ -1,4 +1,4 @@
-"""What users type, and its values: names, message IDs, positions, times, and sizes. One grammar for all commands.
+"""The words that users type, and their values: names, message IDs, positions, times, sizes. One grammar for all.
 
 Imports only errors.
 """

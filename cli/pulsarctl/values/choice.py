@@ -4,5 +4,5 @@ from collections.abc import Callable
 
 
 def choice(*words: str) -> Callable[[], list[str]]:
-    """What completes an option that takes one of a few words: `typer.Option(..., autocompletion=choice("a", "b"))`."""
+    """The completion of an option with a few words: `typer.Option(..., autocompletion=choice("a", "b"))`."""
     return lambda: list(words)

@@ -13,12 +13,12 @@ DEPTH_MAX = 200  # of objects and arrays; code that walks through a value may us
 def parse_json(text: str | bytes) -> Any:
     """Raises `ValueError` for text that is not JSON, or that is nested too deeply."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except RecursionError as error:
         raise _too_deep() from error
-    if _brackets(text) > DEPTH_MAX and _is_too_deep(found):
+    if _brackets(text) > DEPTH_MAX and _is_too_deep(value):
         raise _too_deep()
-    return found
+    return value
 
 
 def _brackets(text: str | bytes) -> int:
@@ -28,17 +28,17 @@ def _brackets(text: str | bytes) -> int:
     return text.count(b"{") + text.count(b"[")
 
 
-def _is_too_deep(found: Any) -> bool:
-    level = [found]
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
     for _ in range(DEPTH_MAX + 1):
-        level = [part for each in level for part in _parts(each)]
+        level = [part for parent in level for part in _parts(parent)]
     return bool(level)
 
 
-def _parts(found: Any) -> Any:
-    if isinstance(found, dict):
-        return found.values()
-    return found if isinstance(found, list) else ()
+def _parts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _too_deep() -> ValueError:

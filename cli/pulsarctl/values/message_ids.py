@@ -11,7 +11,7 @@ _MESSAGE_ID = re.compile(rf"{_NUMBER}:{_NUMBER}(?::{_NUMBER})?(?::{_NUMBER})?")
 
 
 class MessageId(NamedTuple):
-    """Where a message is. `partition` and `batch_index` are -1 if there is none. Ordered within one partition."""
+    """The position of a message. `partition` and `batch_index` are -1 for none. IDs of one partition are ordered."""
 
     ledger_id: int
     entry_id: int
@@ -40,16 +40,16 @@ LATEST = MessageId(LONG_MAX, LONG_MAX)
 
 def message_id_in(text: str) -> MessageId | None:
     """The ID in `LEDGER:ENTRY[:PARTITION[:BATCH]]`, or None for any other text."""
-    found = _MESSAGE_ID.fullmatch(text.strip())
-    return None if found is None else MessageId(*(int(number) for number in found.groups("-1")))
+    match = _MESSAGE_ID.fullmatch(text.strip())
+    return None if match is None else MessageId(*(int(number) for number in match.groups("-1")))
 
 
 def parse_message_id(text: str) -> MessageId:
     """`earliest`, `latest`, or `LEDGER:ENTRY[:PARTITION[:BATCH]]`. Raises `UsageProblem`."""
     named = {"earliest": EARLIEST, "latest": LATEST}.get(text.strip().lower())
-    found = named or message_id_in(text)
-    if found is None:
+    message_id = named or message_id_in(text)
+    if message_id is None:
         raise UsageProblem(
             f"'{text}' is not a message ID", hint="use earliest, latest, or LEDGER:ENTRY[:PARTITION[:BATCH]]"
         )
-    return found
+    return message_id

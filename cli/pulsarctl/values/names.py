@@ -47,8 +47,8 @@ def is_partition(topic: str) -> bool:
 
 def partition_index(topic: str) -> int:
     """The index in the name of a partition, -1 for other topics."""
-    found = _PARTITION.search(topic)
-    return int(found[1]) if found else -1
+    match = _PARTITION.search(topic)
+    return int(match[1]) if match else -1
 
 
 def without_partition(topic: str) -> str:

@@ -66,8 +66,8 @@ def parse_position(text: str, now_ms: int) -> Position:
         return Earliest()
     if lowered == "latest":
         return Latest()
-    if found := message_id_in(lowered):
-        return found
+    if message_id := message_id_in(lowered):
+        return message_id
     if re.fullmatch(r"-\d+", lowered):
         return LastMessages(int(lowered[1:]))
     if re.fullmatch(r"\+\d+", lowered):

@@ -22,8 +22,8 @@ def parse_duration(text: str) -> float:
     lowered = text.strip().lower()
     if re.fullmatch(r"-?\d+", lowered):
         return int(lowered)
-    if lowered.startswith("p") and (found := _ISO.fullmatch(lowered)) and any(found.groups()):
-        days, hours, minutes, seconds = (int(group or 0) for group in found.groups())
+    if lowered.startswith("p") and (match := _ISO.fullmatch(lowered)) and any(match.groups()):
+        days, hours, minutes, seconds = (int(group or 0) for group in match.groups())
         return days * 86_400 + hours * 3600 + minutes * 60 + seconds
     parts = _DURATION_PART.findall(lowered)
     if not parts or "".join(number + unit for number, unit in parts) != lowered:
@@ -41,10 +41,10 @@ def parse_seconds(text: str) -> int:
 
 def parse_size(text: str) -> int:
     """A size in bytes. Raises `UsageProblem`."""
-    found = _SIZE.fullmatch(text.strip().lower())
-    if not found:
+    match = _SIZE.fullmatch(text.strip().lower())
+    if not match:
         raise UsageProblem(f"'{text}' is not a size", hint="use 4096 (bytes), 10K, 5M, 1G, or 1T (powers of 1024)")
-    return int(found.group(1)) * BYTES[found.group(2)]
+    return int(match.group(1)) * BYTES[match.group(2)]
 
 
 def human_size(size: int) -> str:

@@ -140,7 +140,7 @@ class Text:
     def stored(self, value: Any) -> Any:
         if not self.choices or not isinstance(value, str):
             return value
-        return next((one for one in self.choices if _folded(one) == _folded(value)), value)
+        return next((choice for choice in self.choices if _folded(choice) == _folded(value)), value)
 
     def json_schema(self) -> JsonSchema:
         if not self.choices:
@@ -161,11 +161,11 @@ class Names:
             return []
         if len(value) < self.least:
             report(at, "the list is empty: name one or more, or leave the key out")
-        found = [Text(self.choices).read(one, at, report) for one in value]
-        return self.stored([one for one in found if isinstance(one, str)])
+        texts = [Text(self.choices).read(item, at, report) for item in value]
+        return self.stored([text for text in texts if isinstance(text, str)])
 
     def stored(self, value: Any) -> Any:
-        folded = {Text(self.choices).stored(one) for one in value or []}
+        folded = {Text(self.choices).stored(item) for item in value or []}
         return sorted(folded, key=self.choices.index if folded <= set(self.choices) else None)
 
     def json_schema(self) -> JsonSchema:
@@ -203,10 +203,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """An object with known members. `what` names it in messages, such as `policy of a topic`."""
+    """An object with known members. `label` names it in messages, such as `policy of a topic`."""
 
     members: tuple[Member, ...]
-    what: str = "key"
+    label: str = "key"
     by_name: Mapping[str, Member] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -218,27 +218,27 @@ class Fields:
             return {}
         for name in value:
             if name not in self.by_name:
-                report((*at, name), f"unknown {self.what} '{name}'{_meant(name, self.by_name)}")
+                report((*at, name), f"unknown {self.label} '{name}'{_meant(name, self.by_name)}")
         for name, member in self.by_name.items():
             if member.default is REQUIRED and value.get(name) is None:
                 report(at, f"'{name}' is missing")
-        found = {
+        members = {
             name: member.shape.read(value[name], (*at, name), report) if value.get(name) is not None else member.default
             for name, member in self.by_name.items()
         }
-        return self._without_implied(found)
+        return self._without_implied(members)
 
     def stored(self, value: Any) -> Any:
-        found = value if isinstance(value, Mapping) else {}
+        document = value if isinstance(value, Mapping) else {}
         known = {
-            name: member.default if found.get(name) is None else member.shape.stored(found[name])
+            name: member.default if document.get(name) is None else member.shape.stored(document[name])
             for name, member in self.by_name.items()
         }
         return self._without_implied(known)
 
-    def _without_implied(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _without_implied(self, members: dict[str, Any]) -> dict[str, Any]:
         absent = (None, REQUIRED)
-        return {name: one for name, one in found.items() if one not in (*absent, self.by_name[name].implied)}
+        return {name: member for name, member in members.items() if member not in (*absent, self.by_name[name].implied)}
 
     def json_schema(self) -> JsonSchema:
         properties = {}
@@ -254,24 +254,24 @@ class Named:
     """An object whose members have names of the user's choice. `check` returns what is wrong with a name."""
 
     shape: ValueShape
-    what: str
+    label: str
     check: Callable[[str], str | None] | None = None
     nullable: bool = False  # a name without a value stands for an empty object
 
     def read(self, value: Any, at: Path, report: Report) -> Any:
         if not isinstance(value, dict):
-            report(at, f"expected an object with one key for each {self.what}, got {shown(value)}")
+            report(at, f"expected an object with one key for each {self.label}, got {shown(value)}")
             return {}
-        found = {}
-        for name, one in value.items():
+        members = {}
+        for name, member in value.items():
             wrong = self.check(name) if self.check is not None else None
             if wrong is not None:
                 report((*at, name), wrong)
-            found[name] = self.shape.read({} if one is None and self.nullable else one, (*at, name), report)
-        return found
+            members[name] = self.shape.read({} if member is None and self.nullable else member, (*at, name), report)
+        return members
 
     def stored(self, value: Any) -> Any:
-        return {name: self.shape.stored(one) for name, one in (value or {}).items()}
+        return {name: self.shape.stored(member) for name, member in (value or {}).items()}
 
     def json_schema(self) -> JsonSchema:
         inner = self.shape.json_schema()
@@ -280,7 +280,7 @@ class Named:
 
 
 def shown(value: Any) -> str:
-    """A value in a message: short, and with its kind where that is what matters."""
+    """A value in a message: short, and with its kind if the kind matters."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -299,5 +299,5 @@ def _folded(text: str) -> str:
 
 
 def _meant(name: str, known: Mapping[str, Any]) -> str:
-    found = get_close_matches(name, list(known), n=1)
-    return f"; did you mean '{found[0]}'?" if found else f"; use {', '.join(known)}"
+    similar = get_close_matches(name, list(known), n=1)
+    return f"; did you mean '{similar[0]}'?" if similar else f"; use {', '.join(known)}"

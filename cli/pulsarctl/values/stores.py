@@ -26,26 +26,26 @@ def offload_settings(uri: str) -> dict[str, str]:
     if not bucket or parts.fragment or query.keys() - {"scheme"} or parts.scheme not in ("s3", "gs", "az"):
         raise UsageProblem(f"'{uri}' is not the URI of a store", hint=_HINT)
     if parts.scheme == "gs":
-        found = {
+        members = {
             "managedLedgerOffloadDriver": "google-cloud-storage",
             "gcsManagedLedgerOffloadBucket": bucket,
             "gcsManagedLedgerOffloadRegion": region,
             "managedLedgerOffloadServiceEndpoint": endpoint,
         }
     elif parts.scheme == "az":
-        found = {
+        members = {
             "managedLedgerOffloadDriver": "azureblob",
             "managedLedgerOffloadBucket": bucket,
             "managedLedgerOffloadServiceEndpoint": endpoint,
         }
     else:
-        found = {
+        members = {
             "managedLedgerOffloadDriver": "aws-s3",
             "s3ManagedLedgerOffloadBucket": bucket,
             "s3ManagedLedgerOffloadRegion": region,
             "s3ManagedLedgerOffloadServiceEndpoint": endpoint,
         }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in members.items() if value}
 
 
 def _directory(uri: str, parts: SplitResult) -> dict[str, str]:

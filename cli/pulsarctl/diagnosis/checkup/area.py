@@ -1,4 +1,4 @@
-"""What `doctor` found in one area, as text and as documents. Pure."""
+"""The findings of `doctor` in one area, as text and as documents. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ class Area:
 
     def without(self, codes: Iterable[str]) -> "Area":
         skipped = set(codes)
-        return replace(self, findings=tuple(each for each in self.findings if each.code not in skipped))
+        return replace(self, findings=tuple(finding for finding in self.findings if finding.code not in skipped))
 
 
 def lines(areas: Sequence[Area]) -> Iterator[str]:
@@ -31,18 +31,18 @@ def lines(areas: Sequence[Area]) -> Iterator[str]:
 
 
 def documents(areas: Sequence[Area]) -> list[dict[str, Any]]:
-    return [{"area": area.name, **each.document()} for area in areas for each in worst_first(area.findings)]
+    return [{"area": area.name, **finding.document()} for area in areas for finding in worst_first(area.findings)]
 
 
 def summary(areas: Sequence[Area]) -> str:
-    counts = {severity: sum(each.severity is severity for each in _all(areas)) for severity in Severity}
+    counts = {severity: sum(finding.severity is severity for finding in _all(areas)) for severity in Severity}
     problems, warnings = counts[Severity.PROBLEM], counts[Severity.WARNING]
     return f"{plural(problems, 'problem')}, {plural(warnings, 'warning')}"
 
 
 def worst(areas: Sequence[Area]) -> Severity:
-    return next((each.severity for each in worst_first(_all(areas))), Severity.OK)
+    return next((finding.severity for finding in worst_first(_all(areas))), Severity.OK)
 
 
 def _all(areas: Sequence[Area]) -> list[Finding]:
-    return [each for area in areas for each in area.findings]
+    return [finding for area in areas for finding in area.findings]

@@ -1,4 +1,4 @@
-"""Whether a broker answers, how old it is, how right its clock is, and how much disk it has left. Pure."""
+"""Rules for a broker: whether it answers, its version, its clock, and its free disk. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """In bytes; `place` says whose. `is_full`: the broker refuses messages for lack of space."""
+    """A disk, in bytes; `place` names it. `is_full`: the broker refuses messages for lack of space."""
 
     place: str
     free: int
@@ -52,23 +52,27 @@ class Disk:
         return 100 * (1 - self.free / self.total) if self.total else 0.0
 
 
-def port(one: Port) -> Finding:
-    if one.failure:
+def port(endpoint: Port) -> Finding:
+    if endpoint.failure:
         step = command("context", "show", "--resolved")
         return Finding(
-            f"{one.name}-unreachable",
+            f"{endpoint.name}-unreachable",
             Severity.PROBLEM,
-            f"{one.failure[:1].upper()}{one.failure[1:]}.",
-            one.next_step or step,
+            f"{endpoint.failure[:1].upper()}{endpoint.failure[1:]}.",
+            endpoint.next_step or step,
         )
-    return Finding(f"{one.name}-answers", Severity.OK, f"The {one.name.replace('-', ' ')} answers at {one.url}.")
+    return Finding(
+        f"{endpoint.name}-answers", Severity.OK, f"The {endpoint.name.replace('-', ' ')} answers at {endpoint.url}."
+    )
 
 
 def cluster(by_admin: str, by_broker: str) -> Finding:
     """The owner of one topic by each address, "" for an unknown namespace. One that moves in between has two, too."""
     if by_admin == by_broker:
         return Finding("one-cluster", Severity.OK, "The admin API and the broker belong to one cluster.")
-    by_admin, by_broker = (f"names {one}" if one else "does not know its namespace" for one in (by_admin, by_broker))
+    by_admin, by_broker = (
+        f"names {owner}" if owner else "does not know its namespace" for owner in (by_admin, by_broker)
+    )
     return Finding(
         "other-cluster",
         Severity.PROBLEM,
@@ -91,28 +95,30 @@ def health(state: str) -> Finding:
     )
 
 
-def versions(one: Versions) -> Iterator[Finding]:
-    kind = "pulsarctl" if one.is_ours else "Apache Pulsar"
-    broker = f"the broker is {kind} {one.broker}" if one.broker else "the version of the broker is unknown"
+def versions(running: Versions) -> Iterator[Finding]:
+    kind = "pulsarctl" if running.is_ours else "Apache Pulsar"
+    broker = f"the broker is {kind} {running.broker}" if running.broker else "the version of the broker is unknown"
     yield Finding(
         "versions",
         Severity.OK,
-        f"This is pulsarctl {one.pulsarctl} on Python {one.python} with pulsar-client {one.client}; {broker}.",
+        f"This is pulsarctl {running.pulsarctl} on Python {running.python} with pulsar-client {running.client}; "
+        f"{broker}.",
         command("version"),
     )
-    found = re.match(r"(\d+)\.(\d+)", one.broker)
-    if one.is_ours and one.broker != one.pulsarctl:
+    match = re.match(r"(\d+)\.(\d+)", running.broker)
+    if running.is_ours and running.broker != running.pulsarctl:
         yield Finding(
             "other-version",
             Severity.WARNING,
-            f"The broker runs pulsarctl {one.broker}, and this is {one.pulsarctl}: restart the broker to update it.",
+            f"The broker runs pulsarctl {running.broker}, and this is {running.pulsarctl}: restart the broker to "
+            "update it.",
             command("version"),
         )
-    elif not one.is_ours and found and (int(found[1]), int(found[2])) < OLDEST_SUPPORTED:
+    elif not running.is_ours and match and (int(match[1]), int(match[2])) < OLDEST_SUPPORTED:
         yield Finding(
             "old-broker",
             Severity.WARNING,
-            f"Apache Pulsar {one.broker} is older than 2.10: it lacks endpoints that some commands need.",
+            f"Apache Pulsar {running.broker} is older than 2.10: it lacks endpoints that some commands need.",
             command("version"),
         )
 
@@ -135,9 +141,9 @@ def clock(skew_ms: int | None) -> Finding:
     )
 
 
-def disk(one: Disk | None) -> Finding:
-    """`one`: None if the broker does not report it."""
-    if one is None:
+def disk(usage: Disk | None) -> Finding:
+    """`usage`: None if the broker does not report it."""
+    if usage is None:
         return Finding(
             "disk-unknown",
             Severity.OK,
@@ -145,9 +151,9 @@ def disk(one: Disk | None) -> Finding:
             command("bookies", "list-bookies"),
             Certainty.LIKELY,
         )
-    left = 1 - one.used_percent / 100
-    sentence = f"{human_size(one.free)} of {human_size(one.total)} are free on {one.place}."
-    if one.is_full:
+    left = 1 - usage.used_percent / 100
+    sentence = f"{human_size(usage.free)} of {human_size(usage.total)} are free on {usage.place}."
+    if usage.is_full:
         sentence = f"The broker refuses messages because its disk is full. {sentence}"
     if left > DISK_WARNING:
         return Finding("disk", Severity.OK, sentence)

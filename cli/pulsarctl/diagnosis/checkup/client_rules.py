@@ -1,4 +1,4 @@
-"""What a client needs before it reaches a topic: settings, Java and Spark, certificates. Pure."""
+"""Rules for the needs of a client before it reaches a topic: settings, Java and Spark, certificates. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,44 +46,44 @@ class Certificate:
     failure: str = ""
 
 
-def configuration(one: Configuration) -> Iterator[Finding]:
+def configuration(settings: Configuration) -> Iterator[Finding]:
     yield Finding(
         "addresses",
         Severity.OK,
-        f"The admin API is {one.web_url} (from {one.web_origin}), and the broker is {one.service_url} (from "
-        f"{one.service_origin}).",
+        f"The admin API is {settings.web_url} (from {settings.web_origin}), and the broker is {settings.service_url} "
+        f"(from {settings.service_origin}).",
         SHOW_SETTINGS,
     )
-    if one.web_origin != one.service_origin and _host(one.web_url) != _host(one.service_url):
+    if settings.web_origin != settings.service_origin and _host(settings.web_url) != _host(settings.service_url):
         yield Finding(
             "two-clusters",
             Severity.WARNING,
-            f"The addresses name two hosts, one from {one.web_origin} and one from {one.service_origin}: commands may "
-            "reach two different clusters.",
+            f"The addresses name two hosts, one from {settings.web_origin} and one from {settings.service_origin}: "
+            "commands may reach two different clusters.",
             SHOW_SETTINGS,
         )
-    for text in one.overrides:
+    for text in settings.overrides:
         yield Finding("overridden", Severity.WARNING, f"{text.removeprefix('notice: ')}.", SHOW_SETTINGS)
-    for path in one.exposed:
+    for path in settings.exposed:
         yield Finding(
             "exposed-secret",
             Severity.WARNING,
             f"Other users can read {path}, which contains credentials.",
             f"chmod 600 {path}",
         )
-    yield from _transport(one)
+    yield from _transport(settings)
 
 
-def _transport(one: Configuration) -> Iterator[Finding]:
-    plain = [url for url in (one.web_url, one.service_url) if _is_plain(url) and _host(url) not in LOOPBACK]
-    if one.has_secret and plain:
+def _transport(settings: Configuration) -> Iterator[Finding]:
+    plain = [url for url in (settings.web_url, settings.service_url) if _is_plain(url) and _host(url) not in LOOPBACK]
+    if settings.has_secret and plain:
         yield Finding(
             "plain-text-secret",
             Severity.WARNING,
             f"Credentials are sent to {' and '.join(plain)} without TLS.",
             SHOW_SETTINGS,
         )
-    if one.accepts_any_certificate and not all(map(_is_plain, (one.web_url, one.service_url))):
+    if settings.accepts_any_certificate and not all(map(_is_plain, (settings.web_url, settings.service_url))):
         yield Finding(
             "any-certificate",
             Severity.WARNING,
@@ -92,34 +92,36 @@ def _transport(one: Configuration) -> Iterator[Finding]:
         )
 
 
-def runtimes(one: Runtimes) -> Iterator[Finding]:
-    if one.spark is None:
+def runtimes(installed: Runtimes) -> Iterator[Finding]:
+    if installed.spark is None:
         yield Finding(
             "no-spark",
             Severity.OK,
             "Spark is not installed; only large jobs of 'pulsarctl ops' need it.",
             "pip install 'pulsarctl[spark]'",
         )
-    elif one.java is None:
+    elif installed.java is None:
         yield Finding(
             "no-java",
             Severity.WARNING,
-            f"PySpark {one.spark} is installed, but no Java that it can use.",
+            f"PySpark {installed.spark} is installed, but no Java that it can use.",
             "pip install 'pulsarctl[java]'",
         )
     else:
-        yield Finding("spark", Severity.OK, f"PySpark {one.spark} runs on Java {one.java} in {one.java_home}.")
+        yield Finding(
+            "spark", Severity.OK, f"PySpark {installed.spark} runs on Java {installed.java} in {installed.java_home}."
+        )
 
 
-def certificate(one: Certificate, now_ms: int) -> Finding:
+def certificate(state: Certificate, now_ms: int) -> Finding:
     look = command("context", "show", "--resolved")
-    if one.failure:
-        return Finding("certificate-unknown", Severity.WARNING, f"Cannot check {one.place}: {one.failure}.", look)
-    left = one.not_after_ms - now_ms
-    when = utc(one.not_after_ms)[:10]
+    if state.failure:
+        return Finding("certificate-unknown", Severity.WARNING, f"Cannot check {state.place}: {state.failure}.", look)
+    left = state.not_after_ms - now_ms
+    when = utc(state.not_after_ms)[:10]
     if left <= 0:
-        return Finding("certificate-expired", Severity.PROBLEM, f"{_capital(one.place)} expired on {when}.", look)
-    sentence = f"{_capital(one.place)} is valid until {when}, for {age(left)}."
+        return Finding("certificate-expired", Severity.PROBLEM, f"{_capital(state.place)} expired on {when}.", look)
+    sentence = f"{_capital(state.place)} is valid until {when}, for {age(left)}."
     if left > CERTIFICATE_WARNING_MS:
         return Finding("certificate", Severity.OK, sentence)
     severity = Severity.PROBLEM if left <= CERTIFICATE_PROBLEM_MS else Severity.WARNING

@@ -1,4 +1,4 @@
-"""What is wrong with topics. Pure.
+"""Rules that find the problems of topics. Pure.
 
 Stuck subscriptions and replicators, holes, compaction behind, no retention, no quota.
 """
@@ -20,35 +20,35 @@ ON_PURPOSE = ("terminated",)  # a topic is terminated by its owner
 BEHIND = 2  # times the threshold
 
 
-def topic(one: TopicEvidence) -> Iterator[Finding]:
-    """The problems of publishing and replication, and what only a whole topic shows."""
-    for each in publishing.explain(one):
-        if each.severity is Severity.PROBLEM and each.code not in ON_PURPOSE:
-            yield each
-    yield from replication.explain(one)
-    yield from _compaction(one)
-    yield from _nothing_kept(one)
+def topic(evidence: TopicEvidence) -> Iterator[Finding]:
+    """The problems of publishing, replication, compaction, and retention."""
+    for finding in publishing.explain(evidence):
+        if finding.severity is Severity.PROBLEM and finding.code not in ON_PURPOSE:
+            yield finding
+    yield from replication.explain(evidence)
+    yield from _compaction(evidence)
+    yield from _nothing_kept(evidence)
 
 
-def subscription(one: SubscriptionEvidence) -> Iterator[Finding]:
-    """What keeps it from delivering, and holes. What `explain` says besides is no reason to act."""
-    for each in delivery.explain(one):
-        if each.severity is Severity.PROBLEM or each.code == "ack-hole":
-            yield each
+def subscription(evidence: SubscriptionEvidence) -> Iterator[Finding]:
+    """The problems that stop its delivery, and holes. The other findings of `explain` are not a reason to act."""
+    for finding in delivery.explain(evidence):
+        if finding.severity is Severity.PROBLEM or finding.code == "ack-hole":
+            yield finding
 
 
 def namespaces(topics: Sequence[TopicEvidence]) -> Iterator[Finding]:
     """One finding for each namespace whose topics have no quota, or no retention."""
     yield from _each_namespace(
         "no-quota",
-        (one for one in topics if _has_no_quota(one)),
+        (evidence for evidence in topics if _has_no_quota(evidence)),
         "no backlog quota: a subscription that is not consumed can fill the disk",
         "set-backlog-quota",
         ("-l", "10G", "-p", "producer_request_hold"),
     )
     yield from _each_namespace(
         "no-retention",
-        (one for one in topics if _has_no_retention(one)),
+        (evidence for evidence in topics if _has_no_retention(evidence)),
         "no retention: acknowledged messages are deleted and cannot be read again",
         "set-retention",
         ("-t", "1d", "-s", "20G"),
@@ -56,7 +56,7 @@ def namespaces(topics: Sequence[TopicEvidence]) -> Iterator[Finding]:
 
 
 def checked(topics: Sequence[TopicEvidence]) -> Finding:
-    subscriptions = sum(len(one.stats.get("subscriptions") or {}) for one in topics)
+    subscriptions = sum(len(evidence.stats.get("subscriptions") or {}) for evidence in topics)
     return Finding(
         "topics",
         Severity.OK,
@@ -69,18 +69,21 @@ def not_checked(reason: str, step: str) -> Finding:
     return Finding("topics-not-checked", Severity.WARNING, f"Topics were not checked: {reason}.", step)
 
 
-def _compaction(one: TopicEvidence) -> Iterator[Finding]:
-    state = one.stats.get("compaction") or {}
+def _compaction(evidence: TopicEvidence) -> Iterator[Finding]:
+    state = evidence.stats.get("compaction") or {}
     failed, succeeded = (int(state.get(f"lastCompaction{word}Timestamp") or 0) for word in ("Failed", "Succeed"))
-    status = command("topics", "compaction-status", short(one.topic))
+    status = command("topics", "compaction-status", short(evidence.topic))
     if failed > succeeded:
-        yield one.found(
-            "compaction-failed", Severity.PROBLEM, f"The last compaction failed {age(one.now_ms - failed)} ago.", status
+        yield evidence.finding(
+            "compaction-failed",
+            Severity.PROBLEM,
+            f"The last compaction failed {age(evidence.now_ms - failed)} ago.",
+            status,
         )
-    threshold = int(one.policies.get(COMPACTION_THRESHOLD) or 0)
-    size = _not_compacted(one)
+    threshold = int(evidence.policies.get(COMPACTION_THRESHOLD) or 0)
+    size = _not_compacted(evidence)
     if 0 < threshold * BEHIND <= size:
-        yield one.found(
+        yield evidence.finding(
             "compaction-behind",
             Severity.WARNING,
             f"{human_size(size)} are not compacted, and compaction should start at {human_size(threshold)}.",
@@ -88,48 +91,51 @@ def _compaction(one: TopicEvidence) -> Iterator[Finding]:
         )
 
 
-def _not_compacted(one: TopicEvidence) -> int:
-    """In bytes. A topic that was never compacted has no subscription of the compactor."""
-    compactor = (one.stats.get("subscriptions") or {}).get(COMPACTOR)
-    return int(one.stats.get("storageSize") or 0) if compactor is None else int(compactor.get("backlogSize") or 0)
+def _not_compacted(evidence: TopicEvidence) -> int:
+    """The bytes that are not compacted. A topic that was never compacted has no subscription of the compactor."""
+    compactor = (evidence.stats.get("subscriptions") or {}).get(COMPACTOR)
+    return int(evidence.stats.get("storageSize") or 0) if compactor is None else int(compactor.get("backlogSize") or 0)
 
 
-def _nothing_kept(one: TopicEvidence) -> Iterator[Finding]:
-    if one.stats.get("publishers") and not _subscriptions(one) and _has_no_retention(one):
-        yield one.found(
+def _nothing_kept(evidence: TopicEvidence) -> Iterator[Finding]:
+    if evidence.stats.get("publishers") and not _subscriptions(evidence) and _has_no_retention(evidence):
+        yield evidence.finding(
             "nothing-kept",
             Severity.WARNING,
             "The topic has producers, but neither a subscription nor retention: its messages are deleted.",
-            command("topics", "set-retention", short(one.topic), "-t", "1d", "-s", "20G"),
+            command("topics", "set-retention", short(evidence.topic), "-t", "1d", "-s", "20G"),
         )
 
 
-def _subscriptions(one: TopicEvidence) -> list[str]:
-    return [name for name in one.stats.get("subscriptions") or {} if name != COMPACTOR]
+def _subscriptions(evidence: TopicEvidence) -> list[str]:
+    return [name for name in evidence.stats.get("subscriptions") or {} if name != COMPACTOR]
 
 
-def _has_no_retention(one: TopicEvidence) -> bool:
+def _has_no_retention(evidence: TopicEvidence) -> bool:
     """False if the policy cannot be read."""
-    found = one.policies.get(RETENTION)
-    return isinstance(found, dict) and 0 in (found.get("retentionTimeInMinutes"), found.get("retentionSizeInMB"))
+    retention = evidence.policies.get(RETENTION)
+    return isinstance(retention, dict) and 0 in (
+        retention.get("retentionTimeInMinutes"),
+        retention.get("retentionSizeInMB"),
+    )
 
 
-def _has_no_quota(one: TopicEvidence) -> bool:
+def _has_no_quota(evidence: TopicEvidence) -> bool:
     """False if the policy cannot be read, or nothing can have a backlog."""
-    found = one.policies.get(publishing.BACKLOG_QUOTAS)
-    if not isinstance(found, dict) or not _subscriptions(one):
+    quotas = evidence.policies.get(publishing.BACKLOG_QUOTAS)
+    if not isinstance(quotas, dict) or not _subscriptions(evidence):
         return False
-    limits = [int(quota.get(field) or -1) for quota in found.values() for field in ("limitSize", "limitTime")]
+    limits = [int(quota.get(field) or -1) for quota in quotas.values() for field in ("limitSize", "limitTime")]
     return all(limit < 0 for limit in limits)
 
 
 def _each_namespace(
     code: str, topics: Iterable[TopicEvidence], lack: str, verb: str, example: tuple[str, ...]
 ) -> Iterator[Finding]:
-    found: dict[str, list[str]] = {}
-    for one in topics:
-        found.setdefault(namespace_of(one.topic), []).append(one.topic.rpartition("/")[2])
-    for namespace, names in sorted(found.items()):
+    by_namespace: dict[str, list[str]] = {}
+    for evidence in topics:
+        by_namespace.setdefault(namespace_of(evidence.topic), []).append(evidence.topic.rpartition("/")[2])
+    for namespace, names in sorted(by_namespace.items()):
         verb_form = "has" if len(names) == 1 else "have"
         yield Finding(
             code,
