@@ -15,7 +15,7 @@ def escaped(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with `\\n` for each line break. A name that has one must not look like two, on a terminal or in a script."""
+    """The text with `\\n` for each line break, so that a name with one does not look like two names."""
     return text.replace("\n", "\\n")
 
 
