@@ -133,6 +133,7 @@ def test_a_dry_run_masks_secrets_in_the_path_and_in_the_body(tmp_path: Path) -> 
         "ops lake t --to abfss://container@account.dfs.core.windows.net/lake",
         "ops export t --to s3://bucket/prefix?region=eu-west-1",
         'ops sql "SELECT value.token FROM t WHERE key = 5"',
+        "",
         "topics create persistent://public/default/tokens",
         "tokens create-key-pair --output-private-key private.key --output-public-key public.key",
         "--admin-url http://127.0.0.1:8080/a@b topics stats t",
