@@ -107,7 +107,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def test_the_example_in_the_format_page_is_what_the_code_writes() -> None:
-    document = Path(block.__file__).with_name("FORMAT.md").read_text("utf-8")
+    document = Path(block.__file__).parents[1].joinpath("FORMAT.md").read_text("utf-8")
     drawings = [hex_bytes(text) for text in re.findall(r"```\n((?:[0-9a-f]{2} [^`]*)+)```", document)]
     run = Run(b"\xee\xee" + b"hi" + b"\xee" + b"you", [2, 5], [4, 8], [1, 3], [1000, 1001])
     head, blob, _ = block.encode_run(run, 7, 0)
