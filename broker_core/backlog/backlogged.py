@@ -1,4 +1,4 @@
-"""What has a backlog: a subscription or a replicator, as housekeeping, quotas, and the admin API see it.
+"""The owner of a backlog: a subscription or a replicator, as housekeeping, quotas, and the admin API see it.
 
 Its cursor can be moved forward over messages that were not delivered. A replicator never sends those.
 """

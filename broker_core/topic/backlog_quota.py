@@ -113,37 +113,37 @@ class BacklogQuotas:
 
     async def _exceeded(self) -> list[tuple[BacklogQuota, Evict]]:
         """The exceeded quotas, each with the function that drops its surplus."""
-        found: list[tuple[BacklogQuota, Evict]] = []
+        exceeded: list[tuple[BacklogQuota, Evict]] = []
         by_size, by_age = self._in_force()
         if 0 < by_size.size <= await self._backlog_bytes():
-            found.append((by_size, partial(self._evict_by_size, by_size.size)))
+            exceeded.append((by_size, partial(self._evict_by_size, by_size.size)))
         if by_age.seconds > 0 and await self._is_too_old(by_age.seconds):
-            found.append((by_age, partial(self._evict_by_age, by_age.seconds)))
-        return found
+            exceeded.append((by_age, partial(self._evict_by_age, by_age.seconds)))
+        return exceeded
 
     async def _backlog_bytes(self) -> int:
         """The exact backlog of the slowest durable subscription."""
         subscriptions = self._durable()
         for subscription in subscriptions:
             await subscription.cursor.measure()
-        return max((one.cursor.backlog_bytes for one in subscriptions), default=0)
+        return max((subscription.cursor.backlog_bytes for subscription in subscriptions), default=0)
 
     async def oldest(self) -> tuple[str, int] | None:
         """The subscription with the oldest message that is not acknowledged, and its publish time (ms)."""
-        found = None
+        oldest = None
         for subscription in self._durable():
             position = subscription.cursor.oldest_unacknowledged()
             published = None if position is None else await self._context.log.publish_time(position)
-            if published is not None and (found is None or published < found[1]):
-                found = subscription.name, published
-        return found
+            if published is not None and (oldest is None or published < oldest[1]):
+                oldest = subscription.name, published
+        return oldest
 
     def _durable(self) -> list[Backlogged]:
-        return [one for one in self._subscriptions.values() if one.durable]
+        return [subscription for subscription in self._subscriptions.values() if subscription.durable]
 
     async def _is_too_old(self, seconds: int) -> bool:
         if not self._config.precise_time:
-            return any(self._whole_ledgers(one, seconds) is not None for one in self._durable())
+            return any(self._whole_ledgers(subscription, seconds) is not None for subscription in self._durable())
         oldest = await self.oldest()
         return oldest is not None and self._context.expiry.now_ms() - oldest[1] > seconds * 1000
 
@@ -153,13 +153,13 @@ class BacklogQuotas:
         if oldest is None:
             return None
         sealed_before = self._context.expiry.now_ms() - seconds * 1000
-        found = None
+        end = None
         for info in self._context.log.ledger_infos():
             if info.id >= oldest.ledger_id and info.entries:
                 if not 0 < info.sealed_ms < sealed_before:
                     break
-                found = Position(info.id, info.entries - 1)
-        return found
+                end = Position(info.id, info.entries - 1)
+        return end
 
     async def _evict_by_size(self, limit: int) -> None:
         """Skips the same share of entries as the surplus has of the bytes, until no whole entry exceeds the quota."""
@@ -191,6 +191,6 @@ async def check_forever(quotas: Callable[[], Iterable[BacklogQuotas]], seconds: 
 
 async def check_all(quotas: Iterable[BacklogQuotas]) -> None:
     """Drops messages and disconnects producers where a quota is exceeded."""
-    async for one in sliced(list(quotas)):
-        if one.is_set:
-            await one.check()
+    async for topic_quotas in sliced(list(quotas)):
+        if topic_quotas.is_set:
+            await topic_quotas.check()

@@ -31,7 +31,7 @@ class BacklogScan:
     last: Position | None = None
 
     def add(self, block: Block, first: int, last: int) -> None:
-        """The entries of the block from `first` up to `last`, exclusive."""
+        """Counts the entries of the block from `first` up to `last`, exclusive."""
         self.entries += last - first
         self.messages += sum(block.counts[first:last])
         self.first = self.first or Position(block.ledger_id, block.first_entry_id + first)
@@ -49,18 +49,18 @@ async def scan(
     log: TopicLog, cursor: ManagedCursor, bounds: ScanBounds, clock: Clock, start: Position | None = None
 ) -> BacklogScan:
     """Reads from `start`, by default from the oldest unacknowledged message."""
-    found = BacklogScan()
+    counted = BacklogScan()
     position, ends = cursor.oldest_unacknowledged(), clock.monotonic() + bounds.seconds
     if position is not None and start is not None:
         position = max(position, start)
     while position is not None and position <= log.last_confirmed:
-        if found.entries >= bounds.entries or clock.monotonic() >= ends:
-            found.aborted = True
+        if counted.entries >= bounds.entries or clock.monotonic() >= ends:
+            counted.aborted = True
             break
-        block = await log.read(position, min(READ_ENTRIES, bounds.entries - found.entries), READ_BYTES)
+        block = await log.read(position, min(READ_ENTRIES, bounds.entries - counted.entries), READ_BYTES)
         if not len(block):
             break
         for first, last in cursor.unacknowledged(block):
-            found.add(block, first, last)
+            counted.add(block, first, last)
         position = Position(block.ledger_id, block.first_entry_id + len(block))
-    return found
+    return counted

@@ -28,7 +28,7 @@ class CalledTopic(Protocol):
         """Appends a run of messages, or raises a `BrokerError`."""
 
     def publishing_changed(self) -> None:
-        """What a publish has to check may have changed."""
+        """The checks of a publish may have changed."""
 
     def check_publishable(self) -> None:
         """Raises a `BrokerError` if no producer may join now."""

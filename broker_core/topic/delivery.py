@@ -47,7 +47,7 @@ class Delivery:
         self._cursor = cursor
         self._read_markers: Callable[[Block], None] | None = None
         self.sub_type: int = EXCLUSIVE
-        self.was_used = False  # before its first consumer a subscription has no type
+        self.was_used = False  # a subscription has no type before its first consumer
         self.former_rate = Rate(context.topic.clock)  # of consumers that have left; connected ones have their own
         self.last_flow_ms = 0  # of former consumers, like the next value
         self.last_consumed_ms = 0
@@ -63,10 +63,10 @@ class Delivery:
         return type_name(self.sub_type)
 
     def rates(self) -> list[Rate]:
-        found = [self.former_rate]
+        rates = [self.former_rate]
         for consumer in self.consumers:
-            found += consumer.rate, consumer.acks, consumer.redeliveries
-        return found
+            rates += consumer.rate, consumer.acks, consumer.redeliveries
+        return rates
 
     # -- joining and leaving
 
@@ -86,11 +86,11 @@ class Delivery:
         return list(self.consumers) if sub_type != self.sub_type else self.dispatcher.conflicting_consumers(mode)
 
     def _agrees(self, sub_type: int, mode: KeySharedMode) -> bool:
-        """Key_Shared in the same mode: the dispatcher says whether hashes are left for another consumer."""
+        """Whether both are Key_Shared in the same mode; then the dispatcher knows whether hashes are left."""
         return sub_type == self.sub_type and self.dispatcher.divides_keys_like(mode)
 
     def add(self, consumer: Consumer, sub_type: int) -> None:
-        """May raise `ConsumerBusy` or `ConsumerAssignFailed`."""
+        """Adds a consumer; may raise `ConsumerBusy` or `ConsumerAssignFailed`."""
         if not self.consumers:
             self._become(sub_type, consumer)
         self.dispatcher.add(consumer)
@@ -108,7 +108,7 @@ class Delivery:
         self.limit()
 
     def remove(self, consumer: Consumer) -> None:
-        """What it has pending becomes available to others."""
+        """Removes a consumer; its pending messages become available to others."""
         self.dispatcher.remove(consumer)
         self.former_rate.absorb(consumer.rate)
         self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
@@ -127,7 +127,7 @@ class Delivery:
         urls = to.service_url, to.service_url_tls
         await asyncio.gather(*(consumer.redirect(*urls) for consumer in list(self.consumers)))
 
-    # -- what the dispatcher may send
+    # -- limits of the dispatcher
 
     def limit(self) -> None:
         """Applies the dispatch rates in force, or none while the topic is on its way to another cluster."""
@@ -150,7 +150,7 @@ class Delivery:
 
     @property
     def may_acknowledge_cumulatively(self) -> bool:
-        """Whether a consumer does, or may have before it connected again: it has acknowledged nothing since."""
+        """Whether a consumer acknowledges cumulatively, or may have done so before its client connected again."""
         if self.sub_type in INDIVIDUAL_ACK_TYPES:
             return False
-        return any(one.acknowledges_cumulatively or not one.acks.messages for one in self.consumers)
+        return any(consumer.acknowledges_cumulatively or not consumer.acks.messages for consumer in self.consumers)

@@ -14,27 +14,27 @@ READ_BYTES = 1 << 20
 
 
 async def last_message(log: TopicLog) -> Position:
-    """`EARLIEST` if there is none. Reads backward, a thousand entries at a time."""
+    """The position of the last message, or `EARLIEST`. Reads backward, a thousand entries at a time."""
     for info in reversed(log.ledger_infos()):
         stop = info.entries
         while stop > 0:
             start = max(0, stop - READ_ENTRIES)
-            found = await _last_within(log, Position(info.id, start), stop)
-            if found is not None:
-                return found
+            position = await _last_within(log, Position(info.id, start), stop)
+            if position is not None:
+                return position
             stop = start
     return EARLIEST
 
 
 async def _last_within(log: TopicLog, start: Position, stop: int) -> Position | None:
     """The last message among the entries from `start` up to, but not including, entry `stop` of its ledger."""
-    found = None
+    position = None
     while start.entry_id < stop:
         block = await log.read(start, stop - start.entry_id, READ_BYTES)
         if not len(block) or block.ledger_id != start.ledger_id:
             break  # trimmed in the meantime
         for row in range(min(len(block), stop - block.first_entry_id)):
             if block.counts[row]:
-                found = Position(block.ledger_id, block.first_entry_id + row)
+                position = Position(block.ledger_id, block.first_entry_id + row)
         start = Position(block.ledger_id, block.first_entry_id + len(block))
-    return found
+    return position

@@ -81,7 +81,7 @@ class TopicMigration:
         """Whether durable subscriptions deliver messages."""
         return self.phase in (Phase.IN_USE, Phase.STOPPED)
 
-    # -- what clients may do
+    # -- checks for clients
 
     def check_publishable(self) -> None:
         """Raises `TopicMoved`, or `TopicFenced` for a producer that should try again later."""
@@ -90,19 +90,19 @@ class TopicMigration:
         if self.phase is not Phase.IN_USE:
             raise self._busy()
         if self._leaving is not None:
-            if any(one.cursor.backlog_entries for one in self._replicators.values()):
+            if any(replicator.cursor.backlog_entries for replicator in self._replicators.values()):
                 raise self._busy()
             raise self._moved(self._leaving)
 
     def check_consumable(self, subscription: str) -> None:
-        """As `check_publishable`, for consumers of a durable subscription."""
+        """Like `check_publishable`, for consumers of a durable subscription."""
         if self.phase is Phase.MOVED:
             raise self._moved(self._to)
         if self.phase in (Phase.HELD, Phase.FROZEN):
             raise self._busy()
         if self._leaving is not None:
-            found = self._subscriptions.get(subscription)
-            if found is None or not found.cursor.backlog_entries:
+            existing = self._subscriptions.get(subscription)
+            if existing is None or not existing.cursor.backlog_entries:
                 raise self._moved(self._leaving)
 
     def check_acknowledgeable(self) -> None:
@@ -168,20 +168,22 @@ class TopicMigration:
 
     def waits_for(self) -> list[str]:
         """The subscriptions whose consumers have messages that they have not acknowledged."""
-        durable = (one for one in self._subscriptions.values() if one.durable)
-        return sorted(one.name for one in durable if one.delivery.has_unacknowledged)
+        durable = (subscription for subscription in self._subscriptions.values() if subscription.durable)
+        return sorted(subscription.name for subscription in durable if subscription.delivery.has_unacknowledged)
 
     def may_skip(self) -> list[str]:
         """The subscriptions with a consumer whose client may skip messages of the copy: it takes those whose IDs are
         not above its last cumulative acknowledgment for repeated ones.
         """
-        durable = (one for one in self._subscriptions.values() if one.durable)
-        return sorted(one.name for one in durable if one.delivery.may_acknowledge_cumulatively)
+        durable = (subscription for subscription in self._subscriptions.values() if subscription.durable)
+        return sorted(
+            subscription.name for subscription in durable if subscription.delivery.may_acknowledge_cumulatively
+        )
 
     # -- the copy of a topic of another cluster
 
     async def open_above(self, ledger_id: int) -> None:
-        """What is stored from now on has greater ledger IDs; durable on return.
+        """Gives everything stored from now on greater ledger IDs; durable on return.
 
         Clients that come from the other cluster take smaller IDs for messages that they have acknowledged there.
         """
@@ -203,11 +205,13 @@ class TopicMigration:
 
     def acknowledged(self) -> None:
         """A cursor moved."""
-        if self._leaving is not None and any(one.consumers for one in self._without_backlog()):
+        if self._leaving is not None and any(subscription.consumers for subscription in self._without_backlog()):
             self._context.spawn(self._send_consumers(self._leaving, list(self._without_backlog())))
 
     def _without_backlog(self) -> Iterator[Subscription]:
-        return (one for one in self._subscriptions.values() if not one.cursor.backlog_entries)
+        return (
+            subscription for subscription in self._subscriptions.values() if not subscription.cursor.backlog_entries
+        )
 
     async def _send_consumers(self, to: Destination, subscriptions: list[Subscription]) -> None:
         for subscription in subscriptions:

@@ -32,7 +32,7 @@ FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 3600.0
 
 
 class OffloadState(enum.Enum):
-    """Names as in the admin API's OffloadProcessStatus."""
+    """The names of the admin API's OffloadProcessStatus."""
 
     NOT_RUN = "NOT_RUN"
     RUNNING = "RUNNING"
@@ -84,7 +84,7 @@ class Offloading:
         )
 
     def renew(self) -> None:
-        """After a policy change, and when the topic is loaded."""
+        """Takes over the policies, after a change and when the topic is loaded."""
         if self._tier is not None and self._context.log.on_disk is not None:
             self._context.log.on_disk.copies.copies_first(self.rules.copies_first)
             self._not_before = 0.0
@@ -150,7 +150,7 @@ class Offloading:
         if self.is_running:
             raise AlreadyRunning("Offload already in progress")
 
-    # ---- by itself
+    # ---- by thresholds
 
     async def check(self, now_ms: int) -> None:
         """Starts what the thresholds ask for, and deletes local files whose lag has passed. Raises StorageError."""
@@ -163,7 +163,7 @@ class Offloading:
             self._start(ledger_ids)
 
     async def _forget_unfinished(self) -> None:
-        """Copies that a crash left prepared; their objects are removed."""
+        """Forgets copies that a crash left prepared; their objects are removed."""
         if self.is_running:
             return
         for info in self._sealed():
@@ -178,7 +178,7 @@ class Offloading:
             await self._on_disk().copies.drop_files(due)
 
     def _files_due(self, sealed: Sequence[LedgerInfo], now_ms: int) -> tuple[list[int], int | None]:
-        """None during a restore, which is about to need them."""
+        """The ledgers whose files are due; none during a restore, which is about to need them."""
         if self._is_restoring:
             return [], None
         return selection.files_due(sealed, self.rules.deletion_lag_ms, now_ms, self._seen_ms)
@@ -249,13 +249,13 @@ class Offloading:
         self._retry_seconds = min(2 * self._retry_seconds, LAST_RETRY_SECONDS)
 
     def _first_unoffloaded(self) -> Position:
-        """Where the next message comes if everything is offloaded: a new ledger is begun when there is one."""
+        """The first position that is not offloaded; if all are, the next one, for which a new ledger is begun."""
         infos, last = self._context.log.ledger_infos(), self._context.log.last_confirmed
-        behind = Position(last.ledger_id, last.entry_id + 1)
-        return next((Position(info.id, 0) for info in infos if not selection.is_offloaded(info)), behind)
+        next_position = Position(last.ledger_id, last.entry_id + 1)
+        return next((Position(info.id, 0) for info in infos if not selection.is_offloaded(info)), next_position)
 
     async def close(self) -> None:
-        """Ends a run, and there is no other one: the next load uses the same ledgers.
+        """Ends a run, and allows no other one: the next load uses the same ledgers.
 
         The worker process goes with the run, and the next load forgets what it has not finished.
         """

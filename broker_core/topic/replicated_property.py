@@ -1,4 +1,4 @@
-"""Whether a subscription is replicated: a property of its cursor, as in Pulsar, that is no property to its users."""
+"""Whether a subscription is replicated: a property of its cursor, as in Pulsar, which its users do not see."""
 
 from collections.abc import Mapping
 

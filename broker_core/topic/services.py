@@ -1,4 +1,4 @@
-"""What the broker gives to each topic."""
+"""The services that the broker gives to each topic."""
 
 from __future__ import annotations
 

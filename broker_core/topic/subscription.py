@@ -117,7 +117,7 @@ class Subscription(Backlogged):
             self._context.check_acknowledgeable()
 
     def remove_consumer(self, consumer: Consumer) -> bool:
-        """What it has pending becomes available to others; False if it is not one of its consumers. `flush` follows."""
+        """Makes its pending messages available to others; False if it is not one of the consumers. `flush` follows."""
         if consumer not in self.consumers:
             return False
         self.delivery.remove(consumer)
@@ -125,7 +125,7 @@ class Subscription(Backlogged):
         return True
 
     async def flush(self) -> None:
-        """After a consumer has left: what it acknowledged is synced on return, or its reader is forgotten."""
+        """Call it after a consumer has left. Syncs its acknowledgments, or forgets its reader."""
         if self.durable:
             await self.cursor.flush()
         else:
@@ -186,7 +186,7 @@ class Subscription(Backlogged):
 
     async def unsubscribe(self, consumer: Consumer, *, force: bool) -> None:
         """Deletes the subscription for its only consumer. `force` closes others first."""
-        others = [one for one in self.consumers if one is not consumer]
+        others = [other for other in self.consumers if other is not consumer]
         if others and not force:
             raise MetadataFailed(f"Unconnected or shared consumer attempting to unsubscribe from {self.name}")
         self.check_free()
@@ -220,7 +220,7 @@ class Subscription(Backlogged):
         try:
             await self.delivery.disconnect_served()
             if self.closed:
-                raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
+                raise TopicFenced(f"Subscription {self.name} was closed in the meantime")
             bits = open_bits if self._context.batch_index_acks else 0
             await self.cursor.reset(position, bits, self.delivery.dispatcher.rewind)
         finally:
@@ -231,11 +231,11 @@ class Subscription(Backlogged):
         self._context.acknowledged()
 
     async def reset_to_time(self, publish_time_ms: int) -> None:
-        """As `reset`, to the first entry published at that time or later."""
+        """Like `reset`, to the first entry published at that time or later."""
         await self.reset(await self._log.find_by_time(publish_time_ms))
 
     async def _forget_unless_it_returns(self, move: int) -> None:
-        """A reader that seeks subscribes again, unless it was closed in the meantime."""
+        """Forgets a reader that seeks, unless it subscribes again."""
         await asyncio.sleep(RETURN_SECONDS)
         if move == self._moves:
             await self.forget_unless_used()
@@ -260,7 +260,7 @@ class Subscription(Backlogged):
             await self._log.set_cursor_properties(self.name, stored)
 
     async def set_replicated(self, replicated: bool) -> None:
-        """Durable on return."""
+        """Makes the subscription replicated, or not; durable on return."""
         replicated = self._context.replicated.may_replicate(self.name, requested=replicated)
         async with self._storing:
             if replicated == self.is_replicated:
@@ -272,12 +272,12 @@ class Subscription(Backlogged):
 
     def _renew_snapshots(self) -> None:
         """Compares positions with other clusters if it is replicated."""
-        wanted = self.is_replicated and self.durable
-        self._snapshots = self._context.replicated.snapshots_of(self.name, self.cursor) if wanted else None
+        compares = self.is_replicated and self.durable
+        self._snapshots = self._context.replicated.snapshots_of(self.name, self.cursor) if compares else None
         self.delivery.pass_markers_to(None if self._snapshots is None else self._snapshots.read)
 
     async def follow(self, position: Position) -> None:
-        """Consumers in another cluster are past the position: acknowledges everything up to it; durable on return.
+        """Acknowledges everything up to a position that consumers in another cluster have passed; durable on return.
 
         Never moves back. A subscription that is being moved, deleted, or unloaded stays where it is.
         """

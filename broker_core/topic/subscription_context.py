@@ -1,4 +1,4 @@
-"""What the subscriptions of a topic share, and the calls they make."""
+"""The context that the subscriptions of a topic share, and the calls they make."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SubscriptionContext(NamedTuple):
-    """What the subscriptions of a topic share, and the calls they make.
+    """The context that the subscriptions of a topic share, and the calls they make.
 
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
     can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready

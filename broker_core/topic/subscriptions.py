@@ -62,10 +62,10 @@ class Subscriptions(Mapping[str, "Subscription"]):
     @property
     def last_used(self) -> float:
         """When (monotonic) a consumer left, or a subscription was deleted; 0 if neither has happened."""
-        return max([self._last_used, *(one.last_used for one in self.by_name.values())])
+        return max([self._last_used, *(subscription.last_used for subscription in self.by_name.values())])
 
     def consumers(self) -> Iterator[Consumer]:
-        return (consumer for one in self.by_name.values() for consumer in one.consumers)
+        return (consumer for subscription in self.by_name.values() for consumer in subscription.consumers)
 
     def restore(self, name: str, cursor: ManagedCursor) -> None:
         """Adds a durable subscription that a restart found."""
@@ -84,14 +84,14 @@ class Subscriptions(Mapping[str, "Subscription"]):
         """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
         self._lifecycle.check_open()
         await self._change_ended(name)
-        found = self.by_name.get(name)
-        if found is not None:
-            if found.durable != durable:
-                kind = "Durable" if found.durable else "NonDurable"
+        existing = self.by_name.get(name)
+        if existing is not None:
+            if existing.durable != durable:
+                kind = "Durable" if existing.durable else "NonDurable"
                 raise NotAllowed(f"{kind} subscription with the same name already exists.")
             if replicated:
-                await found.set_replicated(replicated)
-            return found
+                await existing.set_replicated(replicated)
+            return existing
         if is_reserved_subscription(name):
             raise NotAllowed(f"Subscription name {name} is reserved")
         self._limits.check_subscriptions(len(self.by_name))
@@ -122,9 +122,9 @@ class Subscriptions(Mapping[str, "Subscription"]):
 
     async def open_replicated(self, name: str) -> Subscription:
         """The subscription as another cluster has it, created at the earliest entry if missing."""
-        found = self.by_name.get(name)
-        if found is not None:
-            return found
+        existing = self.by_name.get(name)
+        if existing is not None:
+            return existing
         return await self.open(name, durable=True, start=None, earliest=True, properties={}, replicated=True)
 
     async def delete(self, name: str, *, force: bool = False) -> None:
@@ -166,10 +166,10 @@ class Subscriptions(Mapping[str, "Subscription"]):
             await self._log.delete_cursor(subscription.name)
 
     async def policies_changed(self) -> None:
-        async for one in sliced(list(self.by_name.values())):
-            if self.by_name.get(one.name) is one:
-                one.delivery.limit()
-                one.wake()
+        async for subscription in sliced(list(self.by_name.values())):
+            if self.by_name.get(subscription.name) is subscription:
+                subscription.delivery.limit()
+                subscription.wake()
 
     def _new(self, name: str, cursor: ManagedCursor) -> Subscription:
         return self._kind(self, self._context, name, cursor)

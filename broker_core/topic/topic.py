@@ -174,7 +174,7 @@ class Topic:
 
     @property
     def policies(self) -> TopicPolicies:
-        """What is in force now."""
+        """The policies in force now."""
         return self._in_force.current
 
     @property
@@ -198,7 +198,7 @@ class Topic:
         """Whether a durable cursor is that of a subscription, and not one of the broker's own."""
         return cursor_name not in RESERVED_SUBSCRIPTIONS and not self.replicators.is_cursor(cursor_name)
 
-    # -- in ----------------------------------------------------------------------------------------------
+    # -- publishing --------------------------------------------------------------------------------------
 
     def publish(self, run: EntryRun, done: PublishDone) -> None:
         """Appends a run of messages and calls `done` with the first position once they are on disk.
@@ -271,7 +271,7 @@ class Topic:
 
     @property
     def last_used(self) -> float:
-        """When (monotonic) a client left it; 0 if none has."""
+        """When (monotonic) a client last left the topic; 0 if none has."""
         return max(self.last_published, self.subscriptions.last_used)
 
     @property
@@ -279,11 +279,11 @@ class Topic:
         return SchemaSubject(self.name, self.policies, self._is_unused, self.lifecycle.check_open)
 
     def _is_unused(self) -> bool:
-        """AUTO_CONSUME consumers have no schema and do not count."""
+        """Whether nothing uses the topic's schema: AUTO_CONSUME consumers have none and do not count."""
         return (
             not self.producers
             and not self.ledger.size
-            and all(one.auto_consume for one in self.subscriptions.consumers())
+            and all(consumer.auto_consume for consumer in self.subscriptions.consumers())
         )
 
     @property
@@ -306,10 +306,10 @@ class Topic:
         for replicator in list(self.replicators.values()):
             yield from replicator.rates()
 
-    # -- out ---------------------------------------------------------------------------------------------
+    # -- delivery ----------------------------------------------------------------------------------------
 
     def _on_confirmed(self) -> None:
-        """In the same loop turn as the receipts, so that a connection gets both in one write."""
+        """Delivers in the same loop iteration as the receipts, so that a connection gets both in one write."""
         for subscription in tuple(self.subscriptions.by_name.values()):
             dispatcher = subscription.delivery.dispatcher
             if dispatcher.consumers:  # of many thousands of subscriptions, few have some
@@ -337,7 +337,7 @@ class Topic:
 
     async def truncate(self) -> None:
         """Acknowledges all messages for every subscription and deletes them, whatever retention says."""
-        await self.deduplication_switch.take_snapshot()  # whose cursor would keep them
+        await self.deduplication_switch.take_snapshot()  # else the cursor of its last snapshot would keep them
         await self._housekeeping.truncate()
 
     def publishing_changed(self) -> None:
@@ -347,7 +347,7 @@ class Topic:
         self.publishes_plainly = not (special or may_refuse(policies))
 
     async def policies_changed(self) -> None:
-        """Everything follows the new policies on return."""
+        """Applies the new policies to every part of the topic."""
         self._in_force.renew()
         self._renew_publish_rate()
         self.publishing_changed()
@@ -414,5 +414,5 @@ def _epoch(ledger: TopicLog) -> int | None:
     return None if epoch is None else int(epoch)
 
 
-# Pulsar's name of this property of the managed ledger.
+# Pulsar's name for this property of the managed ledger.
 EPOCH_PROPERTY = "pulsar.topic.epoch"
