@@ -35,7 +35,7 @@ class AlwaysLoadedTopics:
         await self._load_each(self._documents.all_persistent())
 
     async def load_affected(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        """Those for which a policy of `topic` is in force, or any policy of `namespace` if `topic` is None."""
+        """Loads topics for which a policy of `topic` is in force, or any policy of `namespace` if `topic` is None."""
         await self._load_each(self._persistent(namespace, topic))
 
     async def _load_each(self, keys: list[str]) -> None:

@@ -24,7 +24,7 @@ class AutoCreation:
         self._tenancy = tenancy
         self._being_deleted = being_deleted
 
-    def check_topic(self, name: TopicName, *, wanted: bool) -> None:
+    def check_topic(self, name: TopicName, *, may_create: bool) -> None:
         """Raises `TopicNotFound` or `NotAllowed` unless a client may create the missing topic by using it."""
         if not self._tenancy.has_namespace(name.namespace):
             raise TopicNotFound(f"Namespace {name.namespace} does not exist")
@@ -35,11 +35,12 @@ class AutoCreation:
             raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
         if name.is_partition and self._tenancy.partitioned.count(name.base):
             return
-        if not wanted or not (is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed):
+        allowed = is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed
+        if not may_create or not allowed:
             raise TopicNotFound(f"Topic {name} does not exist")
 
     def check_partition(self, name: TopicName) -> None:
-        """Raises `TopicNotFound` for a partition beyond the count, or of what is being deleted."""
+        """Raises `TopicNotFound` for a partition beyond the count, or of a topic that is being deleted."""
         self._being_deleted.check(name)
         partitions = self._tenancy.partitioned.count(name.base) if name.is_partition else 0
         if 0 < partitions <= name.partition:

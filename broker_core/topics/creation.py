@@ -47,10 +47,11 @@ class TopicCreation:
         self.quota = TopicQuota(tenancy, documents.of_namespace)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None, *, awaited: bool = False) -> bool:
-        """Durable on return; False if the topic already exists, perhaps only just.
+        """Creates a topic; durable on return. False if the topic already exists, perhaps only just.
 
         `awaited`: a deletion of the namespace waits for this request. Raises `AlreadyExists` for the name of a
-        partitioned topic, and `TopicNotFound` if the topic could outlive the deletion of what it belongs to.
+        partitioned topic, and `TopicNotFound` if the topic could outlive the deletion of its namespace or partitioned
+        topic.
         """
         key = str(name)
         while key in self._operations:
@@ -81,7 +82,7 @@ class TopicCreation:
 
     @contextlib.contextmanager
     def claim(self, name: TopicName) -> Iterator[None]:
-        """The name becomes that of a partitioned topic, and no topic takes it meanwhile. Raises `AlreadyExists`."""
+        """Holds the name for a partitioned topic, so that no topic takes it. Raises `AlreadyExists`."""
         if self.is_taken(name):
             raise AlreadyExists("This topic already exists")
         self._claimed.add(name)

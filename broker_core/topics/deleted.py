@@ -25,18 +25,18 @@ class DeletedTopics:
         self._clock = clock
 
     async def remember(self, name: TopicName) -> None:
-        """Durable on return."""
+        """Records the deletion; durable on return."""
         known = list(self._metadata.keys(DELETED_TOPIC))
         if len(known) >= KEPT:
             await self._metadata.delete(DELETED_TOPIC, min(known, key=self._deleted_ms))
         await self._metadata.put(DELETED_TOPIC, str(name), {"deleted_ms": self._clock.wall_ms()})
 
     def _deleted_ms(self, key: str) -> int:
-        found = (self._metadata.get(DELETED_TOPIC, key) or {}).get("deleted_ms")
-        return found if isinstance(found, int) else 0
+        deleted_ms = (self._metadata.get(DELETED_TOPIC, key) or {}).get("deleted_ms")
+        return deleted_ms if isinstance(deleted_ms, int) else 0
 
     async def forget(self, name: TopicName) -> None:
-        """The topic is created again."""
+        """Drops the record of a topic that is created again."""
         if self._metadata.get(DELETED_TOPIC, str(name)) is not None:
             await self._metadata.delete(DELETED_TOPIC, str(name))
 

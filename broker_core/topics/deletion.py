@@ -64,10 +64,10 @@ class TopicDeletion:
         """Deletes a loaded topic if `still()` agrees once no client can reach the topic any longer."""
         key = str(topic.name)
         async with self._operations.alone(key):
-            wanted = self._loaded.get(key) is topic and still()
-            if wanted:
+            is_due = self._loaded.get(key) is topic and still()
+            if is_due:
                 await self._delete(topic.name, forever=False)  # a replicator may create it again
-            return wanted
+            return is_due
 
     async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
         slices, is_remembered = TimeSlices(), forever and self._has_copies(name)
@@ -100,7 +100,7 @@ class TopicDeletion:
 def check_unused(topic: Topic) -> None:
     """Raises `ReplicatedTopic` or `InUse`."""
     if topic.replicators:
-        clusters = ", ".join(sorted(one.cluster for one in topic.replicators.values()))
+        clusters = ", ".join(sorted(replicator.cluster for replicator in topic.replicators.values()))
         raise ReplicatedTopic(f"Delete forbidden topic is replicated on clusters [{clusters}]")
     if topic.producers:
         raise InUse("Topic has active producers/subscriptions")

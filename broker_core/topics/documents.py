@@ -28,7 +28,7 @@ def _report(name: TopicName, field: str, error: BrokerError) -> None:
 
 
 class TopicDocuments:
-    """`TopicCreation` and `TopicDeletion` change which there are, and notify others of it."""
+    """`TopicCreation` and `TopicDeletion` add and remove records, and notify others of it."""
 
     def __init__(self, metadata: Metadata) -> None:
         self._metadata = metadata
@@ -40,11 +40,11 @@ class TopicDocuments:
         return self._volatile.get(str(name))
 
     def read(self, name: TopicName) -> tuple[int | None, dict[str, str]]:
-        """As `read_topic`; invalid values count as absent."""
+        """Like `read_topic`; invalid values count as absent."""
         return read_topic(self.get(name) or {}, partial(_report, name))
 
     async def put(self, name: TopicName, document: dict[str, Any]) -> None:
-        """Durable on return, if the topic is."""
+        """Stores the record of a topic; durable on return, if the topic is."""
         if name.is_persistent:
             await self._metadata.put(TOPIC, str(name), document)
         else:
@@ -64,10 +64,10 @@ class TopicDocuments:
         return sorted(within(namespace, domain, (*self._metadata.keys(TOPIC), *self._volatile)))
 
     async def listed(self, namespace: NamespaceName, domain: str, *, system: bool) -> list[str]:
-        """As `of_namespace` is at this moment, in time slices; system topics only with `system`."""
-        rest = iter((*self._metadata.keys(TOPIC), *self._volatile))
-        found = []
-        async for some in sliced(iter(lambda: list(islice(rest, TOGETHER)), [])):
-            names = within(namespace, domain, some)
-            found.append(sorted(names if system else users_topics(namespace, names)))
-        return [name async for name in sliced(merge(*found))]
+        """The names of `of_namespace` at this moment, in time slices; system topics only with `system`."""
+        unread = iter((*self._metadata.keys(TOPIC), *self._volatile))
+        parts = []
+        async for batch in sliced(iter(lambda: list(islice(unread, TOGETHER)), [])):
+            names = within(namespace, domain, batch)
+            parts.append(sorted(names if system else users_topics(namespace, names)))
+        return [name async for name in sliced(merge(*parts))]

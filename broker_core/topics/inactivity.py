@@ -111,12 +111,14 @@ class Inactivity:
 def is_in_use(topic: Topic) -> bool:
     """Whether a producer or a subscription uses the topic. The policy may require consumers or a backlog."""
     subscriptions = topic.subscriptions.values()
-    if any(one.cursor.backlog_entries for one in topic.replicators.values()):
+    if any(subscription.cursor.backlog_entries for subscription in topic.replicators.values()):
         return True
     if topic.migration.is_running:  # it would come back with the next client, which belongs to another cluster
         return True
     if topic.policies.inactive_topics.mode == CAUGHT_UP:
-        return bool(topic.producers) or any(one.consumers or one.cursor.backlog_entries for one in subscriptions)
+        return bool(topic.producers) or any(
+            subscription.consumers or subscription.cursor.backlog_entries for subscription in subscriptions
+        )
     return bool(topic.producers or subscriptions)
 
 

@@ -49,7 +49,7 @@ class LoadedTopics(Mapping[str, "Topic"]):
         return topic
 
     async def close(self, key: str, *, served_at: str = "", for_deletion: bool = False) -> None:
-        """As `Topic.close`; nothing if it is not loaded."""
+        """Closes a topic (`Topic.close`); does nothing if it is not loaded."""
         topic = self.pop(key)
         if topic is not None:
             await topic.close(served_at=served_at, for_deletion=for_deletion)

@@ -1,4 +1,4 @@
-"""Makes the topics of the broker: each over its log, with what all of them share."""
+"""Makes the topics of the broker: each over its log, with the services that all of them share."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TopicOpener:
         )
 
     def moves_to(self, name: TopicName) -> Destination | None:
-        """Where the clients of the topic go by Pulsar's flags; those of system topics stay."""
+        """The cluster that the clients of the topic go to by Pulsar's flags; those of system topics stay."""
         if is_system_topic(name):
             return None
         record = self._tenancy.tool_records.get(CLUSTER, self._tenancy.cluster)
@@ -97,5 +97,5 @@ class TopicOpener:
         self._services.rates.renew(self._services.clock)
 
     async def close(self) -> None:
-        """After the last topic."""
+        """Closes the shared services, after the last topic."""
         await self._delayed.close()

@@ -1,6 +1,6 @@
 """The operation that runs on each topic: its creation, load, unload, deletion, or change.
 
-One of them at a time; callers wait here for the others. Keys are full names.
+Only one runs at a time; callers wait here for the others. Keys are full names.
 """
 
 from __future__ import annotations

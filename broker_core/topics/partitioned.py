@@ -40,7 +40,7 @@ class PartitionedTopics:
         return self._tenancy.partitioned.count(name)
 
     def being_changed(self, namespace: NamespaceName) -> list[TopicName]:
-        """Those that a request is creating, changing, or deleting; they need not exist yet."""
+        """The partitioned topics that a request is creating, changing, or deleting; they need not exist yet."""
         return [name for name in self._changes.running if name.namespace == namespace]
 
     async def for_client(self, name: TopicName, *, create: bool) -> int:
@@ -50,11 +50,11 @@ class PartitionedTopics:
         partitions = self._tenancy.partitioned.count(name)
         if partitions or name.is_partition or self._topics.exists(name):
             return partitions
-        auto_creation.check_topic(name, wanted=create)
-        wanted = auto_creation.partitions_of(name)
-        if wanted:
+        auto_creation.check_topic(name, may_create=create)
+        automatic = auto_creation.partitions_of(name)
+        if automatic:
             with contextlib.suppress(AlreadyExists):  # another client was first
-                await to_the_end(self._spawn, self._create_metadata(name, wanted))
+                await to_the_end(self._spawn, self._create_metadata(name, automatic))
         return self._tenancy.partitioned.count(name)
 
     async def _create_metadata(self, name: TopicName, partitions: int) -> None:
@@ -71,13 +71,13 @@ class PartitionedTopics:
                     await self._create_partitions(name, 0, partitions)
 
     def _claim(self, name: TopicName) -> contextlib.AbstractContextManager[None]:
-        """Call it when this request is the next one: a deletion of the namespace waits only for changes that run."""
+        """Claims the name. Call it once the change runs: a deletion of the namespace waits only for running changes."""
         self._topics.being_deleted.check(name)
         return self._topics.creation.claim(name)
 
     @contextlib.contextmanager
     def _room_for(self, name: TopicName, indexes: range) -> Iterator[None]:
-        """Concurrent requests must not both get the last room of the namespace."""
+        """Counts partitions before they exist: concurrent requests must not both get the last ones of the namespace."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(self._topics.creation.quota.hold(name, map(name.partition_name, indexes)))
@@ -106,18 +106,18 @@ class PartitionedTopics:
                 )
             await self._create_partitions(name, before, partitions)
             await self._copy_subscriptions(name, before, partitions)
-            # Last: what a crash left undone before it is done at the next start, or when the request is repeated.
+            # Last: the next start, or a repeated request, does what a crash left undone before.
             await self._tenancy.partitioned.update(name, partitions)
 
     async def _undo_update(self, name: TopicName, new: list[TopicName], growing_to: int) -> None:
-        """An update that is answered as failed leaves nothing. If not even that works, the next start finishes it."""
+        """Undoes an update, so that a failed one leaves nothing. If that fails, too, the next start finishes it."""
         with contextlib.suppress(BrokerError, StorageError):
             for part in filter(self._topics.exists, new):
                 await self._topics.delete(part, force=True)
             await self._tenancy.partitioned.note_growth(name, growing_to)
 
     async def finish_updates(self) -> None:
-        """At the start: new partitions of an update that a crash cut off would stay topics of their own."""
+        """Call it at the start: new partitions of an update that a crash cut off would stay topics of their own."""
         for name, partitions in self._tenancy.partitioned.unfinished():
             try:
                 async with self._changes.of(name):
@@ -138,21 +138,21 @@ class PartitionedTopics:
         await gathered((part for part in parts if not self._topics.exists(part)), create)
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
-        """An automatically created topic may have no first partition yet, and so no subscriptions to copy."""
+        """Copies those of the first partition. An automatically created topic may not have one yet."""
         if not self._topics.exists(name.partition_name(0)):
             return
         model = await self._topics.get(name.partition_name(0))
-        wanted = [one for one in model.subscriptions.values() if one.durable]
-        for index in range(first, end if wanted else first):
+        durable = [subscription for subscription in model.subscriptions.values() if subscription.durable]
+        for index in range(first, end if durable else first):
             topic = await self._topics.get(name.partition_name(index))
-            for one in wanted:
+            for subscription in durable:
                 await topic.subscriptions.open(
-                    one.name,
+                    subscription.name,
                     durable=True,
                     start=None,
                     earliest=True,
-                    properties=one.properties,
-                    replicated=one.is_replicated,
+                    properties=subscription.properties,
+                    replicated=subscription.is_replicated,
                 )
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:

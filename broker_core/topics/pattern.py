@@ -24,9 +24,9 @@ class TopicPattern:
         options = re2.Options()
         options.never_capture = True
         options.log_errors = False
-        scheme, separator, rest = text.partition(SCHEME_END)
+        scheme, separator, without_scheme = text.partition(SCHEME_END)
         try:
-            self._fullmatch = re2.compile(rest if separator else scheme, options).fullmatch
+            self._fullmatch = re2.compile(without_scheme if separator else scheme, options).fullmatch
         except (re2.error, ValueError, OverflowError) as error:
             raise InvalidPattern(f"{text!r}: {error}") from None
 

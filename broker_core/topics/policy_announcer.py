@@ -1,6 +1,6 @@
 """Publishes the policies for all clusters that were set here, as events that replicators carry to the other clusters.
 
-What still has to be published is on disk (`metadata.tenancy.unsent_policies`), so no change is lost, and nothing delays
+Unpublished policies are on disk (`metadata.tenancy.unsent_policies`), so no change is lost, and nothing delays
 the request that made it. An event holds all policies of its topic, so a repeated one is harmless.
 """
 
@@ -41,9 +41,9 @@ class PolicyAnnouncer:
         self._failures: dict[TopicName, str] = {}  # at the last attempt
 
     async def run(self) -> None:
-        """Until the broker stops."""
+        """Publishes policies until the broker stops."""
         while True:
-            self._unsent.changed.clear()  # before the look at what there is: what comes later wakes
+            self._unsent.changed.clear()  # before the check for policies: later ones wake
             pause = None if await self._announce_all() else self._backoff.next_seconds()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):

@@ -1,4 +1,4 @@
-"""Which topics exist, and those that are loaded: loading on demand, and unloading.
+"""The topics that exist, and those that are loaded: loading on demand, and unloading.
 
 A topic exists if the metadata store has its document, loaded or not. `creation` stores it, and `deletion` removes it.
 A topic is loaded once; callers that arrive in the meantime wait for the same task. A topic is unloaded or deleted by
@@ -117,7 +117,7 @@ class TopicRegistry:
     # -- for clients ------------------------------------------------------------------------------------
 
     async def for_client(self, name: TopicName, *, create: bool = True, from_replicator: bool = False) -> Topic:
-        """The topic that a producer or consumer asks for, created if that is wanted and allowed.
+        """The topic that a producer or consumer asks for, created if `create` is set and the policies allow it.
 
         `from_replicator`: another cluster asks, which may not create a topic that was deleted here.
         """
@@ -130,7 +130,7 @@ class TopicRegistry:
             if from_replicator:
                 self._deleted.check(name)
             self._check_stays(name)
-            self.auto_creation.check_topic(name, wanted=create)
+            self.auto_creation.check_topic(name, may_create=create)
             self.creation.quota.check(name)
             await self.create(name)
         return await self.get(name)
@@ -155,15 +155,15 @@ class TopicRegistry:
         return self._documents.of_namespace(namespace, domain)
 
     async def listed(self, namespace: NamespaceName, domain: str = PERSISTENT, *, system: bool = False) -> list[str]:
-        """As `of_namespace`, in time slices; without system topics unless `system`."""
+        """The names of `of_namespace`, in time slices; without system topics unless `system`."""
         return await self._documents.listed(namespace, domain, system=system)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
-        """As `TopicCreation.create`."""
+        """Creates a topic (`TopicCreation.create`)."""
         return await self.creation.create(name, properties)
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
-        """As `TopicDeletion.delete`."""
+        """Deletes a topic (`TopicDeletion.delete`)."""
         await self.deletion.delete(name, force=force)
 
     def _created(self, name: TopicName) -> None:
@@ -188,7 +188,7 @@ class TopicRegistry:
         return self._documents.read(name)[1]
 
     async def change_properties(self, name: TopicName, change: PropertyChange) -> None:
-        """Durable on return."""
+        """Changes the properties of a topic; durable on return."""
         if self._tenancy.partitioned.count(name):
             await self._tenancy.partitioned.change_properties(name, change)
             return
@@ -242,7 +242,7 @@ class TopicRegistry:
             await topic.policies_changed()  # changes during the load did not reach it
 
     async def _drop(self, topic: Topic) -> None:
-        """Its load failed: what runs already, such as replicators, must not run beside that of the next load."""
+        """Closes a topic whose load failed: its replicators, for one, must not run beside those of the next load."""
         self.loaded.pop(str(topic.name))
         try:
             await topic.close()
@@ -254,7 +254,7 @@ class TopicRegistry:
             raise TopicNotFound(f"Topic {name} not found")
         async with self._operations.alone(str(name)):
             await self.loaded.close(str(name), served_at=self._service_url())
-            if not name.is_persistent:  # nothing is left of it; the next client creates it again
+            if not name.is_persistent:  # it has no data; the next client creates it again
                 await self._documents.delete(name)
         self._spawn(self.always_loaded.load_if_needed(name))
 
@@ -270,7 +270,7 @@ class TopicRegistry:
         return len(self._operations.loads)
 
     def sampled(self) -> Iterator[Sampled]:
-        """What is measured over the last minute."""
+        """The counters that are measured over the last minute."""
         yield self.publish_latency
         yield self.load_ms
         for topic in list(self.loaded.values()):

@@ -56,8 +56,8 @@ class TopicListWatcher:
         The list includes changes that happen while it is made, so it must be sent before the next await.
         """
         self._started = True
-        found = {topic async for topic in sliced(self._topics()) if self._pattern.matches(topic)}
-        self._known = (found - self._deleted) | self._new
+        matching = {topic async for topic in sliced(self._topics()) if self._pattern.matches(topic)}
+        self._known = (matching - self._deleted) | self._new
         self._new.clear()
         self._deleted.clear()
         self._listed = True

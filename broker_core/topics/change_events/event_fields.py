@@ -69,19 +69,19 @@ def to_event(policies: PolicySet) -> dict[str, Any]:
 
 def from_event(event: Mapping[str, Any], on_bad: OnBad) -> PolicySet:
     """`on_bad` gets each value that is invalid here; it is left out, and the other ones still apply."""
-    found = {}
+    policies = {}
     for field, read in _values(event):
         try:
             value = read()
             if value is not None:
-                found[field] = POLICIES[field].read(value, field)
+                policies[field] = POLICIES[field].read(value, field)
         except BrokerError as error:
             on_bad(field, error)
-    return PolicySet(**found)
+    return PolicySet(**policies)
 
 
 def _values(event: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Functions that look up a value, or None. They raise `InvalidRequest` if what contains it has another shape."""
+    """Functions that look up a value, or None. They raise `InvalidRequest` if its object has another shape."""
     for field, name in NAMES.items():
         yield field, partial(event.get, name)
     for field, kind in QUOTAS.items():
@@ -96,7 +96,7 @@ def _quota(event: Mapping[str, Any], kind: str) -> Any:
 
 def _dispatch_rates(event: Mapping[str, Any]) -> Any:
     subscriptions = mapping(event.get("subscriptionPolicies") or {}, "subscriptionPolicies")
-    rates = {name: mapping(one or {}, name).get("dispatchRate") for name, one in subscriptions.items()}
+    rates = {name: mapping(policies or {}, name).get("dispatchRate") for name, policies in subscriptions.items()}
     return {name: rate for name, rate in rates.items() if rate is not None} or None
 
 

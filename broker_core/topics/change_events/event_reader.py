@@ -41,18 +41,18 @@ class EventReader:
         self._schema_of = schema_of
 
     def changes(self, entry: bytes, report: Report) -> list[PolicyChange]:
-        """What an entry of another cluster says about policies for all clusters; nothing in those of this cluster.
+        """The policies for all clusters in an entry of another cluster; none for an entry of this cluster.
 
         `report` gets the reason for each message or policy that is skipped.
         """
-        found: list[PolicyChange] = []
+        changes: list[PolicyChange] = []
         messages: list[_Message] = []
         with _reported(report):
             messages = self._messages(entry)
         for message in messages:
             with _reported(report):
-                found += self._changes(message, report)
-        return found
+                changes += self._changes(message, report)
+        return changes
 
     def _messages(self, entry: bytes) -> list[_Message]:
         if len(entry) > MOST_ENTRY_BYTES:
@@ -83,7 +83,7 @@ class _Message(NamedTuple):
 
 @contextlib.contextmanager
 def _reported(report: Report) -> Iterator[None]:
-    """Any error in here comes from the bytes, which can be anything."""
+    """Reports any error in the block: it comes from the bytes, which can be anything."""
     try:
         yield
     except Exception as error:
@@ -101,8 +101,8 @@ def _split(metadata: MessageMetadata, payload: bytes) -> Iterator[_Message]:
     if not is_batch(metadata):
         yield _Message(metadata.partition_key, payload, metadata.schema_version)
         return
-    for one in split_batch(payload, metadata.num_messages_in_batch):
-        yield _Message(one.metadata.partition_key, one.payload, metadata.schema_version)
+    for message in split_batch(payload, metadata.num_messages_in_batch):
+        yield _Message(message.metadata.partition_key, message.payload, metadata.schema_version)
 
 
 def _changes(message: _Message, schema_of: FindSchema, report: Report) -> Iterator[PolicyChange]:
@@ -141,10 +141,10 @@ def _decode(value: bytes, schema: bytes) -> Mapping[str, Any]:
 
     parsed = _parsed(schema)
     try:
-        found = fastavro.schemaless_reader(io.BytesIO(value), parsed, None)
+        event = fastavro.schemaless_reader(io.BytesIO(value), parsed, None)
     except Exception as error:  # the library raises many types for bytes of another schema
         raise InvalidRequest(f"its value does not fit its schema: {error}") from error
-    return mapping(found, "the event")
+    return mapping(event, "the event")
 
 
 @lru_cache(maxsize=16)  # one for each version of the other clusters

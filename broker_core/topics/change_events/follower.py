@@ -36,7 +36,7 @@ Accept = Callable[[Mapping["TopicName", "PolicySet"], Callable[[], Awaitable[Non
 
 
 class Follower:
-    """`accept` stores policies and awaits what it is given before any other change; `passed`: the cursor moved."""
+    """`accept` stores policies, then awaits its argument before any other change; `passed`: the cursor moved."""
 
     def __init__(
         self,
@@ -74,14 +74,14 @@ class Follower:
 
     async def _run(self) -> None:
         while not self._closing:
-            self._awake.clear()  # before the look at what there is: what comes later wakes
+            self._awake.clear()  # before the check for entries: later ones wake
             pause = await self._follow_all()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._awake.wait()
 
     async def _follow_all(self) -> float | None:
-        """Applies what there is. Returns the seconds until the next attempt if something goes wrong."""
+        """Applies all entries. Returns the seconds until the next attempt if something goes wrong."""
         try:
             while await self._follow_some():
                 self._backoff.reset()
@@ -114,13 +114,15 @@ class Follower:
         position = Position(block.ledger_id, block.first_entry_id + index)
         changes = self._reader.changes(block.entry(index), partial(self._report, position))
         if changes:
-            await self._accept({one.topic: one.policies for one in changes}, partial(self._acknowledge, position))
+            await self._accept(
+                {change.topic: change.policies for change in changes}, partial(self._acknowledge, position)
+            )
         else:
             self._cursor.acknowledge(position.ledger_id, [position.entry_id])
             await asyncio.sleep(0)  # to read an event can take milliseconds, and nothing else here waits
 
     async def _acknowledge(self, position: Position) -> None:
-        """Durable on return."""
+        """Acknowledges an event; durable on return."""
         self._cursor.acknowledge(position.ledger_id, [position.entry_id])
         await self._cursor.flush()
 

@@ -35,7 +35,7 @@ class PolicyChange(NamedTuple):
 
 @cache
 def own_schema() -> SchemaData:
-    """That of Pulsar 4.0.7, byte for byte, so that its registry has one version of it."""
+    """The schema of Pulsar 4.0.7, byte for byte, so that its registry has one version of it."""
     return SchemaData(SchemaType.AVRO, files(__package__).joinpath("pulsar_event.avsc").read_bytes(), {})
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ChangeEventsTopic(Topic):
-    """`policies` stores what another cluster sent."""
+    """`policies` stores the policies that another cluster sent."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class ChangeEventsTopic(Topic):
 
     def _schema_of(self, version: bytes) -> bytes | None:
         number = version_number(version)
-        found = None if number is None else self._schemas.stored(self.name, number)
-        return None if found is None else found.schema.data
+        stored = None if number is None else self._schemas.stored(self.name, number)
+        return None if stored is None else stored.schema.data
 
     def _on_confirmed(self) -> None:
         super()._on_confirmed()

@@ -49,23 +49,23 @@ def _checked(text: bytes) -> Any:
 
 
 class _Depths:
-    """By the identity of a type, because a schema can name a type many times, and each is looked at once."""
+    """The depths of types by identity, because a schema can name a type many times, and each is measured once."""
 
     def __init__(self) -> None:
         self._known: dict[int, int] = {}
 
     def of(self, schema: AvroType) -> int:
-        """How deeply types are nested in it; more than `MOST_DEPTH` if one contains itself. Raises `InvalidAvro`."""
+        """The depth of nested types; more than `MOST_DEPTH` if one contains itself. Raises `InvalidAvro`."""
         if id(schema) not in self._known:
             _check_type(schema)
-            self._known[id(schema)] = MOST_DEPTH  # while its parts are looked at: to find it there is too deep
+            self._known[id(schema)] = MOST_DEPTH  # while its parts are measured: a type inside itself is too deep
             self._known[id(schema)] = 1 + max((self.of(part) for part in _parts(schema)), default=0)
         return self._known[id(schema)]
 
 
 def _parts(schema: AvroType) -> Iterator[AvroType]:
-    """Without `null` as a branch, which takes the byte of its union."""
-    yield from (one.type for one in schema.fields)
+    """The types inside a type, without `null` as a branch, which takes the byte of its union."""
+    yield from (field.type for field in schema.fields)
     yield from (branch for branch in schema.branches if branch.kind != "null")
     if schema.items is not None:
         yield schema.items
@@ -81,7 +81,7 @@ def _check_type(schema: AvroType) -> None:
 
 
 def _document(schema: AvroType, names: dict[int, str]) -> Any:
-    """Written from what was checked, with names that mean the same to fastavro whatever the namespace."""
+    """The document of a checked schema, with names that mean the same to fastavro whatever the namespace."""
     if id(schema) in names:
         return names[id(schema)]
     if schema.kind == "union":
@@ -98,4 +98,4 @@ def _named(schema: AvroType, names: dict[int, str]) -> dict[str, Any]:
         return {**head, "symbols": list(schema.symbols)}
     if schema.kind == "fixed":
         return {**head, "size": schema.size}
-    return {**head, "fields": [{"name": one.name, "type": _document(one.type, names)} for one in schema.fields]}
+    return {**head, "fields": [{"name": field.name, "type": _document(field.type, names)} for field in schema.fields]}

@@ -20,8 +20,8 @@ class ReceiptsWithoutALedger(ReceiptEncoder):
     """Each receipt has the ID 0:0, as in Pulsar, because the message is not stored."""
 
     def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int) -> bytes:
-        each = (run.slice(row, row + 1) for row in range(len(run)))
-        return b"".join(super(ReceiptsWithoutALedger, self).receipts(one, 0, 0) for one in each)
+        messages = (run.slice(row, row + 1) for row in range(len(run)))
+        return b"".join(super(ReceiptsWithoutALedger, self).receipts(message, 0, 0) for message in messages)
 
 
 class NonPersistentProducer(Producer):

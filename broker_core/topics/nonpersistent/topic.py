@@ -49,11 +49,11 @@ class NonPersistentTopic(Topic):
 
     def rates(self) -> Iterator[Rate]:
         yield from super().rates()
-        yield from [one.dropped for one in self.producers.values() if one.dropped is not None]
+        yield from [producer.dropped for producer in self.producers.values() if producer.dropped is not None]
 
 
 def _without_waiting(services: TopicServices) -> TopicServices:
-    """A consumer that takes over starts at once: there is nothing that it could receive twice."""
+    """The services without the wait of a consumer that takes over: there is nothing that it could receive twice."""
     return services._replace(
         dispatch=dataclasses.replace(services.dispatch, failover_delay_ms=0),
         rates=dataclasses.replace(services.rates, dispatch=NO_LIMIT),

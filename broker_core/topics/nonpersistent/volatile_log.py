@@ -84,7 +84,7 @@ class VolatileLog:
 
     @property
     def newest(self) -> Block:
-        """What was appended last, during `on_confirmed`."""
+        """The block that was appended last, during `on_confirmed`."""
         return self._passing[-1][0]
 
     def _deal(self) -> None:
@@ -176,7 +176,7 @@ class VolatileLog:
         return []
 
     async def close(self) -> None:
-        """Answers the passing messages first."""
+        """Closes the log, after an answer to the passing messages."""
         self._closed = True
         self._pass_all()
         self._on_dealt = _all_dealt  # its owner and the cursors hold this log
@@ -188,7 +188,7 @@ def _all_dealt() -> bool:
 
 
 def _nothing() -> None:
-    """There is no cache to evict from."""
+    """Does nothing, because there is no cache to evict from."""
 
 
 async def _read_nothing(ledger: Ledger, entry_id: int) -> Block | None:
