@@ -23,20 +23,20 @@ Member = TypeVar("Member", bound=Candidate)
 
 
 def in_order(consumers: Iterable[Member]) -> list[Member]:
-    """By priority, the lowest number first, and by name within one; stable."""
-    return sorted(consumers, key=lambda one: (one.priority, one.name))
+    """The consumers by priority, the lowest number first, and by name within one priority; stable."""
+    return sorted(consumers, key=lambda consumer: (consumer.priority, consumer.name))
 
 
 def active_consumer(consumers: Sequence[Member], topic: str, partition: int, *, consistent_hashing: bool) -> Member:
-    """The active one of at least one consumer.
+    """The active consumer of at least one.
 
-    Of those with the lowest priority number, partitions take one each by their number. On a topic without
+    Among those with the lowest priority number, each partition takes one by its own number. On a topic without
     partitions, or with `consistent_hashing`, the name of the topic finds one on a ring of the consumers' names.
     """
-    group = [one for one in in_order(consumers) if one.priority == min(other.priority for other in consumers)]
+    group = [member for member in in_order(consumers) if member.priority == min(other.priority for other in consumers)]
     if partition >= 0 and not consistent_hashing:
         return group[partition % len(group)]
-    return group[_place_on_ring(tuple(one.name for one in group), topic)]
+    return group[_place_on_ring(tuple(member.name for member in group), topic)]
 
 
 @lru_cache(maxsize=64)

@@ -1,9 +1,9 @@
 """How many messages may leave in one step, as one value.
 
-Four things limit a step: the permits of the consumers and the room in their sockets, the unacknowledged messages of
+Four things limit a step: the permits of the consumers and the space in their sockets, the unacknowledged messages of
 the consumer, the subscription, and the broker, the share that the policy gives each consumer, and the dispatch rates.
-A dispatcher asks for all of them at once, before it reads anything. Where one consumer gets everything, a number says
-it all: `for_only`.
+A dispatcher asks for all of them at once, before it reads anything. Where one consumer gets everything, one number is
+enough: `for_only`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DispatchRates(Protocol):
 
 
 class Allowance:
-    """What may leave in one step: `shares` is the most for each consumer, `messages` the most for all of them."""
+    """The messages that may leave in one step: at most `shares` for each consumer, and `messages` for all of them."""
 
     __slots__ = ("messages", "shares")
 
@@ -72,7 +72,7 @@ class DispatchBudget:
         wake: Callable[[], None],
         divide: Callable[[Shares], Shares] | None = None,
     ) -> Allowance | None:
-        """What may leave now; None when nothing may. `divide` gives each consumer its share of what it can take.
+        """The messages that may leave now, or None. `divide` gives each consumer its share of what it can take.
 
         `wake` is called later if the limit of the broker on unacknowledged messages is the reason for None.
         """

@@ -1,4 +1,4 @@
-"""On Shared, all chunks of a message go to the consumer that got the first one, which alone can join them.
+"""Routes of chunks on Shared: the consumer that got the first chunk of a message gets all, as only it can join them.
 
 A route lasts from the first chunk that is sent to the last one (Pulsar does the same since 2.11). Chunks
 whose consumer can take nothing now are held for it. When it leaves, any consumer may get them.
@@ -28,9 +28,9 @@ class ChunkRoutes:
         self._held: dict[Consumer, list[EntryId]] = {}
 
     def consumer_of(self, block: Block, index: int, in_turn: Consumer) -> tuple[Consumer, str | None]:
-        """Who gets entry `index`: the consumer whose turn it is, unless it is a chunk of another's message.
+        """The consumer that gets entry `index`: the one in turn, unless the entry is a chunk of another's message.
 
-        With the last chunk of a message comes its uuid, to `end` the route when it was sent.
+        For the last chunk of a message, also returns the uuid, to `end` the route when it was sent.
         """
         start = block.starts[index]
         (size,) = SIZE.unpack_from(block.data, start + METADATA - SIZE.size)
@@ -60,11 +60,11 @@ class ChunkRoutes:
         return list(self._held)
 
     def release(self, consumer: Consumer) -> list[EntryId]:
-        """What is held for a consumer, which can have it now."""
+        """Returns the chunks held for a consumer, which can have them now."""
         return self._held.pop(consumer, [])
 
     def left(self, consumer: Consumer) -> list[EntryId]:
-        """The consumer is gone; returns what was held for it."""
+        """Forgets a consumer that is gone; returns the chunks held for it."""
         for uuid in [uuid for uuid, its in self._routes.items() if its is consumer]:
             del self._routes[uuid]
         return self.release(consumer)

@@ -33,7 +33,7 @@ ACTIVE_CONSUMER_VERSION = 12  # of the protocol, from which clients understand A
 
 
 class ConsumerOwner(Protocol):
-    """What a consumer needs of the subscription that it is attached to."""
+    """The subscription of a consumer, as the consumer calls it."""
 
     clock: Clock
     cursor: ManagedCursor
@@ -50,13 +50,13 @@ class ConsumerOwner(Protocol):
         """The consumer asks for messages, perhaps for the first time."""
 
     def wake(self) -> None:
-        """There may be room for more messages."""
+        """The consumer may be able to take more messages."""
 
     def remove_consumer(self, consumer: Consumer) -> bool:
         """What it has pending becomes available to others; False if it is not one of the consumers."""
 
     async def flush(self) -> None:
-        """What a consumer that has left acknowledged is synced on return."""
+        """Syncs the acknowledgments of a consumer that has left."""
 
 
 class Consumer:
@@ -113,7 +113,7 @@ class Consumer:
         self._owner.flowed(self, first=first)
 
     def on_writable(self) -> None:
-        """The socket drained: there may be room for more."""
+        """The socket drained, so the consumer may be able to take more."""
         self._owner.wake()
 
     def deliver(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None = None) -> int:
@@ -147,7 +147,7 @@ class Consumer:
     def _encode_partly(
         self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None, batches: OpenBatches
     ) -> bytes:
-        """As `_encode`; entries of which some messages are acknowledged say so, and cost fewer permits."""
+        """Like `_encode`, but entries with acknowledged messages name these, and cost fewer permits."""
         counts = redeliveries or [0] * (last - first)
         frames = []
         start = first
@@ -190,23 +190,23 @@ class Consumer:
         return self.pending.discard_all(ledger_id, entry_ids)
 
     def use_epoch(self, epoch: int) -> None:
-        """What is sent from now on carries the client's epoch, unless it is older than the last one (PIP-84)."""
+        """Sends the client's epoch with all later messages, unless it is older than the last one (PIP-84)."""
         if self.epoch is None or epoch > self.epoch:
             self.epoch = epoch
             self._encoder.use_epoch(epoch)
 
     def tell_active(self, is_active: bool) -> None:
-        """Failover: whether this is the consumer that gets the messages."""
+        """Tells the client, with Failover, whether this is the consumer that gets the messages."""
         if self.client.protocol_version >= ACTIVE_CONSUMER_VERSION:
             self.client.outbound.send(commands.active_consumer_change(self.consumer_id, is_active))
 
     async def close(self) -> None:
-        """The client or its connection is gone. What it acknowledged is synced on return."""
+        """Ends the consumer of a client that is gone. Its acknowledgments are synced on return."""
         if self.leave():
             await self.flush()
 
     def leave(self) -> bool:
-        """What it had pending becomes available again; False if it has left before. `flush` follows."""
+        """Makes its pending messages available again; False if it has left before. `flush` follows."""
         if self.closed:
             return False
         self.closed = True

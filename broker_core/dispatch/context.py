@@ -1,4 +1,4 @@
-"""What every dispatcher of a topic is given."""
+"""The context that all dispatchers of a topic share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SpecialEntries(Protocol):
 
 
 class DispatchContext(NamedTuple):
-    """special: what entries of the topic dispatchers must look for.
+    """special: the kinds of entries that dispatchers must look for.
 
     unacked: the limit of unacknowledged messages of the whole broker; None without one.
     """

@@ -5,7 +5,7 @@ until it lacks one of them. All its work happens on the event loop between two a
 so callers need not ask whether it is needed.
 
 Its parts: `EntryReader` reads, `DispatchBudget` says how many messages may go, and a subclass decides which consumer
-gets which entry. docs/explanation/decisions/0006-dispatch.md says why the decision is a subclass and the rest is not.
+gets which entry. docs/explanation/decisions/0006-dispatch.md says why only the decision is a subclass.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ class Dispatcher(ABC):
     # -- when it works
 
     def wake(self) -> None:
-        """There may be something to do. Does it soon, once for any number of calls."""
+        """Has the dispatcher work soon, once for any number of calls, because there may be something to do."""
         if not self._wake_due and not self.closed:
             self._wake_due = True
             self._loop.call_soon(self._run)
 
     def work(self) -> None:
-        """As `wake`, but at once: for news that comes from the loop itself, outside any other call."""
+        """Works at once, unlike `wake`: for news that comes from the loop itself, outside any other call."""
         if not self._wake_due:
             self._run()
 
     @property
     def is_due(self) -> bool:
-        """Whether it will work in this turn of the loop or the next."""
+        """Whether it will work in this iteration of the loop or the next."""
         return self._wake_due
 
     def _run(self) -> None:
@@ -85,7 +85,7 @@ class Dispatcher(ABC):
         self.budget.rates = None  # they hold this dispatcher, to wake it
         self.reader.close()
 
-    # -- what happens to it
+    # -- events
 
     def add(self, consumer: Consumer) -> None:
         self.consumers.append(consumer)
@@ -106,10 +106,10 @@ class Dispatcher(ABC):
         """That consumer acknowledged whole entries one by one, its own or those of another consumer."""
 
     def forget_up_to(self, position: Position) -> None:  # noqa: B027  # as `acknowledged`
-        """Everything up to the position was acknowledged at once (expired, skipped)."""
+        """Everything up to the position was acknowledged at once (it expired or was skipped)."""
 
     def jump(self) -> None:
-        """The cursor's read position was moved (rewind, seek): forget what was read ahead."""
+        """Forgets what was read ahead, because the cursor's read position was moved (rewind, seek)."""
         self.reader.jump()
         self.wake()
 
@@ -118,7 +118,7 @@ class Dispatcher(ABC):
         self.reader.rewind()
         self.wake()
 
-    # -- what can be asked of it
+    # -- state
 
     @property
     def active_consumer(self) -> Consumer | None:

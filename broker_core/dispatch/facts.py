@@ -1,4 +1,4 @@
-"""What a dispatcher tells the statistics about itself. Each kind fills in what it knows."""
+"""The facts that a dispatcher reports for the statistics. Each type of dispatcher fills in what it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failover: of several consumers, the active one gets everything, in order.
+"""Failover: the active one of several consumers gets everything, in order.
 
 When another consumer becomes active, it waits `activeConsumerFailoverDelayTimeMillis`, so that messages the previous
 one is about to acknowledge are not sent twice. Then it starts at the first entry that is not acknowledged. The broker

@@ -21,11 +21,11 @@ Range = tuple[int, int]  # first and last hash, both included
 
 
 class KeySharedMode(NamedTuple):
-    """How a consumer wants keys to be divided; all consumers of a subscription must agree on all but `wanted`."""
+    """How a consumer wants keys to be divided; all consumers of a subscription must agree on all but `ranges`."""
 
     sticky: bool = False
     out_of_order: bool = False
-    wanted: tuple[Range, ...] = ()  # the hashes of a sticky consumer
+    ranges: tuple[Range, ...] = ()  # the hashes of a sticky consumer
 
     def agrees_with(self, other: KeySharedMode) -> bool:
         return self.sticky == other.sticky and self.out_of_order == other.out_of_order
@@ -67,24 +67,24 @@ class HashRanges(ABC, Generic[Owner]):
         return self.by_owner().get(consumer, [])
 
     def by_owner(self) -> dict[Owner, list[Range]]:
-        """The same of all consumers, in one pass over the table."""
+        """The ranges of all consumers, in one pass over the table."""
         owned: dict[Owner, list[Range]] = {}
         start = self.first
         for last, owner in zip(self._lasts, self._owners, strict=True):
             last = min(last, self.first + self.size - 1)
             if owner is not None and start <= last:
-                found = owned.setdefault(owner, [])
-                joined = found.pop()[0] if found and found[-1][1] == start - 1 else start
-                found.append((joined, last))
+                ranges = owned.setdefault(owner, [])
+                joined = ranges.pop()[0] if ranges and ranges[-1][1] == start - 1 else start
+                ranges.append((joined, last))
             start = last + 1
         return owned
 
-    def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
-        """The owners whose ranges overlap the wanted ones."""
+    def conflicts(self, ranges: Sequence[Range]) -> list[Owner]:
+        """The owners whose ranges overlap the given ones."""
         return []
 
     @abstractmethod
-    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+    def add(self, consumer: Owner, ranges: Sequence[Range] = ()) -> None:
         """Gives a newcomer its share. Raises `ConsumerAssignFailed` and changes nothing when there is none."""
 
     @abstractmethod
@@ -95,12 +95,12 @@ class HashRanges(ABC, Generic[Owner]):
 class SplitRanges(HashRanges[Owner]):
     """A newcomer gets the lower half of the widest range (`subscriptionKeySharedUseConsistentHashing=false`)."""
 
-    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+    def add(self, consumer: Owner, ranges: Sequence[Range] = ()) -> None:
         if not self._lasts:
             self._lasts, self._owners = [RANGE_SIZE], [consumer]
             return
         lowers = [0, *self._lasts[:-1]]
-        index = max(range(len(lowers)), key=lambda one: (self._lasts[one] - lowers[one], -one))
+        index = max(range(len(lowers)), key=lambda row: (self._lasts[row] - lowers[row], -row))
         width = self._lasts[index] - lowers[index]
         if width <= 1:
             raise ConsumerAssignFailed("There are as many consumers as hashes; none is left for this one")
@@ -134,9 +134,9 @@ class ConsistentRanges(HashRanges[Owner]):
         self._taken: dict[str, set[int]] = {}  # numbers by name
         self._is_stale = False
 
-    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+    def add(self, consumer: Owner, ranges: Sequence[Range] = ()) -> None:
         taken = self._taken.setdefault(consumer.name, set())
-        number = next(one for one in range(len(taken) + 1) if one not in taken)
+        number = next(free for free in range(len(taken) + 1) if free not in taken)
         self._numbers[consumer] = number
         taken.add(number)
         for point in self._points(consumer.name, number):
@@ -183,7 +183,7 @@ class ConsistentRanges(HashRanges[Owner]):
         self._is_stale = False
         self._lasts = sorted(self._ring)
         self._owners = [self._ring[point][0] for point in self._lasts]
-        if self._lasts and self._lasts[-1] < RANGE_SIZE - 1:  # behind the last point the ring begins again
+        if self._lasts and self._lasts[-1] < RANGE_SIZE - 1:  # after the last point the ring begins again
             self._lasts.append(RANGE_SIZE - 1)
             self._owners.append(self._owners[0])
 
@@ -193,52 +193,53 @@ class StickyRanges(HashRanges[Owner]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._wanted: dict[Owner, list[Range]] = {}
+        self._ranges_of: dict[Owner, list[Range]] = {}
 
-    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
-        check_ranges(wanted)
-        if others := self.conflicts(wanted):
+    def add(self, consumer: Owner, ranges: Sequence[Range] = ()) -> None:
+        check_ranges(ranges)
+        if others := self.conflicts(ranges):
             raise ConsumerAssignFailed(f"Range conflict with consumer {others[0].name}")
-        self._wanted[consumer] = sorted(wanted)
+        self._ranges_of[consumer] = sorted(ranges)
         self._lay_out()
 
     def remove(self, consumer: Owner) -> None:
-        del self._wanted[consumer]
+        del self._ranges_of[consumer]
         self._lay_out()
 
-    def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
-        """One pass over both, however many ranges there are: the table is sorted, and so is what is wanted."""
-        lasts, found, row = self._lasts, dict[Owner, None](), 0
-        for first, last in sorted(wanted):
+    def conflicts(self, ranges: Sequence[Range]) -> list[Owner]:
+        """Makes one pass over both, however many ranges there are, because the table and the ranges are sorted."""
+        lasts, owners, row = self._lasts, dict[Owner, None](), 0
+        for first, last in sorted(ranges):
             row = max(row, bisect_left(lasts, first))
             while row < len(lasts) and (lasts[row - 1] + 1 if row else 0) <= last:
                 owner = self._owners[row]
                 if owner is not None:
-                    found[owner] = None
+                    owners[owner] = None
                 row += 1
-        return list(found)
+        return list(owners)
 
     def _lay_out(self) -> None:
         self._lasts, self._owners = [], []
-        behind = 0
+        next_hash = 0
         for (first, last), owner in sorted(
-            ((one, owner) for owner, ranges in self._wanted.items() for one in ranges), key=lambda pair: pair[0]
+            ((hashes, owner) for owner, ranges in self._ranges_of.items() for hashes in ranges),
+            key=lambda pair: pair[0],
         ):
-            if first > behind:
+            if first > next_hash:
                 self._lasts.append(first - 1)
                 self._owners.append(None)
             self._lasts.append(last)
             self._owners.append(owner)
-            behind = last + 1
+            next_hash = last + 1
 
 
-def check_ranges(wanted: Sequence[Range]) -> None:
+def check_ranges(ranges: Sequence[Range]) -> None:
     """Raises `ConsumerAssignFailed` unless these are ranges of hashes that do not overlap."""
-    if not wanted:
+    if not ranges:
         raise ConsumerAssignFailed("Ranges for KeyShared policy must not be empty.")
-    for first, last in wanted:
+    for first, last in ranges:
         if not 0 <= first <= last < RANGE_SIZE:
             raise ConsumerAssignFailed(f"[{first}, {last}] is not a range of hashes from 0 to {RANGE_SIZE - 1}")
-    for (_, last), (first, _) in pairwise(sorted(wanted)):
+    for (_, last), (first, _) in pairwise(sorted(ranges)):
         if first <= last:
             raise ConsumerAssignFailed("Ranges for KeyShared policy with overlap.")

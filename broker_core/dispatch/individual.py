@@ -1,4 +1,4 @@
-"""What Shared and Key_Shared have in common: entries are sent, given back, and acknowledged one by one.
+"""The common part of Shared and Key_Shared: entries are sent, given back, and acknowledged one by one.
 
 An entry is pending at its consumer until it is acknowledged. An entry that is given back, or was pending at a consumer
 that left, waits to be sent again, and goes before new entries in order of position. When the last consumer leaves, the
@@ -39,19 +39,19 @@ class IndividualDispatcher(Dispatcher):
 
     @abstractmethod
     def due(self, entries: Iterable[EntryId]) -> None:
-        """The delivery time of these has come: they go before new entries and do not count as redelivered."""
+        """Takes entries that are due: they go before new entries and do not count as redelivered."""
 
     @abstractmethod
     def give_back(self, entries: Iterable[EntryId]) -> None:
-        """These are no longer pending at the consumer they were sent to, and wait to be sent again."""
+        """Takes entries that are no longer pending at a consumer; they wait to be sent again."""
 
     @abstractmethod
     def no_longer_waiting(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
-        """These were acknowledged, whether they were pending or waiting."""
+        """Forgets entries that were acknowledged, whether they were pending or waiting."""
 
     @abstractmethod
     def forget_waiting(self, position: Position | None) -> None:
-        """Nothing up to the position (None: nothing at all) is pending or waiting any longer."""
+        """Forgets pending and waiting entries up to the position (None: all of them)."""
 
     # -- consumers come and go
 
@@ -71,7 +71,7 @@ class IndividualDispatcher(Dispatcher):
         self.wake()
 
     def start_over(self) -> None:
-        """The next consumer gets everything that is not acknowledged, as if nothing had been sent before."""
+        """Lets the next consumer get everything that is not acknowledged, as if nothing had been sent before."""
         self.redelivery_counts.clear()
         self.forget_waiting(None)
         self._forget_delays()
@@ -79,7 +79,7 @@ class IndividualDispatcher(Dispatcher):
         self.rewind()
 
     def _forget_delays(self) -> None:
-        """A reader that starts again finds the entries that are not due again."""
+        """Forgets the delayed entries: a reader that starts again finds those that are not due."""
         if self.delays is not None:
             self.delays.close()
             self.delays = None
@@ -131,7 +131,7 @@ class IndividualDispatcher(Dispatcher):
     # -- entries go out
 
     def new_block(self, max_entries: int) -> Block | None:
-        """As `EntryReader.new_block`; None also while enough entries are held back until their delivery time."""
+        """Like `EntryReader.new_block`; None also while enough entries are held back until their delivery time."""
         if self.delays is not None and self.delays.pauses_reading():
             return None
         return self.reader.new_block(max_entries)

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from broker_core.storage.records.position import Position
 
 READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permits belongs to others
-READ_GAP = 16  # entries that are read in vain rather than reading twice
+READ_GAP = 16  # entries that are read for nothing, to save a second read
 
 
 class Deliveries:
-    """What the consumers may get in one step, and what they get: rows of a block."""
+    """The messages that the consumers may get in one step, and the rows of a block that they get."""
 
     def __init__(self, allowance: Allowance) -> None:
         self.shares = allowance.shares
@@ -77,14 +77,14 @@ class KeySharedDispatcher(IndividualDispatcher):
     def conflicting_consumers(self, mode: KeySharedMode) -> list[Consumer]:
         if not self.mode.agrees_with(mode):
             return list(self.consumers)
-        return self.ranges.conflicts(mode.wanted)
+        return self.ranges.conflicts(mode.ranges)
 
     def divides_keys_like(self, mode: KeySharedMode) -> bool:
         return self.mode.agrees_with(mode)
 
     def add(self, consumer: Consumer) -> None:
         """Raises `ConsumerAssignFailed` when no hashes are left for the consumer."""
-        self.ranges.add(consumer, consumer.key_shared.wanted)
+        self.ranges.add(consumer, consumer.key_shared.ranges)
         super().add(consumer)
         self._waiting.reassign(self._may_have)
 
@@ -131,11 +131,11 @@ class KeySharedDispatcher(IndividualDispatcher):
             self._landed(*entry)
 
     def _landed(self, ledger_id: int, entry_id: int) -> int | None:
-        """The entry is no longer in flight; returns its hash, None if it was not."""
-        found = self.in_flight.remove(ledger_id, entry_id)
-        if found is None:
+        """Ends the flight of the entry; returns its hash, None if it was not in flight."""
+        landed = self.in_flight.remove(ledger_id, entry_id)
+        if landed is None:
             return None
-        sticky_hash, is_free = found
+        sticky_hash, is_free = landed
         if is_free and self._waiting.is_parked(sticky_hash):
             owner = self.ranges.owner(sticky_hash)
             if owner is not None:
@@ -172,36 +172,36 @@ class KeySharedDispatcher(IndividualDispatcher):
         return self._step_due(deliveries) if self._due else self._step_new(deliveries)
 
     def _step_new(self, deliveries: Deliveries) -> bool:
-        room = self._look_ahead() - len(self._waiting)
-        block = self.new_block(max(deliveries.left, READ_AT_LEAST)) if room > 0 else None
+        may_wait = self._look_ahead() - len(self._waiting)
+        block = self.new_block(max(deliveries.left, READ_AT_LEAST)) if may_wait > 0 else None
         if block is None:
             return False
-        dealt = self._deal(deliveries, block, self.deliverable(block), room)
+        dealt = self._deal(deliveries, block, self.deliverable(block), may_wait)
         self._send(deliveries, block)
         self.reader.passed(block, dealt)
         return dealt > 0
 
     def _step_due(self, deliveries: Deliveries) -> bool:
         run = self._due.first_run(self.config.read_batch_entries)
-        room = self._look_ahead() - len(self._waiting)
-        block = None if run is None or room <= 0 else self.reader.again(run, self._due.discard)
+        may_wait = self._look_ahead() - len(self._waiting)
+        block = None if run is None or may_wait <= 0 else self.reader.again(run, self._due.discard)
         if block is None:
             return False
-        dealt = self._deal(deliveries, block, self.unacknowledged(block), room)
+        dealt = self._deal(deliveries, block, self.unacknowledged(block), may_wait)
         self._due.discard(block.ledger_id, block.first_entry_id, dealt)
         self._send(deliveries, block)
         return dealt > 0
 
-    def _deal(self, deliveries: Deliveries, block: Block, ranges: Iterable[tuple[int, int]], room: int) -> int:
+    def _deal(self, deliveries: Deliveries, block: Block, ranges: Iterable[tuple[int, int]], may_wait: int) -> int:
         """Gives each entry to the owner of its key, or lets it wait; returns how many rows it is done with.
 
         Never overtakes an earlier entry of the key: if one waits, its owner can take nothing now (waiting entries go
-        first) or may not have the key yet. Ends when no consumer can take more, or `room` more entries wait.
+        first) or may not have the key yet. Ends when no consumer can take more, or `may_wait` more entries wait.
         """
         data, starts, ends, counts = block.data, block.starts, block.ends, block.counts
         ledger_id, first_entry_id = block.ledger_id, block.first_entry_id
         waiting, hash_of = self._waiting, self.ranges.hash_of
-        full = len(waiting) + room
+        full = len(waiting) + may_wait
         for first, last in ranges:
             for row in range(first, last):
                 if deliveries.left <= 0 or len(waiting) >= full:
@@ -259,7 +259,10 @@ class KeySharedDispatcher(IndividualDispatcher):
         return facts._replace(
             key_shared_mode="STICKY" if self.mode.sticky else "AUTO_SPLIT",
             out_of_order=self.mode.out_of_order,
-            hashes={one: OwnedHashes(owned.get(one, ()), tuple(draining.get(one, ()))) for one in self.consumers},
+            hashes={
+                consumer: OwnedHashes(owned.get(consumer, ()), tuple(draining.get(consumer, ())))
+                for consumer in self.consumers
+            },
         )
 
     def _look_ahead(self) -> int:

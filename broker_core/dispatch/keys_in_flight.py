@@ -1,7 +1,7 @@
-"""Which consumer has unacknowledged entries of which key (by hash), in Key_Shared. Pure.
+"""The keys (by hash) of which a Key_Shared consumer has unacknowledged entries. Pure.
 
 The promise of Key_Shared is that a key is at one consumer at a time. So a hash whose entries are unacknowledged at
-a consumer stays with it, also when the hash belongs to another one meanwhile: it is draining (PIP-379) until the
+a consumer stays with it, even if the hash belongs to another one by then: it is draining (PIP-379) until the
 last of these entries is acknowledged, given back, or its consumer gone.
 """
 
@@ -20,7 +20,7 @@ class KeysInFlight(Generic[Holder]):
         self._entries: dict[int, int] = {}  # hash -> how many entries
 
     def add(self, ledger_id: int, entry_id: int, sticky_hash: int, holder: Holder) -> None:
-        """The entry was sent to the holder, who has the hash or gets it now."""
+        """Notes an entry that was sent to the holder, which has the hash or gets it now."""
         ledger = self._hashes.get(ledger_id)
         if ledger is None:
             ledger = self._hashes[ledger_id] = {}
@@ -62,6 +62,6 @@ class KeysInFlight(Generic[Holder]):
         self._entries.clear()
 
     def held(self) -> Iterator[tuple[int, Holder, int]]:
-        """Each hash in flight, who has it, and in how many entries."""
+        """Each hash in flight, its holder, and its number of entries."""
         for sticky_hash, holder in self._holders.items():
             yield sticky_hash, holder, self._entries[sticky_hash]

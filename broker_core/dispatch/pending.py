@@ -1,7 +1,7 @@
-"""What a consumer holds and has not acknowledged: entries, and how many messages of each are open.
+"""The entries that a consumer has and did not acknowledge, and how many messages of each are open.
 
 One subscription may have a million of them, so an entry costs twelve bytes: per ledger two arrays, sorted by entry
-id. Dealing new entries appends, acknowledging in order moves the head, and everything else is a binary search. A
+id. A new entry is appended, an acknowledgment in order moves the head, and everything else is a binary search. A
 count of 0 marks an entry that is no longer held; such rows go when they are the majority.
 """
 
@@ -27,7 +27,7 @@ class Pending:
         return self._entries
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """(ledger id, entry id) in order; what is held may change meanwhile, the iteration does not."""
+        """(ledger id, entry id) in order; the entries may change in the meantime, the iteration does not."""
         for ledger_id in sorted(self._ledgers):
             rows = self._ledgers.get(ledger_id)
             for entry_id in rows.held() if rows is not None else ():
@@ -94,7 +94,7 @@ class Pending:
                 del self._ledgers[held_ledger]
 
     def reduce(self, ledger_id: int, entry_id: int, messages: int) -> bool:
-        """Some messages of a batch are acknowledged, but not the last; False when the entry is not held."""
+        """Counts acknowledged messages of a batch, but not its last one; False when the entry is not held."""
         rows = self._ledgers.get(ledger_id)
         at = rows.find(entry_id) if rows is not None else -1
         if rows is None or at < 0:
@@ -118,10 +118,10 @@ class _Rows:
     __slots__ = ("counts", "gone", "head", "ids")
 
     def __init__(self) -> None:
-        self.ids: array[int] = array("Q")  # of topics that are not persistent they outgrow 32 bits
+        self.ids: array[int] = array("Q")  # more than 32 bits: entry IDs of non-persistent topics grow without end
         self.counts: array[int] = array("I")
         self.head = 0
-        self.gone = 0  # rows behind the head that are no longer held
+        self.gone = 0  # rows after the head that are no longer held
 
     def held(self) -> list[int]:
         return list(compress(self.ids[self.head :], self.counts[self.head :]))
@@ -175,7 +175,7 @@ class _Rows:
         return messages
 
     def take_below(self, entry_id: int | None) -> tuple[int, int]:
-        """Lets go what lies below the entry (None: everything); returns entries and messages."""
+        """Lets entries below this one go (None: all); returns the numbers of entries and messages."""
         stop = len(self.ids) if entry_id is None else bisect_left(self.ids, entry_id, self.head)
         counts = self.counts[self.head : stop]
         gone = counts.count(0)

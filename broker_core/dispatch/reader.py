@@ -1,4 +1,4 @@
-"""What a dispatcher reads: new entries at the cursor's read position, and earlier ones to send again.
+"""Reads for a dispatcher: new entries at the cursor's read position, and earlier ones to send again.
 
 Reads come from memory where they can. One that needs the disk runs in the background, one at a time, and its block
 is used on the dispatcher's next wake.
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
+_new = tuple.__new__  # makes a Position in a third of the time that its own constructor takes
 READ_RETRY_SECONDS = 5.0  # after a read that failed
 
 
 class Source(Protocol):
-    """Where a dispatcher reads: the managed ledger, or the compacted view of it."""
+    """The log that a dispatcher reads: the managed ledger, or the compacted view of it."""
 
     @property
     def last_confirmed(self) -> Position:
@@ -40,10 +40,10 @@ class Source(Protocol):
         """Whether it has entries that the log no longer has."""
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
-        """From memory, or None."""
+        """Entries from memory, or None."""
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
-        """From memory or disk; skips what no longer exists; empty at the end."""
+        """Entries from memory or disk; skips those that no longer exist; empty at the end."""
 
 
 class EntryReader:
@@ -83,7 +83,7 @@ class EntryReader:
             self._wake()
 
     def passed(self, block: Block, count: int) -> bool:
-        """The dispatcher is done with the first `count` entries of a new block; the next step gets the rest.
+        """The dispatcher is done with the first `count` entries of a new block; the next step gets the others.
 
         Returns whether there is a next step: False at the last entry, where a step would find nothing.
         """
@@ -96,7 +96,7 @@ class EntryReader:
     def again(self, run: Run, discard: Callable[[int, int, int], None]) -> Block | None:
         """Entries from the start of the run, none after its end; None while they are read from disk.
 
-        Entries that are gone, trimmed or lost, go to `discard` (ledger, first entry, number), which wakes for the rest.
+        Entries that are gone, trimmed or lost, go to `discard` (ledger, first entry, number), and a wake follows.
         """
         start = Position(run.ledger_id, run.first)
         block = self._replay_block(start, run.length)
@@ -116,17 +116,17 @@ class EntryReader:
                 return block  # else something earlier was given back in the meantime
         if self._task is not None:
             return None
-        found = self._source.read_cached(start, length, self._config.read_batch_bytes)
-        if found is None:
+        cached = self._source.read_cached(start, length, self._config.read_batch_bytes)
+        if cached is None:
             self._fetch(start, length, partial(self._found_replay, start))
-        return found
+        return cached
 
     def _found_replay(self, start: Position, block: Block) -> None:
         self._replay = start, block
         self._wake()
 
     def jump(self) -> None:
-        """The cursor's read position was moved (rewind, seek): forget what was read ahead."""
+        """Forgets what was read ahead, because the cursor's read position was moved (rewind, seek)."""
         self._epoch += 1
         self._ahead = None
 
@@ -144,11 +144,11 @@ class EntryReader:
         if self._task is not None:
             self._task.cancel()
 
-    def _fetch(self, start: Position, max_entries: int, found: Callable[[Block], None]) -> None:
-        """Reads in the background; `found` gets the block, unless the read position jumps in the meantime."""
-        self._task = self._context.spawn(self._read(start, max_entries, found, self._epoch))
+    def _fetch(self, start: Position, max_entries: int, use: Callable[[Block], None]) -> None:
+        """Reads in the background; `use` gets the block, unless the read position jumps in the meantime."""
+        self._task = self._context.spawn(self._read(start, max_entries, use, self._epoch))
 
-    async def _read(self, start: Position, max_entries: int, found: Callable[[Block], None], epoch: int) -> None:
+    async def _read(self, start: Position, max_entries: int, use: Callable[[Block], None], epoch: int) -> None:
         block = None
         try:
             block = await self._source.read(start, max_entries, self._config.read_batch_bytes)
@@ -160,18 +160,18 @@ class EntryReader:
         finally:
             self._task = None
         if block is not None and epoch == self._epoch:
-            found(block)
+            use(block)
         else:
             self._wake()
 
     def retry(self) -> None:
-        """What could not be read may be readable now, or may be skipped."""
+        """Retries a failed read: the entries may be readable now, or may be skipped."""
         self._retry.set()
 
     def _failed(self, start: Position, error: Exception) -> None:
         """Logs a failure once; the read is retried until it works, the loss is accepted, or the cursor moves.
 
-        What a store wrote is the cause of an error, and is only in the log: stats go to tenants.
+        The cause of an error may quote a store, so only the log has it: stats go to tenants.
         """
         self._retry.clear()
         failure = f"cannot read at {start}: {error}"
@@ -182,11 +182,11 @@ class EntryReader:
 
 
 def _not_at_all() -> None:
-    """The dispatcher is closed."""
+    """Wakes nothing, because the dispatcher is closed."""
 
 
-def missing(run: Run, found: Block) -> int:
+def missing(run: Run, block: Block) -> int:
     """How many entries of the run are missing before what a read found at its start."""
-    if not len(found) or found.ledger_id != run.ledger_id:
+    if not len(block) or block.ledger_id != run.ledger_id:
         return run.length
-    return min(run.length, found.first_entry_id - run.first)
+    return min(run.length, block.first_entry_id - run.first)

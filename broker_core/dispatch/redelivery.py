@@ -1,4 +1,4 @@
-"""What has to be sent again, in order of position, and how often each entry was sent before. Pure.
+"""The entries to send again, in order of position, and how often each was sent before. Pure.
 
 A consumer that leaves may give back a million entries at once, so an entry costs no object: a set of entries takes one
 bit for each, the counts take two bytes each, in pieces of 1024 entries of one ledger.
@@ -65,10 +65,10 @@ class EntrySet:
             del self._ledgers[ledger_id]
 
     def discard_up_to(self, last: EntryId) -> None:
-        for ledger_id in [one for one in self._ledgers if one <= last[0]]:
+        for ledger_id in [ledger_id for ledger_id in self._ledgers if ledger_id <= last[0]]:
             pieces = self._ledgers[ledger_id]
             end = last[1] + 1 if ledger_id == last[0] else (max(pieces) + 1) << PIECE_BITS
-            for number in [one for one in pieces if one << PIECE_BITS < end]:
+            for number in [number for number in pieces if number << PIECE_BITS < end]:
                 self._clear(pieces, number, (1 << min(PIECE, end - (number << PIECE_BITS))) - 1)
             if not pieces:
                 del self._ledgers[ledger_id]
@@ -115,7 +115,7 @@ class RedeliveryCounts:
         self._trim_at = TRIM_MIN
 
     def add(self, entries: Iterable[EntryId]) -> None:
-        """Each of the entries was given back once more."""
+        """Counts the entries, each of which was given back once more."""
         for ledger_id, entry_id in entries:
             key = ledger_id, entry_id >> PIECE_BITS
             piece = self._pieces.get(key)
@@ -125,14 +125,14 @@ class RedeliveryCounts:
             piece[at] = min(piece[at] + 1, COUNT_MAX)
 
     def trim(self, last: EntryId) -> None:
-        """Everything up to there is acknowledged. Searches only once the pieces have doubled."""
+        """Forgets entries up to `last`, which are acknowledged. Searches only once the pieces have doubled."""
         if len(self._pieces) >= self._trim_at:
             self.forget_up_to(last)
             self._trim_at = max(TRIM_MIN, 2 * len(self._pieces))
 
     def forget_up_to(self, last: EntryId) -> None:
-        """Everything up to there is acknowledged: drops the pieces that hold nothing else."""
-        for key in [one for one in self._pieces if (one[0], ((one[1] + 1) << PIECE_BITS) - 1) <= last]:
+        """Drops the pieces that hold only entries up to `last`, which are acknowledged."""
+        for key in [piece for piece in self._pieces if (piece[0], ((piece[1] + 1) << PIECE_BITS) - 1) <= last]:
             del self._pieces[key]
 
     def clear(self) -> None:
@@ -143,8 +143,8 @@ class RedeliveryCounts:
         if not self._pieces:
             return None
         get = self._pieces.get
-        found = [
+        counts = [
             piece[entry_id & (PIECE - 1)] if (piece := get((ledger_id, entry_id >> PIECE_BITS))) is not None else 0
             for entry_id in range(first, first + length)
         ]
-        return found if any(found) else None
+        return counts if any(counts) else None

@@ -1,6 +1,6 @@
 """Shared: the consumers get messages in turn.
 
-A consumer is served (Pulsar docs, "Shared") if it has permits, is not blocked by unacknowledged messages, has room in
+A consumer is served (Pulsar docs, "Shared") if it has permits, is not blocked by unacknowledged messages, has space in
 its socket, and no such consumer has a lower priority number. Entries that have to be sent again go first, in order of
 position. The chunks of a message all go to one consumer (`chunks`).
 """
@@ -38,7 +38,7 @@ class SharedDispatcher(IndividualDispatcher):
 
     def add(self, consumer: Consumer) -> None:
         super().add(consumer)
-        self.consumers.sort(key=lambda one: one.priority)  # stable: by arrival within a priority
+        self.consumers.sort(key=lambda member: member.priority)  # stable: by arrival within a priority
 
     def remove(self, consumer: Consumer) -> None:
         self._again.add(self._chunks.left(consumer))
@@ -72,7 +72,7 @@ class SharedDispatcher(IndividualDispatcher):
             return False
         consumer, messages = next(iter(allowance.shares)), allowance.messages
         served = self._step_again(consumer, messages) if self._again else self._step_new(consumer, messages)
-        if served:  # a turn in which there was nothing to send is not lost
+        if served:  # a consumer keeps its turn if there was nothing to send
             self._next = self.consumers.index(consumer) + 1
         return served
 
@@ -80,7 +80,8 @@ class SharedDispatcher(IndividualDispatcher):
         """The share of the next consumer in turn, among the available ones of the highest priority."""
         count = len(self.consumers)
         turns = (self.consumers[(self._next + offset) % count] for offset in range(count))
-        consumer = min((one for one in turns if one in available), key=lambda one: one.priority)
+        candidates = (candidate for candidate in turns if candidate in available)
+        consumer = min(candidates, key=lambda candidate: candidate.priority)
         most = available[consumer]
         return {consumer: most if count == 1 else min(most, self.config.round_robin_messages)}
 
@@ -107,7 +108,7 @@ class SharedDispatcher(IndividualDispatcher):
         return len(block)
 
     def _deal_singly(self, consumer: Consumer, block: Block, ranges: Sequence[tuple[int, int]], share: int) -> int:
-        """The same where entries may be chunks that belong to another consumer."""
+        """Like `_deal`, where entries may be chunks that belong to another consumer."""
         for index in (index for first, last in ranges for index in range(first, last)):
             if share <= 0:
                 return index

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class SingleActiveDispatcher(Dispatcher):
     _active: Consumer | None = None
-    _wanted: StickyRanges[Consumer] | None = None  # hashes that the only consumer wants; None for all
+    _hashes: StickyRanges[Consumer] | None = None  # hashes that the only consumer wants; None for all
 
     @property
     def active_consumer(self) -> Consumer | None:
@@ -34,10 +34,10 @@ class SingleActiveDispatcher(Dispatcher):
 
     def add(self, consumer: Consumer) -> None:
         """Raises `ConsumerAssignFailed` when the consumer names invalid hash ranges."""
-        wanted = consumer.key_shared.wanted
-        self._wanted = StickyRanges() if wanted else None
-        if self._wanted is not None:
-            self._wanted.add(consumer, wanted)
+        ranges = consumer.key_shared.ranges
+        self._hashes = StickyRanges() if ranges else None
+        if self._hashes is not None:
+            self._hashes.add(consumer, ranges)
         super().add(consumer)
         self._active = consumer
         self.rewind()
@@ -73,11 +73,11 @@ class SingleActiveDispatcher(Dispatcher):
     def _ranges(self, block: Block) -> Sequence[tuple[int, int]]:
         """Index ranges [a, b) of the block's entries that are not acknowledged and that the consumer wants."""
         ranges = self.unacknowledged(block)
-        if self._wanted is None:
+        if self._hashes is None:
             return ranges
         return [(row, row + 1) for first, last in ranges for row in range(first, last) if self._wants(block, row)]
 
     def _wants(self, block: Block, row: int) -> bool:
-        assert self._wanted is not None, "called only for a consumer with hash ranges"
+        assert self._hashes is not None, "called only for a consumer with hash ranges"
         key = sticky_key(block.data, block.starts[row], block.ends[row])
-        return self._wanted.owner(self._wanted.hash_of(key)) is not None
+        return self._hashes.owner(self._hashes.hash_of(key)) is not None

@@ -1,4 +1,4 @@
-"""Entries with what the broker tells consumers about them."""
+"""Entries with the metadata that the broker adds to them for consumers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class StampedBlock(Block):
     @classmethod
     def of(cls, block: Block, stamps: Sequence[bytes]) -> StampedBlock:
         columns = (block.starts, block.ends, block.counts, block.publish_times, block.delivery_times)
-        found = cls(block.ledger_id, block.first_entry_id, block.data, *columns)
-        found.stamps = stamps
-        return found
+        stamped = cls(block.ledger_id, block.first_entry_id, block.data, *columns)
+        stamped.stamps = stamps
+        return stamped
 
     def slice(self, start: int, stop: int) -> Block:
         return StampedBlock.of(super().slice(start, stop), self.stamps[start:stop])

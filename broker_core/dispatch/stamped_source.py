@@ -1,6 +1,6 @@
-"""Entries with what the broker knows of them, for consumers that ask (exposingBrokerEntryMetadataToClientEnabled).
+"""Adds broker metadata to entries, for consumers that ask (exposingBrokerEntryMetadataToClientEnabled).
 
-Nothing of it is stored with an entry. The source looks up the index and the time of arrival of what it reads, and each
+It is not stored with an entry. The source looks up the index and the time of arrival of what it reads, and each
 consumer puts them in front of the entries that it sends.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def stamped(source: Source, log: TopicLog, config: EntryMetadataConfig) -> Source:
-    """The source itself, unless the broker is configured to expose what it knows of entries."""
+    """The source itself, unless the broker is configured to expose its metadata of entries."""
     on_disk = log.on_disk
     if on_disk is None or not config.exposed:
         return source
@@ -51,7 +51,7 @@ class StampedSource:
         return self._source.has_trimmed
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
-        """None also if what the broker knows of the entries is not in memory."""
+        """Entries from memory, or None, also if the broker metadata of the entries is not in memory."""
         block = self._source.read_cached(start, max_entries, max_bytes)
         if block is None or not len(block):
             return block

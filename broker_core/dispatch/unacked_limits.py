@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def resumes_below(limit: int) -> int:
-    """Dispatch that has reached the limit goes on when fewer messages than that are unacknowledged."""
+    """The number of unacknowledged messages below which dispatch that has reached the limit goes on."""
     return max(1, limit // 2)
 
 
@@ -49,7 +49,7 @@ class BrokerUnacked:
             self.blocked = self.messages >= self.limit
 
     def holds(self, unacked: int, already: bool, wake: Callable[[], None]) -> bool:
-        """Whether a subscription with `unacked` messages must wait. Calls `wake` when the broker has room again."""
+        """Whether a subscription with `unacked` messages must wait. Calls `wake` when it may go on."""
         if not self.blocked or unacked < (self.many // 2 if already else self.many):
             return False
         self._waiting.add(wake)
@@ -57,7 +57,7 @@ class BrokerUnacked:
 
 
 class UnackedLimits:
-    """Of one subscription.
+    """The limits of one subscription.
 
     broker     the limit of all subscriptions, if there is one
     held_back  a consumer got nothing because of these limits since it was last set to False
@@ -103,7 +103,7 @@ class UnackedLimits:
         return full
 
     def report(self, consumers: Sequence[Consumer]) -> None:
-        """Tells the broker's limit, if there is one, how many are unacknowledged here."""
+        """Reports the unacknowledged messages of the subscription to the broker's limit, if there is one."""
         if self.broker is not None:
             self._report(self.broker, sum([consumer.pending.messages for consumer in consumers]))
 

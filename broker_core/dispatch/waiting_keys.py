@@ -1,6 +1,6 @@
 """Entries of a Key_Shared subscription that wait to be sent, in order within each key. Pure.
 
-They wait for their consumer (for permits, for room in its socket), or for their hash. While the hash drains at another
+They wait for their consumer (for permits, for space in its socket), or for their hash. While the hash drains at another
 consumer, or has no owner, they are parked.
 """
 
@@ -25,11 +25,11 @@ class WaitingKeys(Generic[Owner]):
         return len(self._hashes)
 
     def hash_of(self, entry: EntryId) -> int | None:
-        """None when the entry does not wait."""
+        """The hash of the entry; None when it does not wait."""
         return self._hashes.get(entry)
 
     def add(self, entry: EntryId, sticky_hash: int, owner: Owner | None) -> None:
-        """`owner` is who may have it now; None parks it."""
+        """Adds an entry. `owner` is the consumer that may have it now; None parks it."""
         if entry in self._hashes:
             return
         self._hashes[entry] = sticky_hash
@@ -49,15 +49,18 @@ class WaitingKeys(Generic[Owner]):
             self._hashes.pop((ledger_id, entry_id), None)
 
     def discard_up_to(self, last: EntryId) -> None:
-        """Removes them everywhere: their consumer may be gone for a long time while more entries expire."""
+        """Removes entries everywhere: their consumer may be gone for a long time while more entries expire."""
         gone = [entry for entry in self._hashes if entry <= last]
         for entry in gone:
             self.discard(entry)
         if gone:
-            self._ready = {owner: [one for one in heap if one > last] for owner, heap in self._ready.items()}
+            self._ready = {owner: [entry for entry in heap if entry > last] for owner, heap in self._ready.items()}
             for heap in self._ready.values():
                 heapify(heap)
-            parked = {one: [entry for entry in entries if entry > last] for one, entries in self._parked.items()}
+            parked = {
+                sticky_hash: [entry for entry in entries if entry > last]
+                for sticky_hash, entries in self._parked.items()
+            }
             self._parked = {sticky_hash: entries for sticky_hash, entries in parked.items() if entries}
 
     def clear(self) -> None:
@@ -79,13 +82,13 @@ class WaitingKeys(Generic[Owner]):
         return sticky_hash in self._parked
 
     def unpark(self, sticky_hash: int, owner: Owner) -> None:
-        """The hash is free, and its owner may have what waits for it."""
+        """Lets the owner have the entries that wait for the hash, which is free."""
         for entry in self._parked.pop(sticky_hash, ()):
             if entry in self._hashes:
                 self._put(entry, sticky_hash, owner)
 
     def reassign(self, owner_of: Callable[[int], Owner | None]) -> None:
-        """The hashes have other owners now; `owner_of` as in `add`."""
+        """Moves the entries to the new owners of their hashes; `owner_of` returns None to park them."""
         self._ready.clear()
         self._parked.clear()
         for entry, sticky_hash in self._hashes.items():

@@ -2,7 +2,7 @@
 
     tracker.py      the delayed entries of one subscription, and which of them are due
     waiting.py      the set of these entries: one byte each
-    time_index.py   the same entries in order of time: the next ones in memory, the rest in sorted buckets
+    time_index.py   the same entries in order of time: the next ones in memory, the others in sorted buckets
     bucket.py       one sorted bucket
     bucket_files.py the files of all buckets, written and read off the event loop
     alarms.py       callbacks at a wall time

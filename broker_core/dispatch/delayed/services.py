@@ -1,4 +1,4 @@
-"""What all trackers of a broker share."""
+"""The services that all trackers of a broker share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DelayedServices(NamedTuple):
-    """What the trackers of all subscriptions share."""
+    """The services that the trackers of all subscriptions share."""
 
     config: DelayedConfig
     clock: Clock

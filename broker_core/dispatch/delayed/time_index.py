@@ -1,4 +1,4 @@
-"""Delayed entries in order of delivery time: the next ones in memory, the rest on disk.
+"""Delayed entries in order of delivery time: the next ones in memory, the others on disk.
 
 New rows collect in a heap. When there are enough of them, they become a bucket: sorted, written to a file, and read a
 chunk at a time, ahead of use. The earliest row is the minimum of the heap's and the buckets' first rows, so taking due
@@ -73,14 +73,14 @@ class TimeIndex:
         row = self._first()
         if row is None:
             return None
-        found: Row = fields_of(row)
-        if found[0] > before_ms:
+        first: Row = fields_of(row)
+        if first[0] > before_ms:
             return None
         if self._fresh and row is self._fresh[0]:
             heapq.heappop(self._fresh)
         else:
             self._advance()
-        return found
+        return first
 
     @property
     def is_behind(self) -> bool:

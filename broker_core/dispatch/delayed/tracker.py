@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STRICT_PAUSE_MS = 5  # at a message per millisecond, five of them cost one wake
 _ALWAYS = (1 << 63) - 1  # no delivery time is later
-_LOOKS_PER_ENTRY = 8  # rows that may be invalid, before the event loop gets its turn
+_LOOKS_PER_ENTRY = 8  # rows that may be invalid, in one time slice of the event loop
 
 
 class DelayedTracker:
@@ -107,19 +107,19 @@ class DelayedTracker:
     def take_due(self, limit: int) -> list[tuple[int, int]]:
         """At most `limit` due entries, earliest first; from now on they belong to the dispatcher."""
         cutoff = self._cutoff_ms()
-        found: list[tuple[int, int]] = []
+        due: list[tuple[int, int]] = []
         for _ in range(_LOOKS_PER_ENTRY * limit):
             row = self._index.take(cutoff)
             if row is None:
                 break
             _, ledger_id, entry_id = row
             if self._waiting.remove(ledger_id, entry_id) and not self._is_ahead(ledger_id, entry_id):
-                found.append((ledger_id, entry_id))
-                if len(found) == limit:
+                due.append((ledger_id, entry_id))
+                if len(due) == limit:
                     break
         self._next_ring_ms = self._clock.wall_ms() + STRICT_PAUSE_MS
         self._entries_removed()
-        return found
+        return due
 
     # Acknowledged entries
 
@@ -208,6 +208,6 @@ class DelayedTracker:
 
 
 def ranges_without(first: int, last: int, left_out: Sequence[int]) -> list[tuple[int, int]]:
-    """The rest of [first, last) without the numbers in `left_out`, which ascend, as ranges [a, b)."""
+    """The numbers of [first, last) that are not in `left_out`, which ascends, as ranges [a, b)."""
     bounds = [first - 1, *left_out, last]
     return [(a + 1, b) for a, b in pairwise(bounds) if a + 1 < b]

@@ -173,7 +173,7 @@ def _key_shared(command: pb.CommandSubscribe) -> KeySharedMode:
     return KeySharedMode(
         sticky=meta.keySharedMode == pb.STICKY,
         out_of_order=meta.allowOutOfOrderDelivery,
-        wanted=tuple((bounds.start, bounds.end) for bounds in meta.hashRanges),
+        ranges=tuple((bounds.start, bounds.end) for bounds in meta.hashRanges),
     )
 
 
