@@ -1,4 +1,4 @@
-"""Who may publish to a topic: Pulsar's producer access modes (enum ProducerAccessMode). Pure.
+"""Access to a topic for producers: Pulsar's producer access modes (enum ProducerAccessMode). Pure.
 
     mode                   topic is free   has Shared producers   one has exclusive access, or others wait for it
     Shared                 joins           joins                  ProducerBusy
@@ -38,7 +38,7 @@ class GrantedAccess(Enum):
 
 
 class Admission(NamedTuple, Generic[P]):
-    """The result for a producer. `fenced_waiters` have lost their places in the queue.
+    """The result for a producer. `fenced_waiters` have lost their positions in the queue.
 
     With `fences_producers` the connected producers must be closed.
     """
@@ -67,7 +67,7 @@ class ProducerAccess(Generic[P]):
         return self._owner is producer
 
     def request(self, producer: P, mode: AccessMode, wanted_epoch: int | None, *, occupied: bool) -> Admission[P]:
-        """The place that `producer` gets; `occupied`: other producers are connected.
+        """Admits `producer` or queues it; `occupied`: other producers are connected.
 
         `wanted_epoch` is the epoch at which it had the topic before, None if it never had. Raises `ProducerBusy`
         (Shared) or `ProducerFenced`, without changing anything.
@@ -94,7 +94,7 @@ class ProducerAccess(Generic[P]):
         self._stored = epoch
 
     def epoch_failed(self, producer: P) -> None:
-        """The epoch of this producer could not be stored: a former owner may come back with its own."""
+        """Takes back the epoch of a producer that could not be stored: a former owner may come back with its own."""
         if self._owner is producer:
             self.epoch = self._stored
 
@@ -114,17 +114,19 @@ class ProducerAccess(Generic[P]):
         self._take(promoted, None)
         return promoted
 
-    def _check_epoch(self, wanted: int | None) -> None:
-        if wanted is not None and wanted > EPOCH_MAX:
-            raise ProducerFenced(f"No topic has epoch {wanted}: the highest that a producer may name is {EPOCH_MAX}")
-        if wanted is not None and self.epoch is not None and wanted < self.epoch:
+    def _check_epoch(self, wanted_epoch: int | None) -> None:
+        if wanted_epoch is not None and wanted_epoch > EPOCH_MAX:
             raise ProducerFenced(
-                f"Topic epoch has already moved. Current epoch: {self.epoch}, Producer epoch: {wanted}"
+                f"No topic has epoch {wanted_epoch}: the highest that a producer may name is {EPOCH_MAX}"
+            )
+        if wanted_epoch is not None and self.epoch is not None and wanted_epoch < self.epoch:
+            raise ProducerFenced(
+                f"Topic epoch has already moved. Current epoch: {self.epoch}, Producer epoch: {wanted_epoch}"
             )
 
-    def _take(self, producer: P, wanted: int | None) -> None:
+    def _take(self, producer: P, wanted_epoch: int | None) -> None:
         self._owner = producer
-        if wanted is not None:
-            self.epoch = wanted
+        if wanted_epoch is not None:
+            self.epoch = wanted_epoch
         else:
             self.epoch = 0 if self.epoch is None else self.epoch + 1

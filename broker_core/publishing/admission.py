@@ -1,8 +1,8 @@
-"""How a producer gets its place on a topic: names, limits, access mode, and the durable topic epoch.
+"""Admits producers to a topic: names, limits, access mode, and the durable topic epoch.
 
 `access` has the rules; this module does what takes time: probe whether a producer with the same name is still alive,
-wait for exclusive access, store the epoch. A place is reserved from the decision on, so that no other producer takes it
-in the meantime, and released if a later step fails.
+wait for exclusive access, store the epoch. The name and the access are reserved from the decision on, so that no other
+producer takes them in the meantime, and released if a later step fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AccessRequest(NamedTuple):
-    """What a client asks for. `queued` is called if it has to wait; `check_wanted` raises when it no longer wants to.
+    """The request of a client. `queued` is called if it has to wait; `check_wanted` raises if it has given up.
 
     `epoch`: the topic epoch at which the client had the topic before, or None.
     """
@@ -33,13 +33,13 @@ class AccessRequest(NamedTuple):
 
 
 class AdmittingTopic(Protocol):
-    """What a producer that wants to join needs from a topic."""
+    """A topic, as a producer that joins calls it."""
 
     def check_publishable(self) -> None:
         """Raises `TopicTerminated`, `TopicFenced`, or `PersistenceFailed` if no producer may join now."""
 
     async def store_epoch(self, epoch: int | None) -> None:
-        """The epoch is durable on return."""
+        """Stores the epoch; durable on return."""
 
     def producer_joined(self, name: str) -> None:
         """A producer of that name may now publish."""
@@ -105,7 +105,7 @@ class ProducerAdmission:
             if not self._access.owns(producer):
                 raise ProducerFenced("Fenced out")
             self._add(producer, request)
-        except BaseException:  # also if the client is gone: the next one in the queue gets the place
+        except BaseException:  # also if the client is gone: the next one in the queue gets the access
             self._leave(producer)
             raise
 
@@ -138,7 +138,7 @@ class ProducerAdmission:
             self.withdraw(producer, reason)
 
     def remove(self, producer: Producer) -> bool:
-        """The producer leaves; returns false if the topic has no producer of its name, or another one."""
+        """Removes a producer; returns false if the topic has no producer of its name, or another one."""
         if self.by_name.get(producer.name) is not producer:
             return False
         del self.by_name[producer.name]
@@ -165,7 +165,7 @@ class ProducerAdmission:
             return
         if not producer.is_replicator:
             self._limits.check_users_producers(len(self.users))
-        self._limits.check_producers([one.client for one in self.by_name.values()], producer.client)
+        self._limits.check_producers([other.client for other in self.by_name.values()], producer.client)
 
     async def _evict_dead_namesake(self, producer: Producer, mode: AccessMode) -> None:
         """Removes a producer of that name whose connection no longer answers (the probe of PIP-201)."""

@@ -1,7 +1,7 @@
 """A replicator that names the position of each copy in its cluster (`supports_repl_dedup_by_lid_and_eid`).
 
 Its copies are told apart by these positions: they rise, so a copy at or below the last one was sent before. A receipt
-repeats the position instead of the SEND's sequence ID. That both sides do so is agreed in CONNECT and CONNECTED.
+repeats the position instead of the SEND's sequence ID. Both sides agree on that in CONNECT and CONNECTED.
 Source: Pulsar, `MessageDeduplication` and `GeoPersistentReplicator`.
 """
 

@@ -1,4 +1,4 @@
-"""Deduplication: of messages that a producer sends again, one is kept (Pulsar docs, "Message deduplication").
+"""Deduplication: a message that a producer sends again is kept once (Pulsar docs, "Message deduplication").
 
 `sequence_ids` and, within a message, `open_chunks` say which messages are new. This module handles the messages being
 written, and the producers to forget. `deduplication_switch` turns it on and off and takes its snapshots.
@@ -39,7 +39,7 @@ class Pending(Protocol):
 
 
 class Snapshots(Protocol):
-    """What takes the snapshots, and learns what they do not cover."""
+    """Takes the snapshots, and counts the entries that they do not cover."""
 
     def stored(self, entries: int) -> None:
         """That number of entries is on disk. Hot path: called once per run."""
@@ -52,7 +52,7 @@ Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"
 
 
 class Write:
-    """A run that is being written, and who waits for it: duplicates, in order, and new producers."""
+    """A run that is being written, with its waiters: duplicates, in order, and new producers."""
 
     __slots__ = ("_deduplication", "_pending", "chunk", "highest", "name", "repetitions", "run", "waiters")
 
@@ -77,7 +77,7 @@ class Write:
 
 
 class Deduplication:
-    """What the topic knows of its producers' messages, small while deduplication is off."""
+    """The topic's record of its producers' messages, small while deduplication is off."""
 
     __slots__ = (
         "_clock",
@@ -119,7 +119,7 @@ class Deduplication:
         return self.ids.split(name, run.sequence_ids, run.highest_sequence_ids)
 
     def split_copies(self, name: str, run: SendRun, origins: Sequence[Origin]) -> list[Part]:
-        """As `split`, for a replicator's copies of what `name` published in another cluster.
+        """Like `split`, for a replicator's copies of messages that `name` published in another cluster.
 
         Entries of `NO_PRODUCER` have no number: all of them are new.
         """
@@ -127,7 +127,7 @@ class Deduplication:
             return [Part(0, len(run), is_new=True)]
         if self._knows_chunk(name, run):
             return [Part(0, 1, is_new=False)]
-        return self.ids.split(name, [one.lowest for one in origins], [one.highest for one in origins])
+        return self.ids.split(name, [origin.lowest for origin in origins], [origin.highest for origin in origins])
 
     def _knows_chunk(self, name: str, run: SendRun) -> bool:
         return run.chunk is not None and (name, run.chunk) in self.chunks
@@ -221,13 +221,13 @@ class Deduplication:
             self.snapshots.forgot()
 
     def forget_all(self) -> None:
-        """Knows nothing, as at the start."""
+        """Forgets everything, as at the start."""
         self.ids, self.chunks = SequenceIds(), OpenChunks()
         self._inactive = {}
         self._stop_timer()
 
     def restored(self) -> None:
-        """The IDs and chunks are those on disk. Producers that are not connected count as having left now."""
+        """Call it when the IDs and chunks are those on disk. Producers that are not connected count as just gone."""
         now = self._clock.monotonic()
         known = {**self.ids.persisted, **dict.fromkeys(self.chunks.names)}
         self._inactive = {name: now for name in known if name not in self._connected and not is_replicator(name)}

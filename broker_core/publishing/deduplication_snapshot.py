@@ -1,9 +1,9 @@
-"""How the sequence IDs of a topic survive a restart: a cursor with a snapshot, and the entries after it.
+"""Keeps the sequence IDs of a topic over a restart: in a cursor with a snapshot, and the entries after it.
 
 The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete is the last entry that it covers, and stays
 before the chunks of messages that are not complete yet, because the properties do not have them. The cursor is durable,
 so later entries are not trimmed, and a start reads the metadata of only those entries. It learns what the broker knew
-before: nothing from entries that were stored without a comparison.
+before, and nothing from entries that were stored without a comparison.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CURSOR = DEDUPLICATION_CURSOR
-READ_ENTRIES = 500  # between two yields to the rest of the broker
+READ_ENTRIES = 500  # between two yields to other work of the broker
 READ_BYTES = 256 * 1024
 HELD_BACK_ENTRIES_MAX = 20_000  # that open messages keep from being trimmed, and that a start reads again
 HELD_BACK_BYTES_MAX = 1 << 30
@@ -110,7 +110,7 @@ class SequenceSnapshot:
         return Position(first.ledger_id, first.entry_id - 1)
 
     def _kept(self, ids: dict[str, int]) -> dict[str, int]:
-        """Those that were used last, and every replicator: it may send again what it sent long ago."""
+        """The IDs that were used last, and those of every replicator: it may send again what it sent long ago."""
         surplus = len(ids) - self._max_producers
         if surplus <= 0:
             return ids

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class DeduplicationStatus(enum.Enum):
-    """Names as in Pulsar. The topic's stats tell only whether it is on (`deduplicationStatus`)."""
+    """The names of Pulsar. The topic's stats tell only whether it is on (`deduplicationStatus`)."""
 
     DISABLED = "Disabled"
     RECOVERING = "Recovering"
@@ -43,7 +43,7 @@ class Connected(Protocol):
 
 
 class DeduplicationSwitch:
-    """Of one topic; small while deduplication is off."""
+    """The switch of one topic; small while deduplication is off."""
 
     __slots__ = (
         "_backoff",
@@ -176,16 +176,16 @@ class DeduplicationSwitch:
             self._upkeep = None
 
     def _due_work(self) -> Callable[[], Awaitable[None]] | None:
-        wanted = self._context.policies.deduplication_enabled
+        is_wanted = self._context.policies.deduplication_enabled
         is_off = self.status is DeduplicationStatus.DISABLED
-        if self.status is DeduplicationStatus.REMOVING or not (wanted or is_off):
+        if self.status is DeduplicationStatus.REMOVING or not (is_wanted or is_off):
             return self._disable
-        if wanted and not self._deduplication.enabled:
+        if is_wanted and not self._deduplication.enabled:
             return self._enable
         return self._take_snapshot if self._snapshot_due and self._deduplication.enabled else None
 
     def _failed(self, error: Exception) -> None:
-        """Producers that are connected come back, and are told to wait if it is still off."""
+        """Disconnects the producers, which come back, and are told to wait if it is still off."""
         self._failure = error
         if self._is_missing:
             for producer in list(self._connected.values()):

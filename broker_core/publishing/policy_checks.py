@@ -1,4 +1,4 @@
-"""What a topic's policies refuse of producers and messages: encryption, size, and delivery delay.
+"""Checks producers and messages against a topic's policies: encryption, size, and delivery delay.
 
 PRODUCER calls `check_producer`. SEND asks `needs_entry_checks` for a whole run, and only then `entry_refusal` for each
 entry, so that a topic without such policies pays nothing per message. Messages with a delivery time arrive one by one.
@@ -28,7 +28,7 @@ def needs_entry_checks(run: SendRun, policies: TopicPolicies) -> bool:
 
 
 def entry_refusal(run: SendRun, index: int, policies: TopicPolicies) -> BrokerError | None:
-    """Why entry `index` of a run must not be stored; None if it may. The order is Pulsar's.
+    """The reason why entry `index` of a run must not be stored; None if it may. The order is Pulsar's.
 
     Without its own size limit a topic takes what fits into a frame.
     """

@@ -68,7 +68,7 @@ class PublishTarget(Protocol):
         """A publish rate has stopped reading from a connection."""
 
     def remove_producer(self, producer: Producer) -> None:
-        """The producer leaves."""
+        """Removes a producer that leaves."""
 
 
 class Producer:

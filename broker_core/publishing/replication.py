@@ -49,10 +49,11 @@ class MarkerSender(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Who published an entry in the other cluster, and the sequence IDs of its first and last message.
+    """The producer of an entry in the other cluster, and the sequence IDs of its first and last message.
 
-    Or the replicator, and the position in the other cluster as one number, where replicators name it (`copy_producer`).
-    Else they are those of the entry. A replicator's SEND repeats only the first one (Pulsar, `MessageDeduplication`).
+    Where replicators name the position in the other cluster (`copy_producer`), these are the replicator, and that
+    position as one number. The IDs come from the entry, because a replicator's SEND repeats only the first one
+    (Pulsar, `MessageDeduplication`).
     """
 
     producer: str
@@ -72,7 +73,9 @@ def by_original_producer(run: SendRun, *, by_position: bool = False) -> Iterator
     """
     origin_of = _position_of if by_position else _origin
     first = 0
-    for producer, entries in groupby((origin_of(run, index) for index in range(len(run))), lambda one: one.producer):
+    for producer, entries in groupby(
+        (origin_of(run, index) for index in range(len(run))), lambda origin: origin.producer
+    ):
         origins = list(entries)
         yield producer, first, origins
         first += len(origins)
@@ -83,7 +86,7 @@ def _origin(run: SendRun, index: int) -> Origin:
 
 
 def origin_by_name(metadata: MessageMetadata) -> Origin:
-    """The producer and sequence IDs of an entry that is no marker."""
+    """The producer and sequence IDs of an entry that is not a marker."""
     if is_unnumbered(metadata):
         return NO_ORIGIN
     highest = max(metadata.sequence_id, metadata.highest_sequence_id)
@@ -91,8 +94,8 @@ def origin_by_name(metadata: MessageMetadata) -> Origin:
 
 
 def _position_of(run: SendRun, index: int) -> Origin:
-    found = None if run.counts[index] == MARKER_MESSAGES else origin_by_position(parse_metadata(run.entry(index)))
-    return NO_ORIGIN if found is None else found
+    origin = None if run.counts[index] == MARKER_MESSAGES else origin_by_position(parse_metadata(run.entry(index)))
+    return NO_ORIGIN if origin is None else origin
 
 
 def origin_by_position(metadata: MessageMetadata) -> Origin | None:
@@ -112,8 +115,8 @@ def source_position(metadata: MessageMetadata) -> tuple[int, int] | None:
     """Ledger and entry of a copy in its cluster; None if it names none."""
     if not metadata.replicated_from:
         return None
-    for one in reversed(metadata.properties):
-        if one.key == SOURCE_POSITION:
-            found = _POSITION.fullmatch(one.value)
-            return None if found is None else (int(found[1]), int(found[2]))
+    for property_ in reversed(metadata.properties):
+        if property_.key == SOURCE_POSITION:
+            position = _POSITION.fullmatch(property_.value)
+            return None if position is None else (int(position[1]), int(position[2]))
     return None

@@ -1,4 +1,4 @@
-"""What deduplication knows of each producer name: its highest sequence IDs, pushed and persisted. Pure.
+"""The highest sequence IDs of each producer name, pushed and persisted, for deduplication. Pure.
 
 A message is new if its sequence ID is above all *pushed* ones, that is, those passed to the log; gaps are allowed. A
 pushed ID is *persisted* once it is on disk; after a failed write it counts as never pushed. A batch is compared by its
@@ -61,7 +61,7 @@ class SequenceIds:
         return parts
 
     def learn(self, name: str, highest: int) -> None:
-        """A message with that sequence ID was found on disk at the start.
+        """Notes a message with that sequence ID, which is on disk at the start.
 
         The highest counts: the messages before it were compared, even if a version before this one did not mark all
         of those that were not.
@@ -71,11 +71,11 @@ class SequenceIds:
         self._pushed[name] = highest
 
     def push(self, name: str, highest: int) -> None:
-        """Messages up to that sequence ID are being written."""
+        """Notes that messages up to that sequence ID are being written."""
         self._pushed[name] = highest
 
     def persist(self, name: str, highest: int) -> None:
-        """The pushed messages are on disk."""
+        """Notes that the pushed messages are on disk."""
         self._note(name, highest)
         self._pushed.setdefault(name, highest)
 
