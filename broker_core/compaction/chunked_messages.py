@@ -1,4 +1,4 @@
-"""Which entries are the chunks of one message, so that compaction keeps or drops them together. No I/O.
+"""Finds the entries that are chunks of one message, so that compaction keeps or drops them together. No I/O.
 
 A chunked message (PIP-37) counts as published with its last chunk. Chunks of several messages may alternate, and a
 client that reconnects sends the chunks of a message from the first one on again. Compaction must not decide about a
@@ -44,7 +44,7 @@ class ChunkedMessages:
         return True
 
     def end(self, place: MessagePosition) -> MessagePosition:
-        """Where the message of this chunk ends; the place itself for any other message."""
+        """The position at which the message of this chunk ends; `place` itself for any other message."""
         return self._ends.get(place, place)
 
     def unfinished(self) -> set[MessagePosition]:

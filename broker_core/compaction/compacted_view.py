@@ -48,7 +48,7 @@ class CompactedTopic:
         if self.unopened is None:
             return
         ledger = await self.unopened()
-        if self.unopened is not None:  # nothing else has opened it meanwhile
+        if self.unopened is not None:  # nothing else has opened it in the meantime
             self.ledger, self.unopened = ledger, None
 
 
@@ -56,7 +56,7 @@ class CompactedView:
     def __init__(self, compacted: CompactedTopic, log: ReadableLog) -> None:
         self._compacted = compacted
         self._log = log
-        self._found: deque[Block] = deque()  # what the compacted ledger holds from `_found_from` on, without gaps
+        self._found: deque[Block] = deque()  # all entries of the compacted ledger from `_found_from` on
         self._found_from = EARLIEST
 
     @property

@@ -2,10 +2,9 @@
 
 It makes two passes over the log up to its end at the start of the compaction. The first finds each key's last message,
 or verifies the places that a job found (`given_places`); the second copies these messages, in order and with their IDs,
-into a compacted ledger. When the new ledger is sealed
-and synced, the `__compaction` cursor moves to it in one step. Until then, and after any crash, the old result stays
-intact. The cursor's mark-delete is the horizon: a compacted reader reads the compacted ledger up to it and the log
-after it.
+into a compacted ledger. When the new ledger is sealed and synced, the `__compaction` cursor moves to it in one step.
+Until then, and after any crash, the old result stays intact. The cursor's mark-delete is the horizon: a compacted
+reader reads the compacted ledger up to it and the log after it.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-READ_ENTRIES = 500  # between two yields to the rest of the broker
+READ_ENTRIES = 500  # between two yields to other work of the broker
 READ_BYTES = 256 * 1024
-LEDGER_PROPERTY = "CompactedTopicLedger"  # Pulsar's name, of the cursor's property
+LEDGER_PROPERTY = "CompactedTopicLedger"  # Pulsar's name for the cursor's property
 
 
 def _nothing() -> None:
@@ -44,7 +43,7 @@ def _nothing() -> None:
 
 
 class CompactionState(enum.Enum):
-    """Names as in the admin API's LongRunningProcessStatus."""
+    """The names of the admin API's LongRunningProcessStatus."""
 
     NOT_RUN = "NOT_RUN"
     RUNNING = "RUNNING"
@@ -140,10 +139,10 @@ class Compaction:
         cursor = self._result.cursor
         return self._context.log.size if cursor is None else cursor.backlog_bytes
 
-    def start(self, given: LastPlaces | None = None, ended: Callable[[], None] = _nothing) -> None:
+    def start(self, places: LastPlaces | None = None, ended: Callable[[], None] = _nothing) -> None:
         """Starts in the background, after the compactions of other topics. `ended` is called however it ends.
 
-        `given` has the last places of the keys, if a job has found them. Raises `AlreadyRunning` while one is running,
+        `places` has the last places of the keys, if a job has found them. Raises `AlreadyRunning` while one is running,
         and `NotAllowed` on a non-persistent topic; then `ended` is not called.
         """
         self._on_disk()
@@ -151,11 +150,11 @@ class Compaction:
             raise AlreadyRunning("Compaction already in progress")
         self.state = CompactionState.RUNNING
         self.last_start = self._context.clock.monotonic()
-        self._task = self._context.spawn(self._run(given))
+        self._task = self._context.spawn(self._run(places))
         self._task.add_done_callback(lambda _: ended())
 
     def view(self) -> CompactedView:
-        """What a compacted reader reads; each dispatcher has its own."""
+        """The view that a compacted reader reads; each dispatcher has its own."""
         return CompactedView(self._result, self._context.log)
 
     async def close(self) -> None:
@@ -167,11 +166,11 @@ class Compaction:
         if self.compacted is not None:
             await self.compacted.close()
 
-    async def _run(self, given: LastPlaces | None) -> None:
+    async def _run(self, places: LastPlaces | None) -> None:
         try:
             async with self._at_a_time:
                 started = self._context.clock.monotonic()
-                await self._compact(given)
+                await self._compact(places)
         except (BrokerError, StorageError, OSError) as error:
             self._failed(str(error))
             return
@@ -189,32 +188,32 @@ class Compaction:
         self.last_failure_ms = self._context.clock.wall_ms()
         log.warning("topic %s: compaction failed: %s", self._context.name, reason)
 
-    async def _compact(self, given: LastPlaces | None) -> None:
+    async def _compact(self, places: LastPlaces | None) -> None:
         await self._result.open()
-        last = self._context.log.last_confirmed if given is None else self._checked(given)
+        last = self._context.log.last_confirmed if places is None else self._checked(places)
         cursor = await self._open_cursor()
         if last <= self.horizon:
             return  # nothing new since the last compaction
-        table = self._table(given)
+        table = self._table(places)
         async for block in self._blocks(last):
             table.note(block)
         table.complete()
         compacted = await self._copy(table, last)
         await self._switch(cursor, compacted, last)
 
-    def _table(self, given: LastPlaces | None) -> Survivors:
+    def _table(self, places: LastPlaces | None) -> Survivors:
         # A start without compaction does not load the codecs.
         from broker_core.compaction.given_places import GivenPlaces
         from broker_core.compaction.key_table import KeyTable
 
-        if given is None:
+        if places is None:
             return KeyTable(retain_null_key=self._retain_null_key)
-        return GivenPlaces(given, retain_null_key=self._retain_null_key)
+        return GivenPlaces(places, retain_null_key=self._retain_null_key)
 
-    def _checked(self, given: LastPlaces) -> Position:
+    def _checked(self, places: LastPlaces) -> Position:
         """The last position that is compacted. Raises `NotAllowed` for places of another range."""
-        through = Position(*given.through)
-        if Position(*given.after) != self.horizon:
+        through = Position(*places.through)
+        if Position(*places.after) != self.horizon:
             raise NotAllowed(f"the topic was compacted through {self.horizon} since the job started; run it again")
         if through > self._context.log.last_confirmed:
             raise NotAllowed(f"the log ends before {through}")

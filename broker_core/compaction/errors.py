@@ -1,4 +1,4 @@
-"""Why a compaction is refused."""
+"""The errors that refuse a compaction."""
 
 from broker_core.errors import BrokerError
 

@@ -34,15 +34,17 @@ SAMPLES_PER_BLOCK = 2
 
 
 class GivenPlaces(Survivors):
-    def __init__(self, given: LastPlaces, *, retain_null_key: bool, seed: int | None = None) -> None:
+    def __init__(self, places: LastPlaces, *, retain_null_key: bool, seed: int | None = None) -> None:
         super().__init__(retain_null_key=retain_null_key)
-        self._after = given.after
-        self._given = {each.ledger_id: each for each in given.ledgers}
+        self._after = places.after
+        self._ledgers = {ledger.ledger_id: ledger for ledger in places.ledgers}
         self._chance = random.Random(seed)  # noqa: S311  # it chooses samples and guards nothing
         self._open: tuple[int, array[int], array[int]] = (-1, array("q"), array("i"))
         self._counted: dict[int, list[int]] = {}  # entries, messages, and places by ledger
         self._keys: set[str] = set()
-        self._expected: dict[str, MessagePosition] = {}  # of the sample: there or later is a place of the key
+        self._expected: dict[
+            str, MessagePosition
+        ] = {}  # key in the sample -> position at or after which its place must be
         self._sampled = 0
 
     def note(self, block: Block) -> None:
@@ -59,13 +61,13 @@ class GivenPlaces(Survivors):
 
     def complete(self) -> None:
         """Raises `WrongPlaces`."""
-        for ledger_id in sorted(self._given.keys() | self._counted.keys()):
-            given = self._given.get(ledger_id) or LedgerPlaces(ledger_id, 0, 0, 0, b"")
+        for ledger_id in sorted(self._ledgers.keys() | self._counted.keys()):
+            ledger = self._ledgers.get(ledger_id) or LedgerPlaces(ledger_id, 0, 0, 0, b"")
             counted = self._counted.get(ledger_id, [0, 0, 0])
-            if counted != [given.entries, given.messages, given.count]:
+            if counted != [ledger.entries, ledger.messages, ledger.count]:
                 raise WrongPlaces(
-                    f"the job read {given.entries} entries and {given.messages} messages of ledger {ledger_id} and"
-                    f" named {given.count} places; the log has {counted[0]}, {counted[1]}, and {counted[2]}"
+                    f"the job read {ledger.entries} entries and {ledger.messages} messages of ledger {ledger_id} and"
+                    f" named {ledger.count} places; the log has {counted[0]}, {counted[1]}, and {counted[2]}"
                 )
         for key, place in self._expected.items():
             raise WrongPlaces(f"the key {key!r} has a message at {_text(place)}, and no place there or later")
@@ -96,9 +98,9 @@ class GivenPlaces(Survivors):
     def _of(self, ledger_id: int) -> tuple[array[int], array[int]]:
         """The places in a ledger; those of one ledger at a time are unpacked."""
         if self._open[0] != ledger_id:
-            given = self._given.get(ledger_id)
+            ledger = self._ledgers.get(ledger_id)
             try:
-                columns = given.places() if given else (array("q"), array("i"))
+                columns = ledger.places() if ledger else (array("q"), array("i"))
             except MalformedPlaces as error:
                 raise WrongPlaces(str(error)) from None
             self._open = (ledger_id, *columns)

@@ -31,7 +31,7 @@ class KeyTable(Survivors):
                 self._note_slots(opened.slots, block.ledger_id, entry_id)
 
     def complete(self) -> None:
-        """It has seen every message."""
+        """Does nothing, because every message was noted."""
         self._unfinished = self._chunked.unfinished()
 
     def _note_slots(self, slots: list[Slot], ledger_id: int, entry_id: int) -> None:

@@ -1,4 +1,4 @@
-"""The second pass of a compaction: which messages of a block survive, by the rules that a first pass found. No I/O.
+"""The second pass of a compaction: the messages of a block that survive, with the result of a first pass. No I/O.
 
 Rules (Pulsar docs, "Topic compaction"): an empty payload is a tombstone, which deletes its key. A message without a key
 is dropped, unless `retain_null_key`. In a batch each message is judged separately, and dropped ones keep their slot,

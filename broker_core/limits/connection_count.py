@@ -1,4 +1,4 @@
-"""How many connections there are, and how many of each address, with the limits of both. 0 is no limit."""
+"""Counts all connections, and those of each address, with a limit for both. 0 means no limit."""
 
 from __future__ import annotations
 

@@ -67,9 +67,9 @@ class DispatchLimit:
 
     def _count_refusal(self) -> None:
         for level, rates in self._levels.items():
-            for what, buckets in (("Msg", rates.messages), ("Bytes", rates.bytes)):
+            for unit, buckets in (("Msg", rates.messages), ("Bytes", rates.bytes)):
                 if any(bucket.available() < 1 for bucket in buckets):
-                    self.events[f"dispatchThrottled{what}EventsBy{level}Limit"] += 1
+                    self.events[f"dispatchThrottled{unit}EventsBy{level}Limit"] += 1
 
     def _wake(self) -> None:
         self._timer = None

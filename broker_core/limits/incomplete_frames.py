@@ -103,25 +103,25 @@ class IncompleteFrames:
             if not frame.paused and frame.deadline <= now:
                 self.total -= frame.size
                 del self._frames[holder]
-                holder.give_up("its frame is incomplete, and others need the room (maxIncompleteFramesSizeInMB)")
+                holder.give_up("its frame is incomplete, and others need the memory (maxIncompleteFramesSizeInMB)")
         self._resume()
         if self._is_crowded:
             self._look_due = asyncio.get_running_loop().call_later(RESUMED_SHARE * self._timeout, self.look)
 
     @property
     def _is_crowded(self) -> bool:
-        """Also where those that are read leave too little room for those that wait."""
+        """Whether the limit is exceeded, also if those that are read leave too little memory for those that wait."""
         return self.total > self._limit - (RESUME_STEP if self._paused else 0)
 
     def _resume(self) -> None:
-        """Reads from the oldest connection, and from the next ones while there is room for what they may send."""
-        room = self._limit - self.total
+        """Reads from the oldest connection, and from the next ones while there is memory for what they may send."""
+        free = self._limit - self.total
         for number, (holder, frame) in enumerate(self._frames.items()):
             if not frame.paused:
                 continue
-            if number and room < RESUME_STEP:
+            if number and free < RESUME_STEP:
                 return
-            room -= RESUME_STEP
+            free -= RESUME_STEP
             frame.paused, frame.deadline = False, self._now() + RESUMED_SHARE * self._timeout
             self._paused -= 1
             holder.release_reading()

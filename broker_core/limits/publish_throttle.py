@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_core.limits.rate_limit import RateLimit
     from broker_core.wire.send import SendRun
 
-TICK_SECONDS = 0.01  # minimum time between attempts, so that the rest goes in runs
+TICK_SECONDS = 0.01  # minimum time between attempts, so that held messages go in runs
 
 
 class Limited(Protocol):
@@ -101,4 +101,4 @@ class PublishThrottle:
 
 
 def _dropped(run: SendRun) -> None:
-    """The producer is gone."""
+    """Drops the run, because the producer is gone."""

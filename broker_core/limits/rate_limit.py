@@ -20,7 +20,7 @@ BURST_SECONDS = 0.25
 class TokenBucket:
     """`per_second` is above 0. `burst`: the maximum of saved tokens, and the number at the start.
 
-    `extra` counts something whose own rate is added (what is being published): a number that only grows.
+    `extra` returns a count that only grows, such as that of published messages; its own rate is added.
     """
 
     __slots__ = ("_clock", "_extra", "_moment", "_own_rate", "_seen", "_seen_at", "_tokens", "burst", "per_second")
@@ -75,7 +75,7 @@ class RateLimit:
     def per_second(
         cls, clock: Clock, messages: float, size: float, extra: Callable[[], tuple[int, int]] | None = None
     ) -> RateLimit:
-        """Limits messages and bytes per second; 0 or less is no limit. `extra` counts both."""
+        """Limits messages and bytes per second; 0 or less means no limit. `extra` counts both."""
         counted = None if extra is None else (lambda: extra()[0], lambda: extra()[1])
         buckets = [
             (TokenBucket(clock, rate, extra=counted and counted[index]),) if rate > 0 else ()
@@ -93,11 +93,11 @@ class RateLimit:
 
     def allowed(self, messages: int, size: float) -> int:
         """How many of the messages, each of about `size` bytes, may go now."""
-        found = [messages, *(int(bucket.available()) for bucket in self.messages)]
+        counts = [messages, *(int(bucket.available()) for bucket in self.messages)]
         for bucket in self.bytes:
             tokens = bucket.available()
-            found.append(0 if tokens < 1 else max(1, int(tokens / size)))  # one message may go on credit
-        return max(0, min(found))
+            counts.append(0 if tokens < 1 else max(1, int(tokens / size)))  # one message may go on credit
+        return max(0, min(counts))
 
     def entries_allowed(self, counts: Sequence[int], sizes: Sequence[int]) -> int:
         """How many of the entries, with these numbers of messages and bytes, may go now."""

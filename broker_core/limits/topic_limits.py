@@ -1,7 +1,7 @@
 """Limits on the number of producers, consumers, subscriptions, and topics, with the errors that Pulsar's clients read.
 
-The limits are policies (topic, namespace, configuration); 0 is no limit. Only the configuration has limits per address.
-Clients that are connected stay when a limit is lowered. System topics have no limits.
+The limits are policies (topic, namespace, configuration); 0 means no limit. Only the configuration has limits per
+address. Clients that are connected stay when a limit is lowered. System topics have no limits.
 """
 
 from __future__ import annotations
@@ -72,4 +72,4 @@ def check_topics(existing: int, new: int, limit: int) -> None:
 
 def _from_address(clients: Iterable[Client], client: Client) -> int:
     host = client.host
-    return sum(one.host == host for one in clients)
+    return sum(connected.host == host for connected in clients)

@@ -89,7 +89,7 @@ class TopicThrottles:
         self.publish_limit: RateLimit | None = self._new_publish() or None
         self._dispatch_rate = in_force.current.dispatch_rate
         self._dispatch = self._new_dispatch(self._dispatch_rate)
-        self._of_subscriptions: dict[str, tuple[DispatchRate, RateLimit]] = {}  # only of those that have a rate
+        self._of_subscriptions: dict[str, tuple[DispatchRate, RateLimit]] = {}  # only those that have a rate
         self._subscribers: dict[tuple[str, str, int], TokenBucket] = {}
         self._subscribe_rate = in_force.current.subscribe_rate
 
@@ -143,10 +143,10 @@ class TopicThrottles:
         if known is not None and known[0] == rate:
             return known[1]
         self._of_subscriptions.pop(name, None)
-        found = self._new_dispatch(rate)
-        if found:
-            self._of_subscriptions[name] = (rate, found)
-        return found
+        limit = self._new_dispatch(rate)
+        if limit:
+            self._of_subscriptions[name] = (rate, limit)
+        return limit
 
     def check_subscribe(self, client: Client, consumer_name: str, consumer_id: int) -> None:
         """Raises `NotAllowed` if that consumer has subscribed too many times in the period."""

@@ -21,4 +21,4 @@ class Backoff:
     def next_seconds(self) -> float:
         """Between half of the pause and all of it."""
         pause, self._next = self._next, min(self._next * 2, MOST_SECONDS)
-        return pause * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, and is no secret
+        return pause * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, and is not a secret

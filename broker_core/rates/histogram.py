@@ -1,4 +1,4 @@
-"""How often a value fell between bounds, over about the last minute.
+"""Counts how often a value fell between bounds, over about the last minute.
 
 Like `Rate`: adding reads no clock, and the broker samples every half minute, so counts are 30 to 60 seconds old at
 most. A histogram of something that does not happen holds no counts.
@@ -30,7 +30,7 @@ class Histogram:
         self._add(bisect_left(self.bounds, value), times, value * times)
 
     def add_all(self, values: Sequence[float]) -> None:
-        """Many at once; in one step if all of them are between the same bounds, as they usually are."""
+        """Adds many values; in one step if all of them are between the same bounds, as they usually are."""
         place = bisect_left(self.bounds, min(values))
         if place == bisect_left(self.bounds, max(values)):
             self._add(place, len(values), sum(values))
@@ -38,7 +38,7 @@ class Histogram:
             self._add_sorted(sorted(values))
 
     def add_times(self, values: Sequence[float], times: Sequence[int]) -> None:
-        """Many at once, each that number of times."""
+        """Adds many values, each that number of times."""
         count = sum(times)
         if count == len(values):
             self.add_all(values)
@@ -81,17 +81,17 @@ class Histogram:
         if before is None or now is None:
             window = now or before
             return None if window is None else (list(window.counts), window.sum)
-        return [one + other for one, other in zip(before.counts, now.counts, strict=True)], before.sum + now.sum
+        return [new + other for new, other in zip(before.counts, now.counts, strict=True)], before.sum + now.sum
 
     def quantiles(self, fractions: tuple[float, ...]) -> list[float]:
         """For each fraction, the bound that at least that part of the recent values does not exceed.
 
         Values above the last bound count as that bound. Empty if nothing was added.
         """
-        found = self.recent()
-        if found is None:
+        recent = self.recent()
+        if recent is None:
             return []
-        reached = list(accumulate(found[0]))
+        reached = list(accumulate(recent[0]))
         places = (bisect_left(reached, max(1, fraction * reached[-1])) for fraction in fractions)
         return [self.bounds[min(place, len(self.bounds) - 1)] for place in places]
 

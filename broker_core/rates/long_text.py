@@ -41,11 +41,11 @@ class LongText:
             self._last = bytearray()
 
     def __len__(self) -> int:
-        """In bytes, of what is left."""
+        """The length in bytes of the pieces that are left."""
         return self._bytes
 
     def __bytes__(self) -> bytes:
-        """For short texts only, because this copies."""
+        """The whole text; for short texts only, because this copies."""
         return b"".join((*self._pieces, self._last))
 
     def taken(self) -> Iterator[bytes | bytearray]:
@@ -90,7 +90,7 @@ async def sliced_json(value: Any) -> LongText:
 
 
 def _pieces(value: Any, levels: int) -> Iterator[str]:
-    """What changes in an object or a list that is written already is not seen, and does no harm."""
+    """Yields pieces of the text. A change in an object or a list that is already written has no effect, and no harm."""
     if isinstance(value, Json):
         yield value
     elif levels and value and isinstance(value, dict):

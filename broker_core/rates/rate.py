@@ -57,7 +57,7 @@ class Rate:
     def per_second(self) -> tuple[float, float]:
         """Messages and bytes per second; less than a second counts as one, so that short bursts are not inflated."""
         moment, messages, size = self._older
-        if messages == self.messages and size == self.bytes:  # as most of 10,000 topics
+        if messages == self.messages and size == self.bytes:  # as for most of 10,000 topics
             return 0.0, 0.0
         seconds = max(self._clock.monotonic() - moment, 1.0)
         return (self.messages - messages) / seconds, (self.bytes - size) / seconds

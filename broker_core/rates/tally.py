@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Tally:
-    """`seconds` is the total time of what succeeded. All three only grow."""
+    """`seconds` is the total time of the work that succeeded. All three only grow."""
 
     succeeded: int = 0
     failed: int = 0

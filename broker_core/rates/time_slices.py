@@ -42,7 +42,7 @@ class TimeSlices:
 async def sliced(items: Iterable[Item], slices: TimeSlices | None = None) -> AsyncIterator[Item]:
     """Yields the items one by one, and pauses after each time slice of work on them.
 
-    `slices`: those of the work that this is a part of.
+    `slices` are the time slices of the larger work that this belongs to.
     """
     slices = slices or TimeSlices()
     for item in items:
@@ -51,8 +51,8 @@ async def sliced(items: Iterable[Item], slices: TimeSlices | None = None) -> Asy
 
 
 async def gathered(items: Iterable[Item], act: Callable[[Item], Awaitable[Result]]) -> list[Result]:
-    """What `act` returns for each item, `AT_A_TIME` of them together, so that they share the syncs of the disk."""
-    rest, results = iter(items), list[Result]()
-    while some := list(islice(rest, AT_A_TIME)):
-        results += await asyncio.gather(*map(act, some))
+    """The results of `act` for each item, `AT_A_TIME` of them together, so that they share the syncs of the disk."""
+    remaining, results = iter(items), list[Result]()
+    while batch := list(islice(remaining, AT_A_TIME)):
+        results += await asyncio.gather(*map(act, batch))
     return results

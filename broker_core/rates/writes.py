@@ -1,4 +1,4 @@
-"""How long the writes of a topic take, and how large its entries are.
+"""Measures how long the writes of a topic take, and how large its entries are.
 
 Runs are noted, and counted later, many together: a histogram costs more than everything else that a short run needs.
 """
@@ -22,7 +22,7 @@ FINE_MS = tuple(0.05 * 1.1**step for step in range(150))  # to a minute; quantil
 
 
 def milliseconds() -> Histogram:
-    """Of all topics together, fine enough for quantiles."""
+    """A histogram for all topics together, fine enough for quantiles."""
     return Histogram(FINE_MS)
 
 
