@@ -1,4 +1,4 @@
-"""A connected client as topics, producers, and consumers see it. They know nothing of sockets or commands."""
+"""A connected client as topics, producers, and consumers see it. They know nothing about sockets or commands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Outbound(Protocol):
         """The client's certificate in DER form, verified by TLS; empty without one."""
 
     def authenticated(self) -> None:
-        """The client has proved who it is: the limits for unauthenticated connections end."""
+        """Ends the limits for unauthenticated connections: the client has proved who it is."""
 
     def close(self) -> None:
         """Sends what is queued, then closes the connection."""
@@ -80,17 +80,17 @@ class Client(Protocol):
         """Whether its role may acknowledge messages of the subscription now, and create it."""
 
     def forget_producer(self, producer_id: int) -> None:
-        """The broker closed it: SENDs that are still arriving are dropped."""
+        """Forgets a producer that the broker closed: SENDs that are still arriving are dropped."""
 
     def forget_consumer(self, consumer_id: int) -> None:
-        """The broker closed it."""
+        """Forgets a consumer that the broker closed."""
 
 
 class Unsent:
-    """What connections have queued and not sent yet. All of it leaves with one call per turn of the loop.
+    """Everything that connections have queued and not sent yet. It leaves with one call per iteration of the loop.
 
     A synced group of the journal answers many clients at once, so what is queued inside a block of this context manager
-    leaves at its end: another turn of the loop costs more than the answer to a single message. Blocks do not nest.
+    leaves at its end: another iteration costs more than the answer to a single message. Blocks do not nest.
     """
 
     __slots__ = ("_due", "_loop", "_was_due", "_writes")
@@ -98,7 +98,7 @@ class Unsent:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._writes: list[Callable[[], None]] = []
-        self._due = self._was_due = False  # whether the end of a turn, or of a block, will write
+        self._due = self._was_due = False  # whether the end of an iteration, or of a block, will write
 
     def add(self, write: Callable[[], None]) -> None:
         """`write` is called soon, once for each call of this."""

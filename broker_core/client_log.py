@@ -28,7 +28,7 @@ class LineBudget:
         self._left_out: dict[Kind, int] = {}
 
     def take(self, kind: Kind) -> int:
-        """How many lines of that kind were suppressed before this one; -1: suppress this one, too."""
+        """Returns how many lines of that kind were suppressed before this one; -1: suppress this one, too."""
         now = self._now()
         if now >= self._window_ends:
             self._start_window(now)

@@ -1,7 +1,7 @@
 """The broker's two clocks; tests use their own.
 
 Timers use the monotonic clock; times that are stored or compared with publish times use the wall clock. The wall clock
-may jump in either direction, so whether something is due is decided again whenever a timer fires.
+may jump in either direction, so each timer that fires checks again whether something is due.
 `metadata.policies.expiry_clock` decides what expires.
 """
 
@@ -28,7 +28,7 @@ class SystemClock:
     def wall_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    monotonic = staticmethod(time.monotonic)  # read twice for each run of messages: without a call of our own
+    monotonic = staticmethod(time.monotonic)  # read twice for each run of messages, so not wrapped in a call
 
     def elapsed(self) -> float:
         return time.clock_gettime(_WITH_SLEEP)

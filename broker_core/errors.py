@@ -234,7 +234,7 @@ class NotEmpty(BrokerError):
 
 
 class NamespaceFull(BrokerError):
-    """The namespace has no room for that many partitions."""
+    """That many partitions exceed the limit of the namespace."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 FORMATS = ("text", "json")
 LEVELS = ("debug", "info", "warning", "error")
 LONGEST_TEXT = 600  # characters of a sentence, and of one fact; a name may have 1,024 (maxNameLength)
-SHOWN_END = 200  # of those, at the end: there stands the reason
+SHOWN_END = 200  # of those, at the end, where the reason stands
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -77,7 +77,7 @@ def _shortened(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """With escapes in place of what ends a line, moves a cursor, or turns the direction of writing."""
+    """The text with escapes for characters that end a line, move a cursor, or change the direction of writing."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -51,12 +51,12 @@ class NamespaceName:
         return cls.of(parts[0], *parts[1:])
 
     @classmethod
-    def of(cls, tenant: str, *rest: str) -> "NamespaceName":
-        """`rest`: the namespace, or a cluster and the namespace. Raises `InvalidName`."""
+    def of(cls, tenant: str, *parts: str) -> "NamespaceName":
+        """`parts`: the namespace, or a cluster and the namespace. Raises `InvalidName`."""
         check_entity("Tenant", tenant)
-        for kind, name in zip(("Namespace", "Cluster"), reversed(rest), strict=False):
+        for kind, name in zip(("Namespace", "Cluster"), reversed(parts), strict=False):
             check_entity(kind, name)
-        return cls(tenant, "/".join(rest))
+        return cls(tenant, "/".join(parts))
 
     @property
     def cluster(self) -> str:
@@ -109,7 +109,7 @@ class TopicName:
         return self._sibling(f"{self.local}{PARTITION_SUFFIX}{index}", index)
 
     def _sibling(self, local: str, partition: int) -> "TopicName":
-        """Without parsing: topics may have thousands of partitions."""
+        """A name of the same topic, without parsing: topics may have thousands of partitions."""
         return TopicName(self.domain, self.tenant, self.namespace_local, local, partition)
 
 
@@ -125,9 +125,9 @@ def without_partition(topic: str) -> str:
 
 
 def local_without_partition(local: str) -> str:
-    """As `without_partition`, for the name in the namespace."""
-    found = _PARTITION.match(local)
-    return found[1] if found else local
+    """Like `without_partition`, for the name in the namespace."""
+    partition = _PARTITION.match(local)
+    return partition[1] if partition else local
 
 
 def check_partitioned_name(topic: TopicName) -> None:
@@ -160,26 +160,26 @@ def parse_topic(text: str) -> TopicName:
 
 
 def _parsed(text: str) -> TopicName:
-    domain, separator, rest = text.partition("://")
+    domain, separator, path = text.partition("://")
     if not separator:
-        domain, rest = PERSISTENT, text
+        domain, path = PERSISTENT, text
         if text.count("/") not in (0, 2):
             raise InvalidName(
                 f"Invalid short topic name '{text}', it should be in the format of"
                 " <tenant>/<namespace>/<topic> or <topic>"
             )
         if "/" not in text:
-            rest = f"public/default/{text}"
+            path = f"public/default/{text}"
     if domain not in (PERSISTENT, NON_PERSISTENT):
         raise InvalidName(f"Invalid topic domain: '{domain}' in '{text}'")
-    return _from_parts(domain, rest, text)
+    return _from_parts(domain, path, text)
 
 
 _remembered = lru_cache(maxsize=4096)(_parsed)
 
 
-def _from_parts(domain: str, rest: str, text: str) -> TopicName:
-    *names, local = rest.split("/", 3)
+def _from_parts(domain: str, path: str, text: str) -> TopicName:
+    *names, local = path.split("/", 3)
     if len(names) < 2 or not local:
         raise InvalidName(f"Invalid topic name: {text}")
     namespace = NamespaceName.of(*names)
@@ -187,8 +187,8 @@ def _from_parts(domain: str, rest: str, text: str) -> TopicName:
 
 
 def _partition_of(local: str) -> int:
-    found = _PARTITION.match(local) if PARTITION_SUFFIX in local else None
-    return int(found.group(2)) if found else -1
+    match = _PARTITION.match(local) if PARTITION_SUFFIX in local else None
+    return int(match.group(2)) if match else -1
 
 
 def within(namespace: NamespaceName, domain: str, topics: Iterable[str]) -> Iterator[str]:

@@ -26,14 +26,14 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
 
     async def run() -> None:
         try:
-            found = await change
+            value = await change
         except Exception as error:  # for the caller, if it still waits: the owner of the task would log it
             if not result.done():
                 result.set_exception(error)
                 result.exception()  # marks it as seen: a caller that has left never asks
         else:
             if not result.done():
-                result.set_result(found)
+                result.set_result(value)
 
     task = spawn(run())
     close_with(task, change)
@@ -42,9 +42,9 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
 
 
 async def waited_out(step: Awaitable[T]) -> T:
-    """What a step returns that must not be left halfway, such as a thread's: a thread cannot be canceled.
+    """The result of a step that must not be left halfway, such as a thread's: a thread cannot be canceled.
 
-    A caller that left would close the file while the thread still uses it, or free a place that is still taken. Raises
+    A caller that left would close the file while the thread still uses it, or free a slot that is still taken. Raises
     what the step raises; if the caller is canceled, CancelledError once the step has ended.
     """
     running = asyncio.ensure_future(step)
@@ -62,7 +62,7 @@ async def waited_out(step: Awaitable[T]) -> T:
 
 
 class OneAtATime(Generic[Key]):
-    """Changes of one thing follow one another: `async with turns.of(key)`.
+    """Runs the changes of one thing one after the other: `async with changes.of(key)`.
 
     A lock exists while a caller holds it or waits for it.
     """

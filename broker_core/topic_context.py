@@ -1,4 +1,4 @@
-"""What the parts of one topic share. None of them knows the topic itself."""
+"""The context that the parts of one topic share. None of them knows the topic itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a topic and its parts need from the log below. Each member is as `ManagedLedger` describes it.
+"""The log as a topic and its parts use it. `ManagedLedger` describes each member.
 
     ReadableLog   delivery, seek by time, compaction: reads entries
     TopicLog      any topic: appends, reads, has cursors

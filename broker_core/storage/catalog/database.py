@@ -45,7 +45,7 @@ def translated(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """Like `translated`, but for a start, when damage makes the whole directory unusable."""
+    """Like `translated`, at a start, when damage makes the whole directory unusable."""
     try:
         with translated(path):
             yield
