@@ -22,7 +22,7 @@ AT_POSITIONS = "specified_positions_divide"
 BY_TRAFFIC = "flow_or_qps_equally_divide"
 ALGORITHMS = (EVENLY, BY_TOPICS, AT_POSITIONS, BY_TRAFFIC)
 LARGEST, HOT = "LARGEST", "HOT"
-MOST_POSITIONS = 1000  # in one request
+MOST_POSITIONS = 1000  # positions in one request
 
 
 async def split(call: Call) -> None:

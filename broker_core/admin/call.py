@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from broker_core.security.principal import Principal
     from broker_core.security.sessions import Sessions
 
-_ESCAPED = "backslashreplace"  # of lone surrogates, which is also JSON's spelling of them
+_ESCAPED = "backslashreplace"  # escapes lone surrogates, in the same way as JSON
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 

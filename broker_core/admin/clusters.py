@@ -143,7 +143,7 @@ async def get_peers(call: Call) -> Answer:
 
 
 async def set_peers(call: Call) -> None:
-    """Null removes the peers."""
+    """Set the peer clusters; null removes them."""
     records = call.broker.tenancy.tool_records
     async with records.changing:
         name = known_cluster(call)
@@ -187,7 +187,7 @@ async def set_migration(call: Call) -> Answer:
         shown = {"migrated": migrated, "migratedClusterUrl": {**urls, "empty": not urls}}
         await records.put(CLUSTER, name, _record(call, name) | {"migration": shown})
     if name == call.broker.tenancy.cluster:
-        await call.broker.topics.renewal.configuration_changed()  # its clients go, or stay
+        await call.broker.topics.renewal.configuration_changed()  # topics apply the change: their clients go, or stay
     return Answer(200)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from broker_core.topic.subscription import Subscription
 
 _STATS = on_topic("GET_STATS")
-_Found = tuple[int, str, str, "Subscription"]  # backlog, topic, and name, which no two have in common
+_Found = tuple[int, str, str, "Subscription"]  # backlog, topic, and name: together they are unique
 
 
 class OwnAdminApi:

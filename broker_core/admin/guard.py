@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from broker_core.security.sessions import Sessions
 
 NOT_AUTHENTICATED = "Authentication required"
-_ALWAYS_OPEN = "/status.html"  # for load balancers, which have no credentials
+_ALWAYS_OPEN = "/status.html"  # load balancers have no credentials
 _METRICS = "/metrics"
 _ORIGINAL_HEADER = "X-Original-Principal"
 _CONSOLE = "/console"
@@ -49,7 +49,7 @@ class Guard:
         self._sessions = sessions
 
     async def principal(self, request: web.BaseRequest, path: str, query: Mapping[str, str]) -> Principal | None:
-        """None while authentication is switched off, and where it is not asked for. Raises `AuthenticationFailed`."""
+        """The sender; None while authentication is off, and where it is not needed. Raises `AuthenticationFailed`."""
         security = self._security
         if security.authentication is None or self._is_open(path):
             return None
@@ -68,7 +68,7 @@ class Guard:
         return Principal(identity.role, original)
 
     async def _user_of_console(self, request: web.BaseRequest) -> Principal | None:
-        """None for someone who has to sign in. A session takes precedence, and an address holds no credentials."""
+        """The user; None if one has to sign in. A session takes precedence; an address holds no credentials."""
         session = self._sessions.find(request.headers.get("Cookie", "")) if self._sessions else None
         headers, certificate = (session.headers, b"") if session else (request.headers, certificate_of(request))
         try:

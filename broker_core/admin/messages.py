@@ -34,8 +34,8 @@ Header = tuple[str, str]
 
 BYTES_TYPE = "application/octet-stream"
 # HTTP clients refuse more.
-HEADERS_MAX = 60_000  # bytes in total
-KEYS_MAX = 50  # of encryption keys, or clusters, each in a header
+HEADERS_MAX = 60_000  # bytes of all headers
+KEYS_MAX = 50  # encryption keys or clusters; each takes a header
 
 
 async def peek_message(call: Call) -> Answer:

@@ -32,7 +32,7 @@ async def get_namespace(call: Call) -> dict[str, Any]:
 
 async def create_namespace(call: Call) -> Answer:
     document = call.json_object()
-    read_properties(call, document.get("properties"))  # refuses too many
+    read_properties(call, document.get("properties"))  # raises an error for too many properties
     await call.broker.tenancy.create_namespace(call.namespace(), document)
     return with_own_cluster(call, Answer(204))
 

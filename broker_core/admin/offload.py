@@ -21,7 +21,7 @@ from broker_core.security.operations import SUPER_USER, namespace_policy, on_top
 
 log = logging.getLogger(__name__)
 
-RESTORE_SHARE = 0.25  # of the time that a request may take; a ledger that is begun ends
+RESTORE_SHARE = 0.25  # share of a request's time after which no ledger is begun
 _POLICIES = PolicyPlace("removeOffloadPolicies", "offload", "OFFLOAD")
 
 
@@ -46,7 +46,7 @@ async def status(call: Call) -> dict[str, Any]:
 async def restore(call: Call) -> dict[str, int]:
     """Writes the local files of offloaded ledgers again; answers with their number by topic.
 
-    Restores ledgers until this request comes near its deadline; another request continues. 0 means that none is left.
+    It stops long before the deadline of this request, and another request continues. 0 means that none is left.
     """
     topics = await every_topic(call)
     seconds = call.broker.config.http.request_seconds * RESTORE_SHARE / max(len(topics), 1)

@@ -18,7 +18,7 @@ from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.security.operations import TENANT_ADMIN, on_namespace
 
 KNOWN_ACTIONS = ("produce", "consume", "functions", "sources", "sinks", "packages")
-MOST_GRANTS = 1000  # in one request
+MOST_GRANTS = 1000  # grants in one request
 Grants = dict[str, Any]  # Pulsar's `auth_policies`
 
 

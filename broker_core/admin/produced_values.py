@@ -12,7 +12,7 @@ from broker_core.metadata.policies.json_values import check_plain, number, shown
 from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.wire.fixed_values import NUMBERS
 
-MOST_DEPTH = 64  # of a JSON payload
+MOST_DEPTH = 64  # levels of a JSON payload
 
 Encoder = Callable[[Any], bytes]
 

@@ -14,7 +14,7 @@ def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = N
     """The properties in a JSON value, added to those `before`. Raises `InvalidRequest`."""
     most = call.broker.config.commands.max_properties
     sent = json_values.mapping(value or {}, "properties")
-    _check_size(sum(map(len, sent)), most)  # first, so that no work is done for many thousands
+    _check_size(sum(map(len, sent)), most)  # checked first, so that many thousands cost no work
     merged = {**(before or {}), **json_values.properties(sent, "properties")}
     _check_size(sum(len(key) + len(text) for key, text in merged.items()), most)
     return merged

@@ -25,7 +25,7 @@ from broker_core.config.http import HttpConfig
 
 log = ClientLog(__name__)
 
-CLOSE_SECONDS = 2.0  # for running requests, when the server stops
+CLOSE_SECONDS = 2.0  # the time that running requests have when the server stops
 LINGER_SECONDS = 2.0  # a client may continue to send what is refused this long, so that it sees the answer
 HEAD_LINES = 4  # the maximum size of a header, in lines of the maximum length
 LONGEST_REASON = 200

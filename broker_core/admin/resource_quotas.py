@@ -40,7 +40,7 @@ async def set_of_bundle(call: Call) -> None:
 
 
 async def reset_of_bundle(call: Call) -> None:
-    """Back to the default."""
+    """Reset the quota of a bundle to the default."""
     bundle, records = _bundle(call), call.broker.tenancy.tool_records
     async with records.changing:
         if records.get(RESOURCE_QUOTA, bundle) is None:

@@ -16,7 +16,7 @@ from broker_core.stats.replicator_stats import ReplicatorStats
 from broker_core.stats.subscription_stats import ConsumerStats, SubscriptionStats
 from broker_core.stats.topic_stats import CompactionStats, PublisherStats, TopicStats
 
-_ACK_RANGE_BYTES = 12  # of one range in `nonContiguousDeletedMessagesRangesSerializedSize`
+_ACK_RANGE_BYTES = 12  # the size of a range in `nonContiguousDeletedMessagesRangesSerializedSize`
 _ACCESS_MODES = {
     AccessMode.SHARED: "Shared",
     AccessMode.EXCLUSIVE: "Exclusive",
@@ -158,7 +158,7 @@ def replicator_body(stats: ReplicatorStats) -> dict[str, Any]:
 
 
 def _dropped(stats: ReplicatorStats) -> dict[str, Any]:
-    """Only of a non-persistent topic."""
+    """The drop rate, which only a non-persistent topic has."""
     if stats.dropped is None:
         return {}
     return {"msgDropRate": stats.dropped.message_rate, "msgDropCount": stats.dropped.messages}

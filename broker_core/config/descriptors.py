@@ -10,7 +10,7 @@ import contextlib
 import resource
 import sys
 
-CLIENTS = 5 / 8  # of all descriptors; ledger files take a quarter at most
+CLIENTS = 5 / 8  # share of all descriptors; ledger files take a quarter at most
 ADMIN = 6 / 8  # the admin API answers while other clients are refused
 MOST = 1 << 20  # some systems say "unlimited", and mean less
 TOO_MANY = "Reached the maximum number of connections: the process cannot open more files (ulimit -n)"

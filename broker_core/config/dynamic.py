@@ -24,7 +24,7 @@ DYNAMIC_SETTING = "dynamic-setting"  # kind of the documents
 HIDDEN = "******"
 _SECRET = re.compile(
     "secret|password|basicAuthConf|AuthenticationParameters", re.IGNORECASE
-)  # in the keys of settings that hold one
+)  # words in the keys of settings with a secret
 DEFAULT, START, DYNAMIC = "default", "start", "dynamic"  # where a value comes from
 
 

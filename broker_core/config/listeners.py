@@ -12,7 +12,7 @@ _FIELDS = {"pulsar": "service_url", "pulsar+ssl": "service_url_tls", "http": "ht
 
 
 class ListenerUrls(NamedTuple):
-    """Empty where the listener has no address of that kind."""
+    """URLs, each empty where the listener has no address of that kind."""
 
     service_url: str = ""
     service_url_tls: str = ""

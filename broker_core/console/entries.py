@@ -11,7 +11,7 @@ from broker_core.console.admin_api import Refused, Reply
 from broker_core.wire.batch import head_of_batch
 from broker_core.wire.errors import EntryError
 
-MESSAGES_MAX = 20  # of one batch on a page
+MESSAGES_MAX = 20  # messages of one batch on a page
 
 
 @dataclass(frozen=True, slots=True)

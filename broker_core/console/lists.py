@@ -17,7 +17,7 @@ from broker_core.console.quantities import count, counted, rate, size
 from broker_core.names import without_partition
 from broker_core.rates.time_slices import sliced
 
-ROWS = 50  # of a page; each row costs one request
+ROWS = 50  # rows of a page; each takes one request
 LARGEST = 200
 PARTITIONED = "partitioned"
 
@@ -96,7 +96,7 @@ async def _names(api: AdminApi, namespace: str, text: str) -> tuple[list[str], f
 
 
 async def _matching(names: Sequence[str], partitioned: frozenset[str], text: str) -> list[str]:
-    """Sorted, in time slices: with many names, it would hold up the messages of a broker in this process."""
+    """Filter and sort in time slices: with many names, it would hold up the messages of a broker in this process."""
     plain = [
         name async for name in sliced(names) if text in name.lower() and without_partition(name) not in partitioned
     ]

@@ -20,7 +20,7 @@ from broker_core.console.quantities import count
 from broker_core.console.topic import partitions_of, subscription_of
 from broker_core.console.values import ValueReader, cut
 
-ENTRIES = 10  # of a page; each costs one request
+ENTRIES = 10  # entries of a page; each takes one request
 VERSION_BYTES = 8
 FARTHEST = 1_000_000  # the first entry of a page
 
@@ -48,7 +48,7 @@ async def messages_page(frame: PageFrame, request: Request, api: AdminApi) -> Pa
 
 
 def _chosen(request: Request, partitions: int) -> int | None:
-    """None for a topic without partitions; the first for a number that no partition has."""
+    """The partition; None for a topic without partitions, and the first for a number that no partition has."""
     if not partitions:
         return None
     text = request.query.get("partition", "")
@@ -117,7 +117,7 @@ def _id_of(reply: Reply) -> str:
 
 
 async def _entry(api: AdminApi, topic: TopicName, name: str, number: int, *, is_partition: bool) -> Reply | None:
-    """None after the last one. A partition that has never been used may not exist yet."""
+    """The entry; None after the last one. A partition that has never been used may not exist yet."""
     try:
         if name:
             return await api.ask("GET", f"{topic.subscription_path(name)}/position/{number}")
@@ -151,7 +151,7 @@ class _Schemas:
         return self._readers[version]
 
     async def _schema(self, version: str) -> Any:
-        """None if there is none: the value is shown as text or bytes."""
+        """The schema, or None: then the value is shown as text or bytes."""
         try:
             data = base64.b64decode(version, validate=True)
             if len(data) != VERSION_BYTES:

@@ -23,7 +23,7 @@ HEADERS = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cache-Control", "no-store"),
 )
-Crumb = tuple[str, str]  # what it says, and its address
+Crumb = tuple[str, str]  # its text and its address
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ def count(value: Any) -> str:
 
 
 def counted(total: int, noun: str) -> str:
-    """`1 topic`, `2 topics`."""
+    """Return a count such as `1 topic` or `2 topics`."""
     return f"{total:,} {noun}{'' if total == 1 else 's'}"
 
 

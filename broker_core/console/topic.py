@@ -16,7 +16,7 @@ from broker_core.console.page import Page, PageFrame, Request, facts, name_of, p
 from broker_core.console.paths import MESSAGES, SUBSCRIPTION, TOPIC
 from broker_core.console.quantities import count, counted, moment, number, rate, size
 
-ROWS_MAX = 500  # of a table of subscriptions, partitions, producers, or consumers
+ROWS_MAX = 500  # rows of a table of subscriptions, partitions, producers, or consumers
 Document = Mapping[str, Any]
 
 

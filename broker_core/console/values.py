@@ -70,7 +70,7 @@ def _as_text(value: Any, size: int) -> str:
 
 
 def _decoder(kind: str, schema: Mapping[str, Any]) -> Decode | None:
-    """None if the type says nothing about the bytes, or is not decoded here."""
+    """The decoder; None if the type says nothing about the bytes, or is not decoded here."""
     if kind in NUMBERS:
         return lambda data: struct.unpack(NUMBERS[kind], data)[0]
     if kind == "STRING":

@@ -97,7 +97,7 @@ def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterabl
 
 
 def remove_orphans(store: Store, audit: StoreAudit, *, folders: bool) -> None:
-    """Blocks. Raises OSError; then the other orphans still exist. Without `folders`, something is on its way to one."""
+    """Blocks. Raises OSError; then the other orphans still exist. Without `folders`, an upload to one runs."""
     for path in audit.orphans:
         if not path.endswith("/"):
             store.remove(path)

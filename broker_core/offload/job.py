@@ -29,7 +29,7 @@ from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 
 _CHUNK = 4 << 20
-_READ_BACK_BYTES = 16 << 20  # of one request: stores answer each after tens of milliseconds
+_READ_BACK_BYTES = 16 << 20  # bytes of one request: a store takes tens of milliseconds to answer each
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _write_whole(store: Store, path: str, data: bytes) -> None:
 
 
 def _read_back(store: Store, path: str, built: _Built) -> None:
-    """Every byte as the broker will read it. Raises OSError, ValueError, `OffloadFailed`."""
+    """Read every byte as the broker will read it. Raises OSError, ValueError, `OffloadFailed`."""
     tier = built.tier
     with store.filesystem.open_input_file(store.key(path)) as file:
         if file.size() != tier.size:

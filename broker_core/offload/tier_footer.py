@@ -8,9 +8,9 @@ from typing import Any
 from broker_core.offload.tier_file import INDEX_KEY, TierIndex, schema
 
 FOOTER_BYTES_MAX = 256 << 20  # far above the footer of a ledger of hundreds of gigabytes
-GROUP_BYTES_MAX = 512 << 20  # of entries; a row group has about 1 MiB, and at least one entry
-_ENTRY_BYTES = 64  # of all columns but the entries themselves
-_PAGES_BYTES = 64 << 10  # of the headers of all pages
+GROUP_BYTES_MAX = 512 << 20  # bytes of entries; a row group has about 1 MiB, and at least one entry
+_ENTRY_BYTES = 64  # bytes per entry of all other columns
+_PAGES_BYTES = 64 << 10  # bytes of the headers of all pages
 _SIZES = ("total_compressed_size", "total_uncompressed_size")
 _TRAILER = 8  # length of the footer, and Parquet's magic
 

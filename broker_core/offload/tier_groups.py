@@ -92,7 +92,7 @@ def _entries(first: int, table: Any) -> GroupEntries:
 
 
 def _shifted(offsets: array[int]) -> array[int]:
-    """From zero on."""
+    """Return the offsets from zero on."""
     base = offsets[0] if offsets else 0
     return array("i", [offset - base for offset in offsets]) if base else offsets
 

@@ -42,7 +42,7 @@ class _OpenCopy:
     store: Store
     file: Any
     footer: TierFooter
-    span: int = -2  # that was read last
+    span: int = -2  # the span that was read last
     goes_forward: bool = False
 
     def moved(self, span: int) -> None:
@@ -170,7 +170,7 @@ class TierReader:
     async def _loaded(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
         alone = range(span, span + 1)
         blocks = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, alone))
-        if span not in blocks:  # the request was for several, and it or an earlier one of them was altered
+        if span not in blocks:  # a request for several fails if one of them was altered
             blocks = await self._load(ledger, copy, alone)
         return blocks[span]
 

@@ -50,9 +50,9 @@ log = logging.getLogger(__name__)
 StoreName = tuple[str, str]  # driver, and directory or bucket
 INSTANCE = "instance"  # kind of the document with the name of this instance in stores
 _DOCUMENT = "offload"
-STORE_THREADS = 2  # of removals and audits: a store that does not answer must not hold the readers of local files
+STORE_THREADS = 2  # for removals and audits: a store without answers must not block readers of local files
 T = TypeVar("T")
-EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
+EARLIER_LEDGERS = 8  # ledgers that are searched for the beginning of a chunked message
 
 
 class OffloadableLog(Protocol):

@@ -52,7 +52,7 @@ class WorkerProcess:
                 self._process = await self._starting
         process, self._process = self._process, None
         if process is not None:
-            process.kill()  # between two jobs it has nothing to finish; in a job the caller does not want it
+            process.kill()  # an idle worker has nothing to finish; the caller gave up a running job
             if self._asking is not None:
                 with contextlib.suppress(OSError):
                     await self._asking

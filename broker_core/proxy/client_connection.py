@@ -100,7 +100,7 @@ class ClientConnection(asyncio.Protocol):
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
         self._liveness.stop()
-        del self._liveness  # it refers back: memory should not wait for the garbage collector
+        del self._liveness  # the cycle would keep the memory until a garbage collection
         if self._handshake is not None:
             self._handshake.end()
         if self._lookups is not None:

@@ -42,7 +42,7 @@ class Brokers:
         self._turn = itertools.count()
 
     def in_turn(self) -> Iterator[Endpoint]:
-        """All brokers, starting with the one after the last start."""
+        """Yield all brokers, starting after the one that was first in the last call."""
         first = next(self._turn) % len(self.endpoints)
         yield from self.endpoints[first:]
         yield from self.endpoints[:first]

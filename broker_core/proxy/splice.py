@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-GOODBYE_SECONDS = 5.0  # in which a side takes what is left for it
+GOODBYE_SECONDS = 5.0  # seconds in which a side takes the bytes that remain for it
 
 
 class Half(asyncio.Protocol):
@@ -25,7 +25,7 @@ class Half(asyncio.Protocol):
         self.other = other
         self.bytes = 0
         self.chunks = 0
-        self.paused = False  # by the other side, which takes nothing
+        self.paused = False  # whether the other side takes no bytes
         self._write = other.write
 
     def data_received(self, data: bytes) -> None:

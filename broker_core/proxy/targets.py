@@ -103,7 +103,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _ports(listed: list[str]) -> frozenset[int] | None:
-    """None stands for every port."""
+    """Return the allowed ports; None stands for every port."""
     if ANY in listed:
         return None
     try:

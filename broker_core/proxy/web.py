@@ -89,7 +89,7 @@ class WebServer:
         return await self._forwarder.forward(request, role)
 
     async def _role(self, request: web.BaseRequest) -> str:
-        """Empty while authentication is switched off. Raises `AuthenticationFailed`."""
+        """The role of the client; empty while authentication is off. Raises `AuthenticationFailed`."""
         security = self._gateway.security
         if security.authentication is None:
             return ""

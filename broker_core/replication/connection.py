@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from broker_core.wire.frame import Command
 
 REQUEST_SECONDS = 30.0  # for connecting, and for the answer to a request
-STALL_SECONDS = 60.0  # without taking any bytes
+STALL_SECONDS = 60.0  # seconds in which the other side takes no bytes
 PING_SECONDS = 30.0
 CLIENT_VERSION = f"pulsarctl-{__version__}"
 
@@ -68,7 +68,7 @@ class RemoteConnection(BrokerConnection):
         self._proxied = proxied
         self._producer_ids = itertools.count(1)
         self._producers: dict[int, Attached] = {}
-        self._confirmed: dict[int, Attached] = {}  # with receipts in the chunk that is read now
+        self._confirmed: dict[int, Attached] = {}  # producers with receipts in the chunk that is read now
         self._writable = asyncio.Event()
         self._writable.set()
         self._heard = self._last_receipt = self._loop.time()

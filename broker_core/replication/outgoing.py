@@ -58,7 +58,7 @@ class Outgoing:
         return chosen
 
     async def _copy(self, block: Block, index: int, link: Link) -> Copy | None:
-        """None: the entry stays here. Raises `CannotReplicate` if it cannot be sent."""
+        """Return the copy, or None if the entry stays here. Raises `CannotReplicate` if it cannot be sent."""
         entry = block.entry(index)
         try:
             metadata = parse_metadata(entry)

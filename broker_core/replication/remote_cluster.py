@@ -109,7 +109,7 @@ class RemoteCluster:
             wake()
 
     def close(self) -> None:
-        """The broker stops."""
+        """Close all connections, because the broker stops."""
         self._close("the broker stops")
 
     def _close(self, reason: str) -> None:

@@ -81,7 +81,7 @@ async def _partitions(connection: RemoteConnection, topic: TopicName) -> int:
 
 
 async def _set_partitions(settings: ClusterSettings, topic: TopicName, partitions: int, *, exists: bool) -> None:
-    """Only in that cluster: each cluster has replicators of its own."""
+    """Set the number only in that cluster: each cluster has replicators of its own."""
     if not settings.http_url:
         field = "serviceUrlTls" if settings.is_tls else "serviceUrl"
         raise CannotReplicate(

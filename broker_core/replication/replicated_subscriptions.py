@@ -126,7 +126,7 @@ class ReplicatedSubscriptions:
         self._services.snapshots.pending -= self._rounds.clear()
 
     def close(self) -> None:
-        """The topic is unloaded."""
+        """Stop, because the topic is unloaded."""
         self._closed = True
         self.changed()
 
@@ -145,7 +145,7 @@ class ReplicatedSubscriptions:
     async def _run(self) -> None:
         await self._expect_markers()
         while True:
-            self._awake.clear()  # before the look at what there is: what comes later wakes
+            self._awake.clear()  # cleared before the checks, so that a later change wakes this loop
             if not self._rounds.is_due(self._topic.messages()):
                 await self._awake.wait()
                 continue
@@ -248,7 +248,7 @@ class ReplicatedSubscriptions:
             )
             return
         position = Position(*here)
-        if position > self._context.log.last_confirmed:  # of an earlier life of this cluster
+        if position > self._context.log.last_confirmed:  # a position of an earlier life of this cluster
             log.warning(
                 "topic %s: subscription %s does not follow another cluster to %s, which is after the end of the topic",
                 self._context.name,

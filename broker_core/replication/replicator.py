@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STUCK_SECONDS = 60.0  # without a receipt while entries are in flight
-HEADERS_BYTES = 256  # of a SEND beyond its entry
+STUCK_SECONDS = 60.0  # seconds without a receipt while entries are in flight
+HEADERS_BYTES = 256  # bytes of a SEND beyond its entry
 FLUSH_SECONDS = 5.0
-DRAIN_SECONDS = 2.0  # for the last receipts, when the topic is unloaded
-DELETED_SECONDS = 60.0  # until the next look at a topic that was deleted
+DRAIN_SECONDS = 2.0  # seconds for the last receipts when the topic is unloaded
+DELETED_SECONDS = 60.0  # seconds until a deleted topic is checked again
 CLOSED_SECONDS = 30.0
 DELETED_PROPERTY = "pulsarctl.deleted-there"
 """Our own property of a replicator's cursor: the topic was deleted in the other cluster."""
@@ -90,9 +90,9 @@ class Replicator(Backlogged):
         self._outgoing = Outgoing(context, services, cluster, self.expired)
         self._backoff = Backoff()
         self._blocked: CannotReplicate | None = None  # why the entry at the read position cannot be sent
-        self._careful_until: Position | None = None  # up to this entry, one at a time
+        self._careful_until: Position | None = None  # entries up to this one are sent one at a time
         self._closing = False
-        self._logged = ""  # the last reason in the log since the last receipt
+        self._logged = ""  # the last reason that was logged since the last receipt
         self._closed_at = -CLOSED_SECONDS  # monotonic, when the other cluster closed the producer
         self._progress = 0.0  # monotonic, of the last receipt, or of what was sent since
         self._awake = asyncio.Event()
@@ -188,7 +188,7 @@ class Replicator(Backlogged):
         return just_closed or DELETED_PROPERTY in self.cursor.properties
 
     async def _remember_deletion(self) -> None:
-        """Also over a restart of this cluster."""
+        """Remember the deletion, also over a restart of this cluster."""
         if DELETED_PROPERTY not in self.cursor.properties:
             with contextlib.suppress(StorageError):
                 await self._log.set_cursor_properties(self.name, {DELETED_PROPERTY: "true"})
@@ -223,7 +223,7 @@ class Replicator(Backlogged):
 
     async def _pump(self, link: Link) -> None:
         while True:
-            self._awake.clear()  # before the look at what there is: what comes later wakes
+            self._awake.clear()  # cleared before the checks, so that a later change wakes this loop
             link.producer.check()
             if self._closing and not link.producer.in_flight:
                 return
@@ -241,7 +241,7 @@ class Replicator(Backlogged):
         """Until `wake`, until the rate allows more, or until something in flight takes too long."""
         limits = [STUCK_SECONDS] if link.producer.in_flight else []
         if self.limit and self._has_more() and self._free(link) > 0:
-            limits.append(self.limit.wait_seconds())  # 0 if a token has come since the look
+            limits.append(self.limit.wait_seconds())  # 0 if a token has come since the check
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(limits, default=None)):
                 await self._awake.wait()

@@ -60,8 +60,8 @@ class Replicators(Mapping[str, "Replicator"]):
         self.retried: Callable[[], None] | None = None
         self.by_cursor: dict[str, Replicator] = {}
         self._changing = asyncio.Lock()  # a policy may change again while a cursor is being created
-        self._starts: dict[str, Position] = {}  # by cursor, where clusters begin that do not have theirs yet
-        self._failure: StorageError | None = None  # of the last attempt
+        self._starts: dict[str, Position] = {}  # start positions of cursors that do not exist yet
+        self._failure: StorageError | None = None  # the failure of the last attempt
         self._backoff = Backoff()
         self._retry: asyncio.TimerHandle | None = None
         self._closed = False

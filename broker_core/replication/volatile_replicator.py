@@ -22,7 +22,7 @@ class VolatileReplicator(Replicator):
         super().__init__(*parts)
         self.dropped: Rate = Rate(self._context.clock)
         self._waiting: deque[Block] = deque()
-        self._entries = self._bytes = 0  # that wait
+        self._entries = self._bytes = 0  # entries that wait, and their bytes
 
     def rates(self) -> tuple[Rate, ...]:
         return *super().rates(), self.dropped

@@ -42,7 +42,7 @@ class Attempts:
     def failed(self, subject: Hashable) -> None:
         """An attempt was checked, and failed. One that is refused does not count, so the refusal ends."""
         count = self.recent(subject) + 1
-        self._by_subject.pop(subject, None)  # to the end: the oldest are forgotten first
+        self._by_subject.pop(subject, None)  # moved to the end: the oldest are forgotten first
         self._by_subject[subject] = _Failures(count, self._clock.monotonic())
         if len(self._by_subject) > SUBJECTS_MAX:
             del self._by_subject[next(iter(self._by_subject))]

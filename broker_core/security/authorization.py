@@ -72,7 +72,7 @@ TENANT_OPERATIONS = frozenset(
     {"CREATE_NAMESPACE", "DELETE_NAMESPACE", "LIST_NAMESPACES", "GET_TENANT", "UPDATE_TENANT", "DELETE_TENANT"}
 )
 SUPER_USER_TENANT_OPERATIONS = frozenset({"LIST_TENANTS", "CREATE_TENANT"})
-_ON_EVERY_SUBSCRIPTION = frozenset({"CLEAR_BACKLOG", "EXPIRE_MESSAGES"})  # if the request names none
+_ON_EVERY_SUBSCRIPTION = frozenset({"CLEAR_BACKLOG", "EXPIRE_MESSAGES"})  # act on all if the request names none
 _SUPER_USER_KINDS = frozenset({Kind.SUPER_USER, Kind.BROKER, Kind.CLUSTER, Kind.CLUSTER_POLICY})
 _TENANT_ADMIN_KINDS = frozenset({Kind.TENANT_ADMIN, Kind.NAMESPACE_POLICY, Kind.TOPIC_POLICY})
 
@@ -186,7 +186,7 @@ class Authorization:
         if not actions:
             return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
         if target.topic is not None and _is_reserved(target.topic) and operation.name != "LOOKUP":
-            return Decision(False, f"{target.topic} belongs to the broker; role {role} is no admin of its tenant")
+            return Decision(False, f"{target.topic} belongs to the broker; role {role} is not an admin of its tenant")
         # Permissions on topics do not count for the whole namespace.
         topic = target.topic if operation.kind is Kind.TOPIC else None
         permission = self._grant(role, actions, str(target.namespace), topic, permissions)
@@ -209,7 +209,8 @@ class Authorization:
                 for pattern, granted in roles.items():
                     if matches(pattern, role) and not actions.isdisjoint(granted):
                         return f"permission of {pattern} on {resource}"
-        if topic is not None and topic.is_partition and self._partitions_of(topic.base):  # else it is its own topic
+        # A topic whose name only looks like a partition's has no base topic.
+        if topic is not None and topic.is_partition and self._partitions_of(topic.base):
             base = str(topic.base)
             if not actions.isdisjoint(permissions.of_topic(base).get(role, ())):
                 return f"permission of role {role} on {base}"

@@ -30,7 +30,7 @@ class BasicProvider:
             raise InvalidConfiguration("set basicAuthConf to a file of users and password hashes")
         self._users = read_users(read_value("basicAuthConf", config.basic_file))
         if any(hashed.startswith("$2") for hashed in self._users.values()):
-            importlib.import_module("bcrypt")  # now, so that a missing library keeps the broker from starting
+            importlib.import_module("bcrypt")  # imported now, so that a missing library keeps the broker from starting
 
     async def authenticate(self, credentials: Credentials) -> Identity:
         name, colon, password = credentials.data.partition(b":")

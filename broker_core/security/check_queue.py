@@ -64,7 +64,7 @@ class CheckQueue:
         while self._waiting and self._checked < AT_A_TIME:
             guess = min(self._waiting, key=lambda attempt: attempt.failures())
             del self._waiting[guess]
-            if not guess.admitted.done():  # else its client has just left, or its time is over
+            if not guess.admitted.done():  # otherwise its client has just left, or its time is over
                 self._checked += 1
                 guess.admitted.set_result(None)
 

@@ -29,7 +29,7 @@ def http_credentials(
 
 
 def _decoded(text: str) -> bytes:
-    """Empty for what is not base64: no user has an empty name."""
+    """Return an empty value for text that is not base64: no user has an empty name."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 2.0  # between two requests to an issuer that fails
+RETRY_SECONDS = 2.0  # seconds between two requests to an issuer that fails
 _NEVER = float("-inf")
 
 

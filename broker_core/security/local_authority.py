@@ -226,7 +226,7 @@ def _pem(item: EllipticCurvePrivateKey | x509.Certificate) -> bytes:
 def _write(path: Path, content: bytes) -> None:
     """Whole or not at all, readable by its owner only."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # of a killed process
+    temporary.unlink(missing_ok=True)  # a file of a killed process
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BASIC = "basic"  # the method whose checks are slow
 DELAYED_MAX = 1_000  # answers; more are refused at once
 ACCEPTED_MAX = 10_000  # credentials to remember
-_NETWORK_BITS = 64  # of an IPv6 address: each client can have all addresses of such a network
+_NETWORK_BITS = 64  # bits of an IPv6 address; a client can have all addresses of such a network
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ class OpenIdProvider:
     method: ClassVar[str] = "token"
 
     def __init__(self, setup: Setup) -> None:
-        for library in ("jwt", "cryptography", "aiohttp"):  # now, so that a missing one keeps the broker from starting
+        # Imported now, so that a missing library keeps the broker from starting.
+        for library in ("jwt", "cryptography", "aiohttp"):
             importlib.import_module(library)
         config = setup.openid
         self._clock = setup.clock

@@ -24,7 +24,7 @@ class OwnCredentials(PluginCredentials):
 
 
 def own_credentials(plugin: str, parameters: str) -> OwnCredentials | None:
-    """None without a plugin. Raises `InvalidConfiguration`, which never quotes a secret."""
+    """The broker's credentials; None without a plugin. Raises `InvalidConfiguration`, which never quotes a secret."""
     if plugin.strip().lower() in _NONE:
         return None
     method = method_of(plugin)

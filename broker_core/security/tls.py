@@ -16,7 +16,8 @@ class TlsProvider:
     method: ClassVar[str] = "tls"
 
     def __init__(self, _setup: Setup) -> None:
-        importlib.import_module("cryptography.x509")  # now, so that a missing library keeps the broker from starting
+        # Imported now, so that a missing library keeps the broker from starting.
+        importlib.import_module("cryptography.x509")
 
     async def authenticate(self, credentials: Credentials) -> Identity:
         if not credentials.certificate:

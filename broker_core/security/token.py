@@ -26,7 +26,7 @@ class TokenProvider:
     method: ClassVar[str] = "token"
 
     def __init__(self, setup: Setup) -> None:
-        importlib.import_module("jwt")  # now, so that a missing library keeps the broker from starting
+        importlib.import_module("jwt")  # imported now, so that a missing library keeps the broker from starting
         self._key = _configured_key(setup.config)
         self._rules = _configured_rules(setup.config)
         self._clock = setup.clock

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
-RECEIVE_BYTES = 32 * 1024  # per read from a connection: a body may come in chunks of a byte
+RECEIVE_BYTES = 32 * 1024  # bytes of each read: a body may come in chunks of a byte
 
 
 class AdminListener:

@@ -60,7 +60,7 @@ class Trimmer:
 
 
 def trimmer() -> Trimmer | None:
-    """None where the C library is not glibc, or older than 2.33."""
+    """The function that trims the heap; None where the C library is not glibc, or older than 2.33."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2") or not hasattr(library, "malloc_trim"):
         return None

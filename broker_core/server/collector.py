@@ -52,7 +52,7 @@ class Collector:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
-        gc.collect()  # of nothing: CPython waits for a quarter of what the last one found before it collects by itself
+        gc.collect()  # collects nothing: CPython waits for a quarter of the objects of the last collection
         self._remember()
 
     def _remember(self) -> None:

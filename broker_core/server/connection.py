@@ -65,12 +65,12 @@ class Connection(asyncio.Protocol):
         self._frame_max = self._config.max_message_size + FRAME_PADDING
         self._decoder = FrameDecoder(self._frame_max, broker.command_bounds, TURN_ITEMS)
         self._rows = COMMANDS if broker.security.authorization is None else SECURED_COMMANDS
-        self._unauthenticated: UnauthenticatedConnection | None = None  # until the client has authenticated
+        self._unauthenticated: UnauthenticatedConnection | None = None  # None after the client has authenticated
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._unsent = broker.unsent
         self._flush_due = False
-        self._holds_much = False  # of an unfinished frame, so that it counts against the limit
+        self._holds_much = False  # whether an unfinished frame counts against the limit
         self._tasks: set[asyncio.Task[None]] = set()
         self.writable = True  # a plain attribute: each step of a dispatcher asks
         self._liveness = Liveness(
@@ -211,7 +211,7 @@ class Connection(asyncio.Protocol):
 
     def _take_more(self) -> None:
         if not self._transport.is_closing():
-            self.data_received(b"")  # which stops reading again if there is still more
+            self.data_received(b"")  # it pauses again if there is still more
             self.release_reading()
 
     def _take(self, items: Sequence[Any], broken: str | None) -> None:

@@ -9,7 +9,7 @@ from broker_core.server.allocator import FREE_WHEN_BUSY, FREE_WHEN_IDLE, trimmer
 from broker_core.server.collector import Collector
 
 LOOK_SECONDS = 10.0
-IDLE_SHARE = 0.03  # of one processor
+IDLE_SHARE = 0.03  # share of one processor
 
 
 class Idleness:

@@ -39,7 +39,7 @@ class Liveness:
         self._timer = self._loop.call_later(self._interval_seconds, self._tick)
 
     def stop(self) -> None:
-        """The connection is lost."""
+        """Stop, because the connection is lost."""
         if self._timer is not None:
             self._timer.cancel()
         self.answer(alive=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from broker_core.config.server import ServerConfig
     from broker_core.config.tls import TlsConfig
 
-FOLDER = "tls"  # of the data directory
+FOLDER = "tls"  # in the data directory
 
 
 def authority_file(directory: Path) -> Path:
@@ -34,7 +34,7 @@ def check_local_authority(tls: TlsConfig) -> None:
 
 
 def local_certificates(config: BrokerConfig, directory: Path, clock: Clock) -> Certificates:
-    """Made if they are missing, and renewed before they expire. Raises `InvalidConfiguration`, `OSError`.
+    """Make missing certificates, and renew them before they expire. Raises `InvalidConfiguration`, `OSError`.
 
     Client certificates must come from the same authority, unless `tlsTrustCertsFilePath` names others.
     """

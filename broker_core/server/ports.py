@@ -11,8 +11,8 @@ from collections.abc import Callable
 LOOPBACK = ("127.0.0.1", "::1")
 SAME_PORT_ATTEMPTS = 20
 BACKLOG = 1024
-HANDSHAKE_SECONDS = 10.0  # of TLS
-GOODBYE_SECONDS = 5.0  # of TLS
+HANDSHAKE_SECONDS = 10.0  # of the TLS protocol
+GOODBYE_SECONDS = 5.0  # of the TLS protocol
 
 
 class PortInUse(Exception):
@@ -39,7 +39,7 @@ def bind(hosts: tuple[str, ...], port: int, flag: str) -> list[socket.socket]:
 
 
 def _bind_one(host: str, port: int) -> socket.socket | None:
-    """None where the machine has no such address family (no IPv6)."""
+    """Return a bound socket, or None where the machine does not have the address family (IPv6)."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.socket(family, socket.SOCK_STREAM)

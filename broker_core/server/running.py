@@ -47,7 +47,7 @@ def _on_signal(stop: asyncio.Event, number: int) -> None:
 def write_private(path: Path, text: str) -> None:
     """Whole or not at all, readable by its owner only."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # of a killed process, or a link that another user left in a shared folder
+    temporary.unlink(missing_ok=True)  # a file of a killed process, or another user's link
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text + "\n")

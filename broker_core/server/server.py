@@ -71,7 +71,7 @@ class Server:
         self._bind_addresses = bind_addresses(config.server.bind_addresses, advertised.by_name)
         _check_certificates(config, self._bind_addresses)
         self.broker = Broker(config, clock=clock)
-        self._certificates: Certificates | None = None  # those of a local authority need the directory
+        self._certificates: Certificates | None = None  # the files of a local authority need the directory
         if config.tls.local_authority:
             from broker_core.server.local_certificates import check_local_authority
 
@@ -124,7 +124,7 @@ class Server:
         return str(authority_file(self.directory))
 
     async def _make_certificates(self) -> None:
-        """Only while this process owns the directory, where the local authority has its files."""
+        """Make certificates, only while this process owns the directory of the local authority."""
         if not self.config.tls.enabled or not self.config.tls.local_authority:
             return
         from broker_core.server.local_certificates import local_certificates

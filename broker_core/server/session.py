@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 log = ClientLog(__name__)
 
 CONNECT, AUTH_RESPONSE = pb.BaseCommand.CONNECT, pb.BaseCommand.AUTH_RESPONSE
-ASSIGNED_BROKER_VERSION = 21  # of the protocol
+ASSIGNED_BROKER_VERSION = 21  # version of the protocol
 TOPIC_MIGRATED_VERSION = 20
 PRODUCE, SUBSCRIBE, GET_TOPICS = on_topic("PRODUCE"), on_topic("CONSUME"), on_namespace("GET_TOPICS")
 LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
@@ -88,13 +88,13 @@ class Session:
         self.broker = broker
         self.outbound = outbound
         self.address = address
-        self.listener = ""  # of the address by which the client came
+        self.listener = ""  # the listener of the address that the client used
         self._state = SessionState.NEW
         self.client_version = ""
         self.principal: Principal | None = None
         self.refusal: BrokerError | None = None  # why authentication failed
-        self.refresh: Refresh | None = None  # of credentials that expire
-        self.is_proxied = False  # they came through a proxy, which is at `address`
+        self.refresh: Refresh | None = None  # set for credentials that expire
+        self.is_proxied = False  # the client came through a proxy, which is at `address`
         self.protocol_version = 0
         self.takes_broker_metadata = False
         self.names_source_positions = False  # a replicator that tells its copies apart (`publishing.copy_producer`)

@@ -41,7 +41,7 @@ class MetricLines:
             self._written.setdefault(metric, []).append(_lines(metric, table.tails, values).encode())
 
     async def text(self) -> LongText:
-        """All of it, once."""
+        """Return all lines; call it once."""
         for metrics in list(self._tables):
             await self.write(metrics)
         text = LongText()

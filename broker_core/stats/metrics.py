@@ -53,7 +53,7 @@ async def prometheus_text(broker: Broker) -> LongText:
 
 
 async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Block]]:
-    """Every sample; those of one time slice together.
+    """Yield every sample; those of one time slice together.
 
     No object for each topic outlives a time slice: many objects that stay make a full collection of garbage due.
     """

@@ -37,7 +37,7 @@ class ReplicatorStats(NamedTuple):
     state: str = ""
     last_error: str = ""
     last_receipt_ms: int = 0
-    dropped: Traffic | None = None  # of a non-persistent topic
+    dropped: Traffic | None = None  # set for a non-persistent topic
 
 
 async def replication_stats(topic: Topic) -> dict[str, ReplicatorStats]:

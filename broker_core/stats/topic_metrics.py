@@ -211,14 +211,14 @@ class TopicReading:
 
 
 def of_compaction(compaction: Compaction) -> Values | None:
-    """None for a topic that was never compacted."""
+    """The metrics of compaction; None for a topic that was never compacted."""
     if compaction.last_success_ms or compaction.last_failure_ms:
         return compaction.last_removed, compaction.last_duration_ms
     return None
 
 
 def of_writes(topic: Topic) -> Values | None:
-    """None for a topic to which nothing was written lately. As in Pulsar, a bucket does not contain the lower ones,
+    """The write metrics; None without recent writes. As in Pulsar, a bucket does not contain the lower ones,
     and the sum of the latency is in microseconds.
     """
     stats = WriteStats.of(topic.writes)

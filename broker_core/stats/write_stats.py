@@ -20,7 +20,7 @@ class WriteStats(NamedTuple):
 
     @classmethod
     def of(cls, writes: Writes) -> WriteStats | None:
-        """None if nothing was written lately."""
+        """Return the statistics, or None if nothing was written lately."""
         if not writes.any_recent:  # as of most of 10,000 topics
             return None
         writes.count_noted()

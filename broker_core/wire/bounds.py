@@ -150,7 +150,7 @@ BOUNDS = (
 )
 
 UNREAD = {
-    (_T.ACK, "properties"),  # of transactions and replicated subscriptions
+    (_T.ACK, "properties"),  # used by transactions and replicated subscriptions
 }
 """Fields that no handler reads; the size of the command bounds them."""
 

@@ -18,8 +18,8 @@ from broker_core.wire.pulsar_api_pb2 import (
 )
 
 CHUNK_BYTES = 256 * 1024
-FRAME_PADDING_BYTES = 10 * 1024  # of a frame beyond the largest message, as brokers allow
-MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
+FRAME_PADDING_BYTES = 10 * 1024  # bytes of a frame beyond the largest message, as brokers allow
+MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # used until CONNECTED sets another limit
 
 _ERROR_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
 
@@ -66,7 +66,7 @@ class ClientProtocol(ABC):
         return True
 
     def greeted(self, connected: CommandConnected) -> None:
-        """The handshake is complete."""
+        """Called when the handshake is complete."""
         self.connected = connected
         self.decoder.frame_size_max = max(MAX_MESSAGE_BYTES, connected.max_message_size) + FRAME_PADDING_BYTES
 

@@ -276,7 +276,7 @@ def active_consumer_change(consumer_id: int, is_active: bool) -> bytes:
 
 
 def reached_end_of_topic(consumer_id: int) -> bytes:
-    """Only for Java clients: others disconnect (docs/reference/protocol.md "Commands that clients accept")."""
+    """Send it only to Java clients: others disconnect (docs/reference/protocol.md "Commands that clients accept")."""
     command = BaseCommand(type=BaseCommand.REACHED_END_OF_TOPIC)
     command.reachedEndOfTopic.consumer_id = consumer_id
     return frame(command)

@@ -18,7 +18,7 @@ def version_bytes(version: int | None) -> bytes:
 
 
 def version_number(version: bytes) -> int | None:
-    """None if there are too few bytes for a version; extra bytes are ignored, as in Pulsar."""
+    """The number; None if there are too few bytes for a version. Extra bytes are ignored, as in Pulsar."""
     return int(_VERSION.unpack_from(version)[0]) if len(version) >= _VERSION.size else None
 
 

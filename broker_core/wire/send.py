@@ -217,7 +217,7 @@ def plain_fields(data: bytes, start: int, end: int, messages_max: int) -> SendFi
 
 
 def plain_fields_of(send: CommandSend) -> SendFields | None:
-    """The same from a parsed command, however it was encoded; None if it is not plain."""
+    """Return the same from a parsed command, however it was encoded; None if it is not plain."""
     if send.txnid_least_bits or send.txnid_most_bits or send.is_chunk or send.marker or send.HasField("message_id"):
         return None
     highest = encode_varint(send.highest_sequence_id) if send.highest_sequence_id else None

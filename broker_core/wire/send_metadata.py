@@ -15,7 +15,7 @@ PUBLISH_TIME_SIZE = 6
 PUBLISH_TIME_MAX = (1 << 63) - 1
 """The maximum publish time; later ones are lowered to it, so that they fit a signed 64-bit field."""
 
-_VARINT_63 = rb"[\x80-\xff]{0,8}[\x00-\x7f]"  # the tenth byte of a longer one may be invalid
+_VARINT_63 = rb"[\x80-\xff]{0,8}[\x00-\x7f]"  # the tenth byte of a longer varint may be invalid
 SEQUENCE_AND_TIME = re.compile(rb"\x10%b\x18(%b)" % (_VARINT_63, _VARINT_63))
 is_publish_time = re.compile(rb"[\x80-\xff]{%d}[\x00-\x7f]" % (PUBLISH_TIME_SIZE - 1)).fullmatch
 

@@ -33,7 +33,7 @@ def open_entry(entry: bytes) -> OpenedEntry | None:
 
 
 def opened(entry: Entry) -> OpenedEntry | None:
-    """The same for a parsed entry."""
+    """Return the same for a parsed entry."""
     metadata, payload, _ = entry
     if not is_batch(metadata):
         return OpenedEntry(metadata, None, [_single_slot(metadata, payload)])
@@ -54,7 +54,7 @@ def _single_slot(metadata: MessageMetadata, payload: bytes) -> Slot:
 
 
 def _batch_slot(index: int, message: BatchMessage) -> Slot | None:
-    """None for a slot that an earlier compaction emptied."""
+    """Return the slot; None for one that an earlier compaction emptied."""
     metadata = message.metadata
     if metadata.compacted_out:
         return None

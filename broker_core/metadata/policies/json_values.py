@@ -17,7 +17,7 @@ OnBad = Callable[[str, BrokerError], None]  # the name of a value, and what is w
 
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
-MOST_KEPT_DEPTH = 8  # of objects that are stored but not interpreted
+MOST_KEPT_DEPTH = 8  # levels of objects that are stored but not interpreted
 
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,20}\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -30,7 +30,7 @@ def refuse(_name: str, error: BrokerError) -> None:
     try:
         raise error
     finally:
-        del error  # which refers to this frame: without the cycle, both are freed at once
+        del error  # the error refers to this frame: without the cycle, both are freed at once
 
 
 def shown(value: Any) -> str:
@@ -61,7 +61,7 @@ def _whole(value: Any, name: str, most: int) -> int:
 
 
 def number(value: Any, name: str) -> float:
-    """A finite Java double."""
+    """Read a finite Java double."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -114,7 +114,7 @@ def mapping_of(read: Reader) -> Reader:
             try:
                 values[string(key, name)] = read(item, name)
             except BrokerError:
-                read(item, f"{name}.{shown(key)}")  # the whole name only for the error: to spell it is what costs most
+                read(item, f"{name}.{shown(key)}")  # only the error needs the whole name, which takes most of the time
                 raise
         return values
 

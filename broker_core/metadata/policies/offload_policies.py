@@ -30,7 +30,7 @@ def _priority(value: Any, name: str) -> str | None:
 
 @frozen
 class OffloadPolicies(PolicyObject):
-    """None: not set. The secret of S3 is stored and shown as in Pulsar; it is safer in the environment."""
+    """None means not set. The secret of S3 is stored and shown as in Pulsar; it is safer in the environment."""
 
     driver: str | None = member("managedLedgerOffloadDriver", string, None)
     max_threads: int | None = member("managedLedgerOffloadMaxThreads", int32, None)

@@ -47,7 +47,7 @@ class PolicySet:
         return iter(self._values.items())
 
     def to_document(self, cluster: str) -> dict[str, Any]:
-        """Only the policies that are set, under the names of Pulsar's `Policies`."""
+        """Return only the policies that are set, under the names of Pulsar's `Policies`."""
         document: dict[str, Any] = {}
         for field, value in self._values.items():
             *outer, last = (cluster if name == CLUSTER else name for name in POLICIES[field].path)

@@ -90,7 +90,7 @@ def _ttl(value: Any, name: str) -> int:
 
 
 def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
-    """None if empty, which enables all types."""
+    """Read the types; return None for an empty list, which enables all types."""
     types = set(names(value, name))
     if not types <= set(SUBSCRIPTION_TYPES):
         raise InvalidRequest(f"{name} must be among {', '.join(SUBSCRIPTION_TYPES)}")

@@ -197,7 +197,7 @@ class AutoSubscriptionCreation(PolicyObject):
 
 @frozen
 class DelayedDelivery(PolicyObject):
-    """`max_delay_ms` 0: no limit."""
+    """A `max_delay_ms` of 0 means no limit."""
 
     tick_ms: float = member("tickTime", whole_number, 0)  # the configuration can have a fraction
     active: bool = member("active", truth, False)

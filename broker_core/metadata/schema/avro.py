@@ -159,7 +159,7 @@ class _Reader:
         self._namespace = name.rpartition(".")[0]
         made = AvroType("record" if kind in RECORDS else kind, name)
         if kind in RECORDS:
-            self._define(made)  # before its fields, which may be of its own type
+            self._define(made)  # defined before its fields, which may be of its own type
             made.fields = self._fields(document)
         else:
             _complete_enum(made, document) if kind == "enum" else _complete_fixed(made, document)

@@ -18,7 +18,7 @@ def renamed(writer: AvroType, reader: AvroType) -> AvroType:
     names.collect(reader)
     if not names.types and not names.fields:
         return writer
-    if canonical_text(writer) == canonical_text(reader):  # last: to write both takes longer than to compare them
+    if canonical_text(writer) == canonical_text(reader):  # compared last, because it takes longest
         return writer
     return names.apply(writer)
 

@@ -64,7 +64,7 @@ def _properties(properties: Mapping[str, str], part: str) -> dict[str, str]:
 
 
 def key_value_text(schema: SchemaData) -> str:
-    """The form for REST."""
+    """The definition in the form for REST."""
     key, value = decode_key_value(schema)
     return json.dumps({KEY: _shown(key), VALUE: _shown(value)}, ensure_ascii=False, separators=(",", ":"))
 

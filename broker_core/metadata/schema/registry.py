@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
 NO_VERSION = -1
-SHORT_BYTES = 1024  # of the definition that a client sends for a type without one
+SHORT_BYTES = 1024  # bytes of the definition that a client sends for a type without one
 
 _T = TypeVar("_T")
 

@@ -6,7 +6,7 @@ STEPS_MAX = 200_000  # some hundred milliseconds; two schemas with 1,000 fields 
 
 
 ALL_VERSIONS = 10  # how many times as many steps a check of all versions may take as one comparison
-BYTES_OF_STEP = 10  # of a definition: to parse them takes as long as a step
+BYTES_OF_STEP = 10  # bytes of a definition that take as long to parse as a step
 
 
 class TooManySteps(Exception):

@@ -139,7 +139,7 @@ def read_stored(
             report(BadValue(kind, key, field, error.reason))
 
         if not isinstance(document, Mapping):
-            on_bad("", InvalidRequest("it is no JSON object"))
+            on_bad("", InvalidRequest("it is not a JSON object"))
         try:
             name, value = read(key, document if isinstance(document, Mapping) else {}, on_bad)
             values[name] = value

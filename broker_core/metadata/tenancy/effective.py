@@ -42,12 +42,12 @@ class EffectivePolicies:
         return known[1]
 
     def forget_all(self) -> None:
-        """The configuration changed."""
+        """Forget all policies, because the configuration changed."""
         self._configured = None
         self._of_namespaces.clear()
 
     def forget(self, name: NamespaceName) -> None:
-        """The namespace is deleted."""
+        """Forget the policies of a namespace that is deleted."""
         self._of_namespaces.pop(name, None)
 
     def _resolved(self, levels: list[PolicySet]) -> TopicPolicies:

@@ -55,7 +55,7 @@ class Records:
         self.namespaces: dict[NamespaceName, Namespace] = read_stored(
             NAMESPACE, read.namespace, stored(NAMESPACE), _report
         )
-        self.leaving: dict[NamespaceName, Namespace] = {}  # those that are being deleted
+        self.leaving: dict[NamespaceName, Namespace] = {}  # namespaces that are being deleted
         self.topic_policies: dict[TopicName, PolicySet] = read_stored(
             TOPIC_POLICIES, read.topic_policies, stored(TOPIC_POLICIES), _report
         )
@@ -110,7 +110,7 @@ class Records:
         self.leaving[name] = self.namespaces.pop(name)
 
     def show_namespace(self, name: NamespaceName) -> None:
-        """Its deletion failed."""
+        """Show a namespace again whose deletion failed."""
         self.namespaces[name] = self.leaving.pop(name)
 
     async def delete_namespace(self, name: NamespaceName) -> None:

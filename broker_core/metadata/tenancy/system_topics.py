@@ -24,7 +24,7 @@ EVENT_TOPICS = frozenset(
         "__transaction_buffer_snapshot_indexes",
     }
 )
-_MARK = "__"  # in all of these names: most of a list of thousands need no closer look
+_MARK = "__"  # all of these names have it: most of thousands need no further check
 
 
 def is_system_topic(name: TopicName) -> bool:

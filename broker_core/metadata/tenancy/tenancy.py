@@ -246,7 +246,7 @@ class Tenancy:
         return self._records.tenants.get(name)
 
     def find_permissions(self, name: NamespaceName) -> Permissions | None:
-        """None if the namespace does not exist."""
+        """Return the permissions, or None if the namespace does not exist."""
         namespace = self._records.namespaces.get(name)
         if namespace is None:
             return None

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from broker_core.metadata.tenancy.records import Documents
 
-FAILURE_DOMAINS = "failure-domains"  # of a cluster
-ISOLATION_POLICIES = "isolation-policies"  # of a cluster
+FAILURE_DOMAINS = "failure-domains"  # stored for a cluster
+ISOLATION_POLICIES = "isolation-policies"  # stored for a cluster
 RESOURCE_GROUP = "resource-group"
-RESOURCE_QUOTA = "resource-quota"  # of a bundle, or the default
-BOOKIE_RACKS = "bookie-racks"  # of a group of bookies
+RESOURCE_QUOTA = "resource-quota"  # stored for a bundle, or the default
+BOOKIE_RACKS = "bookie-racks"  # stored for a group of bookies
 KINDS = (FAILURE_DOMAINS, ISOLATION_POLICIES, RESOURCE_GROUP, RESOURCE_QUOTA, BOOKIE_RACKS)
 
 
@@ -40,7 +40,7 @@ class ToolRecords:
         return sorted(self._documents.list(kind))
 
     async def put(self, kind: str, key: str, record: Mapping[str, Any]) -> None:
-        """Durable on return."""
+        """Store a record; it is durable on return."""
         await self._documents.put(kind, key, dict(record))
 
     async def delete(self, kind: str, key: str) -> None:

@@ -70,7 +70,7 @@ def _listed(broker: Broker, namespace: NamespaceName) -> list[str]:
 
 
 def _pattern(broker: Broker, text: str) -> TopicPattern | None:
-    """None when the client has to filter the list itself: switched off, too long, or not in RE2's language."""
+    """The pattern, or None when the client has to filter itself: switched off, too long, or not in RE2's language."""
     limits = broker.config.topic_lists
     if not limits.evaluate_patterns or len(text) > limits.max_pattern_length:
         return None
