@@ -1,4 +1,4 @@
-"""What subscriptions have not acknowledged: surveyed, counted, and reported; without Spark.
+"""The backlogs of subscriptions: surveyed, counted, and reported; without Spark.
 
     targets -> survey     on the driver: which topics, and what the admin API says about their ledgers and cursors
     counting -> tally     in a task: the entries of one part of the plan -> one tally for each subscription

@@ -1,4 +1,4 @@
-"""Which parts of each ledger a subscription has acknowledged, coarsely enough to draw. Pure."""
+"""The parts of each ledger that a subscription has acknowledged, coarsely enough to draw. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class LedgerMap:
 
 def ack_map(cursor: Cursor, stored: Sequence[Ledger]) -> tuple[LedgerMap, ...]:
     """The oldest ledgers in which entries after a hole are acknowledged."""
-    found: list[LedgerMap] = []
+    maps: list[LedgerMap] = []
     for ledger in stored:
         after, acked = cursor.in_ledger(ledger.id)
         ranges = [(first, last) for first, last in zip(*acked.bounds, strict=True) if last > after]
-        if ranges and ledger.last >= 0 and len(found) < LEDGERS_MAX:
-            found.append(_map(ledger, [(0, after), *ranges]))
-    return tuple(found)
+        if ranges and ledger.last >= 0 and len(maps) < LEDGERS_MAX:
+            maps.append(_map(ledger, [(0, after), *ranges]))
+    return tuple(maps)
 
 
 def _map(ledger: Ledger, ranges: Sequence[tuple[int, int]]) -> LedgerMap:
@@ -42,6 +42,6 @@ def _map(ledger: Ledger, ranges: Sequence[tuple[int, int]]) -> LedgerMap:
 
 
 def _cells(first: int, last: int, width: int) -> Iterator[tuple[int, int]]:
-    """How many entries of a range are in each cell that it touches."""
+    """The number of entries of a range in each cell that it touches."""
     for cell in range(first // width, last // width + 1 if last >= first else 0):
         yield cell, min(last, (cell + 1) * width - 1) - max(first, cell * width) + 1

@@ -38,7 +38,7 @@ def message_columns(batch: pa.RecordBatch) -> MessageColumns:
 
 
 def _together(batch: pa.RecordBatch) -> MessageColumns:
-    """Raises `Unusual`, and `ArrowInvalid` for a key that is no text."""
+    """Raises `Unusual`, and `ArrowInvalid` for a key that is not text."""
     batched = batch.column("batched").to_numpy(zero_copy_only=False)
     encrypted = batch.column("encrypted").to_numpy(zero_copy_only=False)
     alone, batches = np.flatnonzero(~batched), np.flatnonzero(batched & ~encrypted)
@@ -62,8 +62,8 @@ def _together(batch: pa.RecordBatch) -> MessageColumns:
 
 
 def _integers(batch: pa.RecordBatch, name: str) -> "np.ndarray[Any, Any]":
-    found: np.ndarray[Any, Any] = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    integers: np.ndarray[Any, Any] = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return integers
 
 
 def _payloads(
@@ -91,16 +91,16 @@ def _named(keys: pa.Array, is_base64: pa.Array) -> pa.Array:
 
 
 def _one_by_one(batch: pa.RecordBatch) -> MessageColumns:
-    found = _Rows()
+    rows = _Rows()
     columns = [batch.column(name).to_pylist() for name in ("batched", "encrypted", "key", "key_is_base64")]
     sizes, counts = batch.column("value_size").to_pylist(), batch.column("messages").to_pylist()
     values = batch.column("value")
     for number, (batched, encrypted, key, is_base64) in enumerate(zip(*columns, strict=True)):
         if not batched:
-            found.add(number, -1, _name(key, is_base64), sizes[number] or 0)
+            rows.add(number, -1, _name(key, is_base64), sizes[number] or 0)
         elif not encrypted:
-            found.add_batch(number, values[number].as_py() or b"", counts[number])
-    return found.columns()
+            rows.add_batch(number, values[number].as_py() or b"", counts[number])
+    return rows.columns()
 
 
 class _Rows:

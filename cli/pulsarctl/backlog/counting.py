@@ -43,7 +43,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When the report is taken, and the age from which a TTL would remove messages."""
+    """The time of the report, and the age from which a TTL would remove messages."""
 
     now_ms: int
     ttl_seconds: float | None = None
@@ -66,12 +66,12 @@ class _Entries(NamedTuple):
 def count(part: LedgerRange, batches: Iterable[pa.RecordBatch], moment: Moment) -> dict[str, Tally]:
     """A tally for each subscription that wants something of the part."""
     wanting = part.subscriptions or ()
-    tallies = {each.subscription: Tally() for each in wanting}
+    tallies = {unacknowledged.subscription: Tally() for unacknowledged in wanting}
     for batch in batches:
         entries, messages = _entries(batch), message_columns(batch)
-        for each in wanting:
-            chosen = _Chosen.of(each, entries, messages)
-            _add(tallies[each.subscription], part, chosen, moment)
+        for unacknowledged in wanting:
+            chosen = _Chosen.of(unacknowledged, entries, messages)
+            _add(tallies[unacknowledged.subscription], part, chosen, moment)
     return tallies
 
 
@@ -87,7 +87,7 @@ def _entries(batch: pa.RecordBatch) -> _Entries:
         _integers(producer.indices),
         producer.dictionary.to_pylist(),
         _integers(schema.indices),
-        [_version(each) for each in schema.dictionary.to_pylist()],
+        [_version(version) for version in schema.dictionary.to_pylist()],
     )
 
 
@@ -108,7 +108,7 @@ def _version(stored: bytes) -> str:
 
 
 class _Chosen(NamedTuple):
-    """What one subscription wants of a batch: rows of `entries` and of `messages`, and the open messages by entry."""
+    """The part of a batch that a subscription wants: rows of `entries` and `messages`, and open messages by entry."""
 
     entries: _Entries
     rows: Array
@@ -118,8 +118,8 @@ class _Chosen(NamedTuple):
 
     @classmethod
     def of(cls, wanting: Unacknowledged, entries: _Entries, messages: MessageColumns) -> "_Chosen":
-        wanted = _wanted(wanting, entries.entry_id)
-        message_wanted = wanted[messages.entry]
+        chosen = _wanted(wanting, entries.entry_id)
+        message_wanted = chosen[messages.entry]
         open_messages = entries.messages
         if wanting.open_batches:
             open_messages = open_messages.copy()
@@ -128,17 +128,17 @@ class _Chosen(NamedTuple):
                 first, stop = np.searchsorted(messages.entry, (row, row + 1))
                 for message in range(first, stop):
                     message_wanted[message] &= bool(bits >> int(messages.batch_index[message]) & 1)
-        rows = np.flatnonzero(wanted)
+        rows = np.flatnonzero(chosen)
         return cls(entries, rows, open_messages[rows], messages, np.flatnonzero(message_wanted))
 
 
 def _wanted(wanting: Unacknowledged, entry_ids: Array) -> Array:
-    firsts, lasts = (np.array(each, dtype=np.int64) for each in wanting.acked.bounds)
-    wanted = entry_ids > wanting.after
+    firsts, lasts = (np.array(bounds, dtype=np.int64) for bounds in wanting.acked.bounds)
+    chosen = entry_ids > wanting.after
     if len(firsts):
         index = np.searchsorted(firsts, entry_ids, side="right") - 1
-        wanted &= ~((index >= 0) & (entry_ids <= lasts[np.maximum(index, 0)]))
-    return wanted
+        chosen &= ~((index >= 0) & (entry_ids <= lasts[np.maximum(index, 0)]))
+    return chosen
 
 
 def _open_rows(open_batches: Mapping[int, int], entry_ids: Array) -> Iterator[tuple[int, int]]:

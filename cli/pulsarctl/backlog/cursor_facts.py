@@ -1,4 +1,4 @@
-"""What the ledgers and cursors of one partition tell about each subscription, before an entry is read. Pure.
+"""The facts about each subscription in the ledgers and cursors of one partition, before an entry is read. Pure.
 
 The input is a broker's `internalStats`, so everything is of one moment.
 """
@@ -31,7 +31,7 @@ class CursorFacts:
 def cursor_facts(
     internal: Mapping[str, Any], subscriptions: Sequence[str], volatile: Collection[str] = ()
 ) -> dict[str, CursorFacts]:
-    """By subscription. `volatile` cursors are not durable, so they keep nothing."""
+    """The facts by subscription. `volatile` cursors are not durable, so they keep nothing."""
     known = {name: Cursor.from_stats(stats) for name, stats in internal["cursors"].items() if name not in volatile}
     stored = ledgers(internal)
     return {name: _facts(name, known, stored) for name in subscriptions}
@@ -39,17 +39,19 @@ def cursor_facts(
 
 def _facts(name: str, known: Mapping[str, Cursor], stored: Sequence[Ledger]) -> CursorFacts:
     cursor = known[name]
-    others = [each.mark_delete[0] for other, each in known.items() if other != name]
+    others = [ledger.mark_delete[0] for other, ledger in known.items() if other != name]
     released_below = min(others, default=stored[-1].id if stored else 0)
-    kept = [each for each in stored[:-1] if each.last >= 0 and _keeps(cursor, each) and each.id < released_below]
+    kept = [
+        ledger for ledger in stored[:-1] if ledger.last >= 0 and _keeps(cursor, ledger) and ledger.id < released_below
+    ]
     holes = _holes(cursor, stored)
     return CursorFacts(
         holes=len(holes),
         largest_hole=max(holes, default=0),
-        acked_above=sum(_acked_in(cursor, each) for each in stored),
+        acked_above=sum(_acked_in(cursor, ledger) for ledger in stored),
         kept_ledgers=len(kept),
-        kept_entries=sum(each.last + 1 for each in kept),
-        kept_bytes=sum(each.size for each in kept),
+        kept_entries=sum(ledger.last + 1 for ledger in kept),
+        kept_bytes=sum(ledger.size for ledger in kept),
         map=ack_map(cursor, stored),
     )
 

@@ -24,15 +24,15 @@ def header(report: Report) -> Document:
     }
 
 
-def summary(report: Report, of: SubscriptionBacklog) -> Document:
-    """What tells whether and how to act on it."""
-    tally, live = of.tally, of.live
-    chosen = _chosen_limits(report, of)
+def summary(report: Report, backlog: SubscriptionBacklog) -> Document:
+    """The facts that a decision about the backlog needs."""
+    tally, live = backlog.tally, backlog.live
+    chosen = _chosen_limits(report, backlog)
     return {
-        "topic": of.topic,
-        "subscription": of.subscription,
-        "verdict": of.verdict.word,
-        "reason": of.verdict.reason,
+        "topic": backlog.topic,
+        "subscription": backlog.subscription,
+        "verdict": backlog.verdict.word,
+        "reason": backlog.verdict.reason,
         "messages": tally.messages,
         "entries": tally.entries,
         "bytes": tally.bytes,
@@ -41,38 +41,38 @@ def summary(report: Report, of: SubscriptionBacklog) -> Document:
         "consumers": live.consumers,
         "unackedMessages": live.unacked,
         "rates": {"in": live.rate_in, "out": live.rate_out},
-        "secondsToEmpty": of.seconds_to_empty,
-        "trend": _trend(report, of),
+        "secondsToEmpty": backlog.seconds_to_empty,
+        "trend": _trend(report, backlog),
         **({"whatIf": chosen} if chosen else {}),
     }
 
 
-def subscription(report: Report, of: SubscriptionBacklog) -> Document:
-    """Everything that is known of it."""
-    tally = of.tally
-    return summary(report, of) | {
+def subscription(report: Report, backlog: SubscriptionBacklog) -> Document:
+    """All facts about the backlog."""
+    tally = backlog.tally
+    return summary(report, backlog) | {
         "newestPublishTime": tally.newest_ms,
         "messagesByAge": dict(zip(AGE_NAMES, tally.ages, strict=True)),
         "bytesByAge": dict(zip(AGE_NAMES, tally.age_bytes, strict=True)),
         "delayed": {"messages": tally.delayed_messages, "bytes": tally.delayed_bytes},
-        "blockedOnUnacked": of.live.is_blocked,
-        "ackHoles": _holes(of.cursor),
+        "blockedOnUnacked": backlog.live.is_blocked,
+        "ackHoles": _holes(backlog.cursor),
         "keys": _keys(tally),
         "producers": _names(tally.producers, tally.messages, "producer"),
         "schemaVersions": _names(tally.schema_versions, tally.messages, "version"),
         "sizes": _sizes(tally),
-        "largest": [_large(each) for each in tally.largest],
+        "largest": [_large(message) for message in tally.largest],
         "timeline": _timeline(tally),
-        "whatIf": what_if(report, of),
-        "keptOnlyForThis": _kept(of.cursor),
-        "partitions": [_partition(each) for each in of.partitions] if len(of.partitions) > 1 else [],
-        "partitionSkew": round(of.skew, 3),
+        "whatIf": what_if(report, backlog),
+        "keptOnlyForThis": _kept(backlog.cursor),
+        "partitions": [_partition(message) for message in backlog.partitions] if len(backlog.partitions) > 1 else [],
+        "partitionSkew": round(backlog.skew, 3),
     }
 
 
-def what_if(report: Report, of: SubscriptionBacklog) -> Document:
-    """What a TTL, a quota, and compaction would remove from this backlog."""
-    tally = of.tally
+def what_if(report: Report, backlog: SubscriptionBacklog) -> Document:
+    """The messages that a TTL, a quota, and compaction would remove from this backlog."""
+    tally = backlog.tally
     removed = max(tally.keyed_messages - tally.distinct_keys.estimate(), 0)
     return {
         "ttl": [
@@ -84,24 +84,24 @@ def what_if(report: Report, of: SubscriptionBacklog) -> Document:
             "keys": tally.distinct_keys.estimate(),
             "withoutKey": tally.messages - tally.keyed_messages - tally.opaque_messages,
         },
-        **_chosen_limits(report, of),
+        **_chosen_limits(report, backlog),
     }
 
 
-def _chosen_limits(report: Report, of: SubscriptionBacklog) -> Document:
-    """What the TTL and the quota of the command line would remove."""
-    tally, found = of.tally, Document()
+def _chosen_limits(report: Report, backlog: SubscriptionBacklog) -> Document:
+    """The messages that the TTL and the quota of the command line would remove."""
+    tally, limits = backlog.tally, Document()
     if report.moment.ttl_seconds is not None:
         chosen = {"seconds": report.moment.ttl_seconds, "messages": tally.expired_messages}
-        found["chosenTtl"] = chosen | {"bytes": tally.expired_bytes}
+        limits["chosenTtl"] = chosen | {"bytes": tally.expired_bytes}
     if report.quota_bytes is not None:
-        messages, size = of.quota(report.quota_bytes)
-        found["quota"] = {"limit": report.quota_bytes, "messages": messages, "bytes": size}
-    return found
+        messages, size = backlog.quota(report.quota_bytes)
+        limits["quota"] = {"limit": report.quota_bytes, "messages": messages, "bytes": size}
+    return limits
 
 
-def _trend(report: Report, of: SubscriptionBacklog) -> Document | None:
-    trend = report.trend(of)
+def _trend(report: Report, backlog: SubscriptionBacklog) -> Document | None:
+    trend = report.trend(backlog)
     return None if trend is None else {"since": trend.since_ms, "messages": trend.messages, "bytes": trend.bytes}
 
 
@@ -111,8 +111,8 @@ def _holes(facts: CursorFacts) -> Document:
         "largest": facts.largest_hole,
         "acknowledgedEntries": facts.acked_above,
         "map": [
-            {"ledgerId": each.ledger_id, "entries": each.entries, "acknowledged": list(each.acked)}
-            for each in facts.map
+            {"ledgerId": ledger.ledger_id, "entries": ledger.entries, "acknowledged": list(ledger.acked)}
+            for ledger in facts.map
         ],
     }
 
@@ -132,8 +132,8 @@ def _keys(tally: Tally) -> Document:
     }
 
 
-def _names(found: HeavyHitters, whole: int, label: str) -> list[Document]:
-    return [{label: name, "messages": n, "share": share(n, whole)} for name, n in found.top(TOP_KEYS)]
+def _names(hitters: HeavyHitters, total: int, label: str) -> list[Document]:
+    return [{label: name, "messages": n, "share": share(n, total)} for name, n in hitters.top(TOP_KEYS)]
 
 
 def _sizes(tally: Tally) -> list[Document]:
@@ -155,20 +155,20 @@ def _large(message: LargeMessage) -> Document:
 def _timeline(tally: Tally) -> Document:
     line = tally.timeline
     first = min(line.counts, default=0)
-    counts: Sequence[int] = [line.counts.get(each, 0) for each in range(first, max(line.counts, default=-1) + 1)]
+    counts: Sequence[int] = [line.counts.get(index, 0) for index in range(first, max(line.counts, default=-1) + 1)]
     return {"start": first * line.width_ms, "bucketMs": line.width_ms, "messages": list(counts)}
 
 
-def _partition(of: PartitionBacklog) -> Document:
+def _partition(backlog: PartitionBacklog) -> Document:
     return {
-        "topic": of.topic,
-        "messages": of.tally.messages,
-        "entries": of.tally.entries,
-        "bytes": of.tally.bytes,
-        "oldestPublishTime": of.tally.oldest_ms,
-        "consumers": of.live.consumers,
-        "unackedMessages": of.live.unacked,
-        "rates": {"in": of.live.rate_in, "out": of.live.rate_out},
-        "ackHoles": _holes(of.cursor),
-        "keptOnlyForThis": _kept(of.cursor),
+        "topic": backlog.topic,
+        "messages": backlog.tally.messages,
+        "entries": backlog.tally.entries,
+        "bytes": backlog.tally.bytes,
+        "oldestPublishTime": backlog.tally.oldest_ms,
+        "consumers": backlog.live.consumers,
+        "unackedMessages": backlog.live.unacked,
+        "rates": {"in": backlog.live.rate_in, "out": backlog.live.rate_out},
+        "ackHoles": _holes(backlog.cursor),
+        "keptOnlyForThis": _kept(backlog.cursor),
     }

@@ -1,4 +1,4 @@
-"""Which engine counts a backlog: small plans in this process, large ones on Spark. Pure."""
+"""The choice of the engine that counts a backlog: this process for small plans, Spark for large ones. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ class EngineChoice:
 
 
 def choose(
-    wanted: Engine, *, entries: int, size: int, bytes_max: int, require_spark: Callable[[], object], work: str = ""
+    engine: Engine, *, entries: int, size: int, bytes_max: int, require_spark: Callable[[], object], work: str = ""
 ) -> EngineChoice:
     """`require_spark` raises `CliError` without Spark; only a plan that is too large for the local engine needs it.
 
     `work` is what one process does, if it is not reading entries.
     """
-    if wanted is Engine.AUTO and size <= bytes_max and entries <= LOCAL_ENTRIES_MAX:
+    if engine is Engine.AUTO and size <= bytes_max and entries <= LOCAL_ENTRIES_MAX:
         return EngineChoice(Engine.LOCAL)
-    if wanted is Engine.LOCAL:
+    if engine is Engine.LOCAL:
         return EngineChoice(Engine.LOCAL)
     try:
         require_spark()
     except CliError as error:
-        if wanted is Engine.SPARK:
+        if engine is Engine.SPARK:
             raise
         return EngineChoice(
             Engine.LOCAL, f"notice: {error.message}, so one process {work or f'reads {entries:,} entries'}"

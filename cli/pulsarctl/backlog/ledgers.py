@@ -17,11 +17,13 @@ class Ledger:
 
 
 def ledgers(internal: Mapping[str, Any]) -> list[Ledger]:
-    """Oldest first. The open ledger, which shows no entries of its own, ends at the last confirmed entry."""
+    """The ledgers, oldest first. The open one, which shows no entries of its own, ends at the last confirmed entry."""
     last_confirmed = parse_message_id(internal["lastConfirmedEntry"]).position
-    found = []
-    for each in internal["ledgers"]:
-        is_open = each["ledgerId"] == last_confirmed[0]
-        last = last_confirmed[1] if is_open else each["entries"] - 1
-        found.append(Ledger(each["ledgerId"], last, max(each["size"], internal["currentLedgerSize"] if is_open else 0)))
-    return found
+    known = []
+    for ledger in internal["ledgers"]:
+        is_open = ledger["ledgerId"] == last_confirmed[0]
+        last = last_confirmed[1] if is_open else ledger["entries"] - 1
+        known.append(
+            Ledger(ledger["ledgerId"], last, max(ledger["size"], internal["currentLedgerSize"] if is_open else 0))
+        )
+    return known

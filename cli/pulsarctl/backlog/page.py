@@ -31,11 +31,11 @@ def _parts(report: Report, command: str) -> Iterator[str]:
     yield f"<p>{escape(report.cluster)}, {utc(report.moment.now_ms)}, {escape(_exactness(report))}<br>"
     yield f"<code>{escape(command)}</code></p>"
     yield _summary(report)
-    for number, each in enumerate(report.subscriptions):
-        if each.tally.messages:
-            yield from _section(report, number, each)
-    found = [documents.subscription(report, each) for each in report.subscriptions]
-    data = json.dumps(documents.header(report) | {"subscriptions": found}).replace("<", "\\u003c")
+    for number, backlog in enumerate(report.subscriptions):
+        if backlog.tally.messages:
+            yield from _section(report, number, backlog)
+    subscriptions = [documents.subscription(report, backlog) for backlog in report.subscriptions]
+    data = json.dumps(documents.header(report) | {"subscriptions": subscriptions}).replace("<", "\\u003c")
     yield f'<script type="application/json" id="report">{data}</script></body></html>\n'
 
 
@@ -46,62 +46,65 @@ def _exactness(report: Report) -> str:
 
 
 def _summary(report: Report) -> str:
-    rows = [_summary_row(report, number, each) for number, each in enumerate(report.subscriptions)]
+    rows = [_summary_row(report, number, backlog) for number, backlog in enumerate(report.subscriptions)]
     return _table(_CELLS, rows)
 
 
-def _summary_row(report: Report, number: int, of: SubscriptionBacklog) -> list[str]:
-    tally, name = of.tally, f"{of.topic.removeprefix('persistent://')} · {of.subscription}"
+def _summary_row(report: Report, number: int, backlog: SubscriptionBacklog) -> list[str]:
+    tally, name = backlog.tally, f"{backlog.topic.removeprefix('persistent://')} · {backlog.subscription}"
     link = f'<a href="#s{number}">{escape(name)}</a>' if tally.messages else escape(name)
     oldest = None if tally.oldest_ms is None else (report.moment.now_ms - tally.oldest_ms) / 1000
-    word = of.verdict.word
+    word = backlog.verdict.word
     return [
         link,
         f"{tally.messages:,}",
         human_size(tally.bytes),
         age(oldest),
-        f"{of.live.rate_in:.1f}",
-        f"{of.live.rate_out:.1f}",
-        age(of.seconds_to_empty) if tally.messages else "-",
+        f"{backlog.live.rate_in:.1f}",
+        f"{backlog.live.rate_out:.1f}",
+        age(backlog.seconds_to_empty) if tally.messages else "-",
         f'<span class="verdict {word.replace(" ", "-")}">{escape(word)}</span>',
     ]
 
 
-def _section(report: Report, number: int, of: SubscriptionBacklog) -> Iterator[str]:
-    name = f"{of.topic.removeprefix('persistent://')} · {of.subscription}"
+def _section(report: Report, number: int, backlog: SubscriptionBacklog) -> Iterator[str]:
+    name = f"{backlog.topic.removeprefix('persistent://')} · {backlog.subscription}"
     yield f'<section id="s{number}"><h2>{escape(name)}</h2>'
-    yield f"<p>{escape(of.verdict.word)}: {escape(of.verdict.reason)}</p>"
-    yield _table(("Fact", "Value"), [[escape(label), escape(value)] for label, value in _facts(report, of)])
-    yield f'<div class="plots">{"".join(plots(of))}</div>'
-    if of.tally.largest:
-        yield _table(("Largest messages", "Size", "Producer", "Published"), [_large(each) for each in of.tally.largest])
+    yield f"<p>{escape(backlog.verdict.word)}: {escape(backlog.verdict.reason)}</p>"
+    yield _table(("Fact", "Value"), [[escape(label), escape(value)] for label, value in _facts(report, backlog)])
+    yield f'<div class="plots">{"".join(plots(backlog))}</div>'
+    if backlog.tally.largest:
+        yield _table(
+            ("Largest messages", "Size", "Producer", "Published"),
+            [_large(message) for message in backlog.tally.largest],
+        )
     yield "</section>"
 
 
-def _facts(report: Report, of: SubscriptionBacklog) -> Iterator[tuple[str, str]]:
-    tally, live, cursor = of.tally, of.live, of.cursor
+def _facts(report: Report, backlog: SubscriptionBacklog) -> Iterator[tuple[str, str]]:
+    tally, live, cursor = backlog.tally, backlog.live, backlog.cursor
     yield "Stored", f"{tally.entries:,} entries, {human_size(tally.bytes)}"
     yield "Consumers", f"{live.consumers} {live.type}".strip()
     yield "Delivered and not acknowledged", f"{live.unacked:,} messages"
     yield "Delayed", f"{tally.delayed_messages:,} messages, {human_size(tally.delayed_bytes)}"
     yield "Ack holes", f"{cursor.holes:,}, the largest of {cursor.largest_hole:,} entries"
     yield "Kept only for this subscription", f"{cursor.kept_ledgers:,} ledgers, {human_size(cursor.kept_bytes)}"
-    if (trend := report.trend(of)) is not None:
+    if (trend := report.trend(backlog)) is not None:
         yield f"Since {utc(trend.since_ms)}", f"{trend.messages:+,} messages, {trend.bytes:+,} bytes"
-    yield from _what_if(report, of)
+    yield from _what_if(report, backlog)
 
 
-def _what_if(report: Report, of: SubscriptionBacklog) -> Iterator[tuple[str, str]]:
-    found = documents.what_if(report, of)
-    removing = [ttl for ttl in found["ttl"] if ttl["messages"]]
-    for ttl in [found["chosenTtl"]] if "chosenTtl" in found else removing:
+def _what_if(report: Report, backlog: SubscriptionBacklog) -> Iterator[tuple[str, str]]:
+    removals = documents.what_if(report, backlog)
+    removing = [ttl for ttl in removals["ttl"] if ttl["messages"]]
+    for ttl in [removals["chosenTtl"]] if "chosenTtl" in removals else removing:
         removed = f"{ttl['messages']:,} messages, {human_size(ttl['bytes'])}"
         yield f"A TTL of {age(ttl['seconds'])} would remove", removed
-    if "quota" in found:
-        quota = found["quota"]
+    if "quota" in removals:
+        quota = removals["quota"]
         removed = f"{quota['messages']:,} messages, {human_size(quota['bytes'])}"
         yield f"A quota of {human_size(quota['limit'])} for each partition would evict", removed
-    compaction = found["compaction"]
+    compaction = removals["compaction"]
     yield "Compaction would leave", f"{compaction['keys']:,} keys, and remove {compaction['removes']:,} messages"
 
 

@@ -18,7 +18,7 @@ class PartCount:
     moment: Moment
 
     def __call__(self, part: LedgerRange) -> dict[str, Tally]:
-        """By subscription. Each entry is read once, however many subscriptions want it. Raises what reading raises."""
+        """Return the tallies by subscription. Each entry is read only once. Raises what reading raises."""
         options = TableOptions(
             topics=(part.topic,),
             access=self.access,

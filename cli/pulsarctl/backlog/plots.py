@@ -14,13 +14,15 @@ from pulsarctl.values.quantities import human_size
 from pulsarctl.values.times import utc
 
 
-def plots(of: SubscriptionBacklog) -> Iterator[str]:
-    tally = of.tally
+def plots(backlog: SubscriptionBacklog) -> Iterator[str]:
+    tally = backlog.tally
     yield svg.rows("Messages by age", list(_ages(tally)))
     yield svg.columns(_timeline_name(tally.timeline), list(_timeline(tally.timeline)))
-    if len(of.partitions) > 1:
-        yield svg.rows(f"Messages by partition, {of.skew:.1f} times the mean in the largest", list(_partitions(of)))
-    if lines := list(_holes(of)):
+    if len(backlog.partitions) > 1:
+        yield svg.rows(
+            f"Messages by partition, {backlog.skew:.1f} times the mean in the largest", list(_partitions(backlog))
+        )
+    if lines := list(_holes(backlog)):
         yield svg.cells("Unacknowledged parts of ledgers with ack holes", lines)
     if tally.keys.counts:
         yield svg.rows(_keys_name(tally), list(_names(tally.keys, tally.keyed_messages)))
@@ -46,17 +48,19 @@ def _timeline(line: Timeline) -> Iterator[Bar]:
         yield Bar(label, messages, f"{label}: {messages:,} messages")
 
 
-def _partitions(of: SubscriptionBacklog) -> Iterator[Bar]:
-    for each in of.partitions:
-        index, messages = each.topic.rpartition("-")[2], each.tally.messages
-        yield Bar(f"partition {index}", messages, f"partition {index}: {messages:,}, {human_size(each.tally.bytes)}")
+def _partitions(backlog: SubscriptionBacklog) -> Iterator[Bar]:
+    for partition in backlog.partitions:
+        index, messages = partition.topic.rpartition("-")[2], partition.tally.messages
+        yield Bar(
+            f"partition {index}", messages, f"partition {index}: {messages:,}, {human_size(partition.tally.bytes)}"
+        )
 
 
-def _holes(of: SubscriptionBacklog) -> Iterator[tuple[str, list[float]]]:
+def _holes(backlog: SubscriptionBacklog) -> Iterator[tuple[str, list[float]]]:
     """The first ledgers of all partitions."""
-    maps = [(each.topic, ledger) for each in of.partitions for ledger in each.cursor.map]
+    maps = [(partition.topic, ledger) for partition in backlog.partitions for ledger in partition.cursor.map]
     for topic, ledger in maps[:LEDGERS_MAX]:
-        prefix = f"p{topic.rpartition('-')[2]} " if len(of.partitions) > 1 else ""
+        prefix = f"p{topic.rpartition('-')[2]} " if len(backlog.partitions) > 1 else ""
         yield f"{prefix}ledger {ledger.ledger_id}", [1 - share for share in ledger.acked]
 
 
@@ -65,12 +69,12 @@ def _keys_name(tally: Tally) -> str:
     return f"Most frequent of {about}{tally.distinct_keys.estimate():,} keys"
 
 
-def _names(found: HeavyHitters, whole: int) -> Iterator[Bar]:
+def _names(hitters: HeavyHitters, total: int) -> Iterator[Bar]:
     """The tooltip also has the cumulative share."""
     seen = 0
-    for name, messages in found.top(TOP_KEYS):
+    for name, messages in hitters.top(TOP_KEYS):
         seen += messages
-        tip = f"{name}: {messages:,} messages, {share(messages, whole):.1%}; {share(seen, whole):.1%} up to here"
+        tip = f"{name}: {messages:,} messages, {share(messages, total):.1%}; {share(seen, total):.1%} up to here"
         yield Bar(name, messages, tip)
 
 

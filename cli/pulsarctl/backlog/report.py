@@ -34,27 +34,27 @@ class SubscriptionBacklog:
     @property
     def live(self) -> LiveFacts:
         """Sums over the partitions. A consumer of several partitions counts once for the busiest of them."""
-        each = [partition.live for partition in self.partitions]
+        facts = [partition.live for partition in self.partitions]
         return LiveFacts(
-            type=next((live.type for live in each if live.type), ""),
-            consumers=max((live.consumers for live in each), default=0),
-            rate_in=sum(live.rate_in for live in each),
-            rate_out=sum(live.rate_out for live in each),
-            unacked=sum(live.unacked for live in each),
-            is_blocked=any(live.is_blocked for live in each),
+            type=next((live.type for live in facts if live.type), ""),
+            consumers=max((live.consumers for live in facts), default=0),
+            rate_in=sum(live.rate_in for live in facts),
+            rate_out=sum(live.rate_out for live in facts),
+            unacked=sum(live.unacked for live in facts),
+            is_blocked=any(live.is_blocked for live in facts),
         )
 
     @property
     def cursor(self) -> CursorFacts:
-        each = [partition.cursor for partition in self.partitions]
+        cursors = [partition.cursor for partition in self.partitions]
         return CursorFacts(
-            holes=sum(facts.holes for facts in each),
-            largest_hole=max((facts.largest_hole for facts in each), default=0),
-            acked_above=sum(facts.acked_above for facts in each),
-            kept_ledgers=sum(facts.kept_ledgers for facts in each),
-            kept_entries=sum(facts.kept_entries for facts in each),
-            kept_bytes=sum(facts.kept_bytes for facts in each),
-            map=each[0].map if len(each) == 1 else (),
+            holes=sum(facts.holes for facts in cursors),
+            largest_hole=max((facts.largest_hole for facts in cursors), default=0),
+            acked_above=sum(facts.acked_above for facts in cursors),
+            kept_ledgers=sum(facts.kept_ledgers for facts in cursors),
+            kept_entries=sum(facts.kept_entries for facts in cursors),
+            kept_bytes=sum(facts.kept_bytes for facts in cursors),
+            map=cursors[0].map if len(cursors) == 1 else (),
         )
 
     @property
@@ -99,17 +99,17 @@ class Report:
     subscriptions: tuple[SubscriptionBacklog, ...]
     before: Mapping[tuple[str, str], "BacklogSnapshot"] = field(default_factory=dict)
 
-    def trend(self, of: SubscriptionBacklog) -> "Trend | None":
-        """Since the snapshot before this report; None if there is none."""
-        before = self.before.get((of.topic, of.subscription))
+    def trend(self, backlog: SubscriptionBacklog) -> "Trend | None":
+        """The trend since the snapshot before this report; None if there is no snapshot."""
+        before = self.before.get((backlog.topic, backlog.subscription))
         if before is None or before.taken_ms >= self.moment.now_ms:
             return None
-        return Trend(before.taken_ms, of.tally.messages - before.messages, of.tally.bytes - before.bytes)
+        return Trend(before.taken_ms, backlog.tally.messages - before.messages, backlog.tally.bytes - before.bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class BacklogSnapshot:
-    """What is kept of a subscription between two reports."""
+    """The facts about a subscription that are kept between two reports."""
 
     taken_ms: int
     messages: int
@@ -118,7 +118,7 @@ class BacklogSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How much the backlog has changed since an earlier report."""
+    """The change of a backlog since an earlier report."""
 
     since_ms: int
     messages: int
@@ -129,31 +129,32 @@ def subscriptions(
     survey: Survey, parts: Sequence[LedgerRange], tallies: Sequence[Mapping[str, Tally]]
 ) -> tuple[SubscriptionBacklog, ...]:
     """Sorted by topic and subscription. One without a backlog has an empty tally."""
-    found: dict[tuple[str, str], Tally] = {}
+    by_partition: dict[tuple[str, str], Tally] = {}
     for part, counted in zip(parts, tallies, strict=True):
         for name, tally in counted.items():
-            found.setdefault((part.topic, name), Tally()).merge(tally)
+            by_partition.setdefault((part.topic, name), Tally()).merge(tally)
     grouped: dict[tuple[str, str], list[PartitionBacklog]] = {}
     for partition in survey.partitions:
-        for name, backlog in _of_partition(partition, found):
+        for name, backlog in _of_partition(partition, by_partition):
             grouped.setdefault((without_partition(partition.topic), name), []).append(backlog)
     return tuple(
-        SubscriptionBacklog(topic, name, tuple(each), _total(each)) for (topic, name), each in sorted(grouped.items())
+        SubscriptionBacklog(topic, name, tuple(backlogs), _total(backlogs))
+        for (topic, name), backlogs in sorted(grouped.items())
     )
 
 
 def _of_partition(
-    partition: PartitionSurvey, found: Mapping[tuple[str, str], Tally]
+    partition: PartitionSurvey, tallies: Mapping[tuple[str, str], Tally]
 ) -> Iterator[tuple[str, PartitionBacklog]]:
-    for each in partition.subscriptions:
-        tally = found.get((partition.topic, each.name)) or Tally()
-        yield each.name, PartitionBacklog(partition.topic, tally, each.live, each.cursor)
+    for subscription in partition.subscriptions:
+        tally = tallies.get((partition.topic, subscription.name)) or Tally()
+        yield subscription.name, PartitionBacklog(partition.topic, tally, subscription.live, subscription.cursor)
 
 
 def _total(partitions: Sequence[PartitionBacklog]) -> Tally:
     total = Tally()
-    for each in partitions:
-        total.merge(each.tally)
+    for partition in partitions:
+        total.merge(partition.tally)
     return total
 
 
@@ -166,6 +167,6 @@ def _evicted(tally: Tally, limit_bytes: int) -> tuple[int, int]:
     return messages, size
 
 
-def share(part: int, whole: int) -> float:
+def share(part: int, total: int) -> float:
     """Rounded, for JSON."""
-    return round(part / whole, 4) if whole else 0.0
+    return round(part / total, 4) if total else 0.0

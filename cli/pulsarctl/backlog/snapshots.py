@@ -26,7 +26,7 @@ def file_for(directory: Path, cluster: str, target: str) -> Path:
 
 
 def latest(file: Path) -> dict[tuple[str, str], BacklogSnapshot]:
-    """By topic and subscription; empty without a snapshot. Raises `CliError` for a file that is damaged."""
+    """The latest snapshot, by topic and subscription; perhaps empty. Raises `CliError` for a file that is damaged."""
     try:
         lines = file.read_text().splitlines()
         if not lines:
@@ -44,7 +44,10 @@ def latest(file: Path) -> dict[tuple[str, str], BacklogSnapshot]:
 
 def save(file: Path, report: Report) -> None:
     """Adds a snapshot, and drops the oldest beyond the limit. Raises `CliError`."""
-    rows = [[each.topic, each.subscription, each.tally.messages, each.tally.bytes] for each in report.subscriptions]
+    rows = [
+        [backlog.topic, backlog.subscription, backlog.tally.messages, backlog.tally.bytes]
+        for backlog in report.subscriptions
+    ]
     line = json.dumps({"takenAt": report.moment.now_ms, "target": report.target, "subscriptions": rows})
     try:
         with one_writer(file):

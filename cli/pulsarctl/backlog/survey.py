@@ -1,4 +1,4 @@
-"""What is known before an entry is read: ledgers, cursors, consumers, and rates of each partition. Pure."""
+"""The facts before an entry is read: ledgers, cursors, consumers, and rates of each partition. Pure."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ ENTRIES_PER_PART = 50_000
 
 @dataclass(frozen=True, slots=True)
 class LiveFacts:
-    """From `stats`. Rates are messages per second over the broker's window."""
+    """Facts from `stats`. Rates are messages per second over the broker's window."""
 
     type: str = ""
     consumers: int = 0
@@ -40,21 +40,21 @@ class PartitionSurvey:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is read of all partitions."""
+    """The ledger ranges of all partitions, and the facts about their subscriptions."""
 
     partitions: tuple[PartitionSurvey, ...]
 
     @property
     def entries(self) -> int:
-        """How many entries are read."""
-        return sum(each.entries for partition in self.partitions for each in partition.ranges)
+        """The number of entries to read."""
+        return sum(part.entries for partition in self.partitions for part in partition.ranges)
 
     @property
     def bytes(self) -> int:
-        """About how many bytes they have."""
-        return sum(each.size for partition in self.partitions for each in partition.ranges)
+        """The approximate number of bytes to read."""
+        return sum(part.size for partition in self.partitions for part in partition.ranges)
 
     def parts(self, tasks_min: int) -> list[LedgerRange]:
         """The plan: at least `tasks_min` parts, if there is enough to read."""
-        ranges = [each for partition in self.partitions for each in partition.ranges]
+        ranges = [part for partition in self.partitions for part in partition.ranges]
         return split(ranges, tasks_min=tasks_min, entries_max=ENTRIES_PER_PART)

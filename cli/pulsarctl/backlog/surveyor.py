@@ -17,26 +17,26 @@ def survey(admin: "AdminClient", topics: Sequence[str], subscriptions: Sequence[
 
     Raises `NotFound` for a subscription that no topic has, and what the admin client raises.
     """
-    found = Survey(tuple(_partition(admin, topic, subscriptions) for topic in topics))
-    known = {each.name for partition in found.partitions for each in partition.subscriptions}
+    surveyed = Survey(tuple(_partition(admin, topic, subscriptions) for topic in topics))
+    known = {subscription.name for partition in surveyed.partitions for subscription in partition.subscriptions}
     for name in subscriptions:
         if name not in known:
             raise NotFound(f"no topic of the report has a durable subscription {name}")
-    return found
+    return surveyed
 
 
-def _partition(admin: "AdminClient", topic: str, wanted: Sequence[str]) -> PartitionSurvey:
+def _partition(admin: "AdminClient", topic: str, chosen: Sequence[str]) -> PartitionSurvey:
     stats = admin.topics.stats(topic)
     internal = admin.topics.internal_stats(topic)
     known = stats.get("subscriptions", {})
     # The state of a cursor does not tell: Apache Pulsar says NoLedger of a durable one until it acknowledges.
-    volatile = {name for name, each in known.items() if not each.get("durable", True)}
+    volatile = {name for name, subscription in known.items() if not subscription.get("durable", True)}
     names = [
-        name for name in sorted(known.keys() & internal["cursors"].keys() - volatile) if not wanted or name in wanted
+        name for name in sorted(known.keys() & internal["cursors"].keys() - volatile) if not chosen or name in chosen
     ]
     facts = cursor_facts(internal, names, volatile)
-    found = tuple(SubscriptionSurvey(name, _live(stats, name), facts[name]) for name in names)
-    return PartitionSurvey(topic, found, tuple(ranges_of_topic(topic, internal, subscriptions=names)))
+    surveyed = tuple(SubscriptionSurvey(name, _live(stats, name), facts[name]) for name in names)
+    return PartitionSurvey(topic, surveyed, tuple(ranges_of_topic(topic, internal, subscriptions=names)))
 
 
 def _type(name: str | None) -> str:

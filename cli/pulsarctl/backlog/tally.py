@@ -1,4 +1,4 @@
-"""What is counted of one subscription in one partition: a partial result that merges. Pure.
+"""The counts of one subscription in one partition: a partial result that merges. Pure.
 
 Counts of messages, bytes, and entries are exact. `keys` and `producers` are exact while there are few different ones;
 see `heavy_hitters`.
@@ -83,7 +83,7 @@ class Tally:
             self.newest_ms = newest_ms if self.newest_ms is None else max(self.newest_ms, newest_ms)
 
     def keep_largest(self, more: list[LargeMessage]) -> None:
-        self.largest = sorted([*self.largest, *more], key=lambda each: (-each.size, each))[:LARGEST_KEPT]
+        self.largest = sorted([*self.largest, *more], key=lambda message: (-message.size, message))[:LARGEST_KEPT]
 
     def add_blocks(self, more: list[BacklogRun]) -> None:
         """Joins neighbors when there are too many."""
@@ -110,4 +110,4 @@ _SUMMARIES = ("keys", "distinct_keys", "producers", "schema_versions", "timeline
 
 def joined(blocks: list[BacklogRun]) -> BacklogRun:
     first = blocks[0]
-    return first._replace(messages=sum(each.messages for each in blocks), bytes=sum(each.bytes for each in blocks))
+    return first._replace(messages=sum(block.messages for block in blocks), bytes=sum(block.bytes for block in blocks))

@@ -1,4 +1,4 @@
-"""What a report covers: a topic, a namespace, or a pattern such as `shop/eu/orders-*` or `shop/*` -> partitions."""
+"""The target of a report: a topic, a namespace, or a pattern such as `shop/eu/orders-*` or `shop/*` -> partitions."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -20,10 +20,10 @@ def partitions(admin: "AdminClient", target: str) -> list[str]:
     """
     if not _is_pattern(target) and target.count("/") != 1:
         return admin.topics.parts(full_topic(target))
-    found = list(_matching(admin, *_segments(target)))
-    if not found and _is_pattern(target):
+    matches = list(_matching(admin, *_segments(target)))
+    if not matches and _is_pattern(target):
         raise NotFound(f"no persistent topic matches '{target}'")
-    return found
+    return matches
 
 
 def _is_pattern(target: str) -> bool:
@@ -44,8 +44,8 @@ def _segments(target: str) -> tuple[str, str, str]:
 
 
 def _matching(admin: "AdminClient", tenant: str, namespace: str, topic: str) -> Iterator[str]:
-    for each in _namespaces(admin, tenant, namespace):
-        for name in admin.topics.list(each, domain="persistent"):
+    for full_namespace in _namespaces(admin, tenant, namespace):
+        for name in admin.topics.list(full_namespace, domain="persistent"):
             local = name.rpartition("/")[2]
             if not local.startswith("__") and fnmatchcase(without_partition(local), topic):
                 yield name
@@ -54,6 +54,10 @@ def _matching(admin: "AdminClient", tenant: str, namespace: str, topic: str) -> 
 def _namespaces(admin: "AdminClient", tenant: str, namespace: str) -> list[str]:
     if not _is_pattern(tenant + namespace):
         return [f"{tenant}/{namespace}"]
-    tenants = [each for each in admin.tenants.list() if fnmatchcase(each, tenant)] if _is_pattern(tenant) else [tenant]
-    known = [each for name in tenants for each in admin.namespaces.list(name)]
-    return [each for each in known if fnmatchcase(each.rpartition("/")[2], namespace)]
+    tenants = (
+        [candidate for candidate in admin.tenants.list() if fnmatchcase(candidate, tenant)]
+        if _is_pattern(tenant)
+        else [tenant]
+    )
+    known = [candidate for name in tenants for candidate in admin.namespaces.list(name)]
+    return [candidate for candidate in known if fnmatchcase(candidate.rpartition("/")[2], namespace)]

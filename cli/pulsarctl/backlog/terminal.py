@@ -18,20 +18,23 @@ _HEADING = f"  {'SUBSCRIPTION':<{NAME_WIDTH}}{'MESSAGES':>11}{'SIZE':>10}{'OLDES
 
 def lines(report: Report, *, details: bool) -> Iterator[str]:
     """One block for each topic, and with `details` a section for each subscription that has a backlog."""
-    found = report.subscriptions
-    messages, size = sum(each.tally.messages for each in found), sum(each.tally.bytes for each in found)
+    backlogs = report.subscriptions
+    messages, size = (
+        sum(backlog.tally.messages for backlog in backlogs),
+        sum(backlog.tally.bytes for backlog in backlogs),
+    )
     yield f"Backlog of {report.target} on {utc(report.moment.now_ms)[:19]}Z"
-    yield f"{_plural(len(found), 'subscription')}, {_plural(messages, 'message')}, {human_size(size)}"
+    yield f"{_plural(len(backlogs), 'subscription')}, {_plural(messages, 'message')}, {human_size(size)}"
     topic = None
-    for each in found:
-        if each.topic != topic:
-            topic = each.topic
+    for backlog in backlogs:
+        if backlog.topic != topic:
+            topic = backlog.topic
             yield from ("", topic.removeprefix("persistent://"), _HEADING)
-        yield from _row(report, each)
+        yield from _row(report, backlog)
     if details:
-        for each in found:
-            if each.tally.messages:
-                yield from ("", *_details(report, each))
+        for backlog in backlogs:
+            if backlog.tally.messages:
+                yield from ("", *_details(report, backlog))
 
 
 def age(seconds: float | None) -> str:
@@ -47,54 +50,54 @@ def age(seconds: float | None) -> str:
     return "".join(parts[:2])
 
 
-def _row(report: Report, of: SubscriptionBacklog) -> Iterator[str]:
+def _row(report: Report, backlog: SubscriptionBacklog) -> Iterator[str]:
     """A name that is too long has a line of its own."""
-    name = of.subscription
+    name = backlog.subscription
     if len(name) >= NAME_WIDTH:
         yield f"  {name}"
         name = ""
-    tally = of.tally
+    tally = backlog.tally
     oldest = None if tally.oldest_ms is None else (report.moment.now_ms - tally.oldest_ms) / 1000
-    empty_in = "-" if tally.messages == 0 else age(of.seconds_to_empty)
+    empty_in = "-" if tally.messages == 0 else age(backlog.seconds_to_empty)
     yield (
         f"  {name:<{NAME_WIDTH}}{tally.messages:>11,}{human_size(tally.bytes):>10}{age(oldest):>7}{empty_in:>10}"
-        f"  {of.verdict.word}"
+        f"  {backlog.verdict.word}"
     )
 
 
-def _details(report: Report, of: SubscriptionBacklog) -> Iterator[str]:
-    yield f"{of.topic.removeprefix('persistent://')}, subscription {of.subscription}"
-    yield _fact("verdict", f"{of.verdict.word}: {of.verdict.reason}")
-    yield _fact("consumers", _consumers(of))
-    yield _fact("stored in", f"{_plural(of.tally.entries, 'entry', 'entries')}, {human_size(of.tally.bytes)}")
-    yield from _trend(report, of)
-    yield from _holes(of)
-    yield from _ages(of)
-    yield from _partitions(of)
-    yield from _names("keys", of.tally.keys, of.tally.keyed_messages)
-    yield from _names("producers", of.tally.producers, of.tally.messages)
-    yield from _names("schemas", of.tally.schema_versions, of.tally.messages, prefix="version ")
-    yield from _largest(of)
-    yield from _what_if(report, of)
+def _details(report: Report, backlog: SubscriptionBacklog) -> Iterator[str]:
+    yield f"{backlog.topic.removeprefix('persistent://')}, subscription {backlog.subscription}"
+    yield _fact("verdict", f"{backlog.verdict.word}: {backlog.verdict.reason}")
+    yield _fact("consumers", _consumers(backlog))
+    yield _fact("stored in", f"{_plural(backlog.tally.entries, 'entry', 'entries')}, {human_size(backlog.tally.bytes)}")
+    yield from _trend(report, backlog)
+    yield from _holes(backlog)
+    yield from _ages(backlog)
+    yield from _partitions(backlog)
+    yield from _names("keys", backlog.tally.keys, backlog.tally.keyed_messages)
+    yield from _names("producers", backlog.tally.producers, backlog.tally.messages)
+    yield from _names("schemas", backlog.tally.schema_versions, backlog.tally.messages, prefix="version ")
+    yield from _largest(backlog)
+    yield from _what_if(report, backlog)
 
 
-def _consumers(of: SubscriptionBacklog) -> str:
-    live = of.live
+def _consumers(backlog: SubscriptionBacklog) -> str:
+    live = backlog.live
     rates = f"{live.rate_in:.1f}/s in, {live.rate_out:.1f}/s out"
     kind = f" ({live.type})" if live.type else ""
     return f"{live.consumers}{kind}; {rates}; {live.unacked:,} delivered, not acknowledged"
 
 
-def _trend(report: Report, of: SubscriptionBacklog) -> Iterator[str]:
-    trend = report.trend(of)
+def _trend(report: Report, backlog: SubscriptionBacklog) -> Iterator[str]:
+    trend = report.trend(backlog)
     if trend is not None:
         since = age((report.moment.now_ms - trend.since_ms) / 1000)
         size = f"{'-' if trend.bytes < 0 else '+'}{human_size(abs(trend.bytes))}"
         yield _fact("trend", f"{trend.messages:+,} messages, {size} in {since}")
 
 
-def _holes(of: SubscriptionBacklog) -> Iterator[str]:
-    facts, tally = of.cursor, of.tally
+def _holes(backlog: SubscriptionBacklog) -> Iterator[str]:
+    facts, tally = backlog.cursor, backlog.tally
     if tally.delayed_messages:
         yield _fact("delayed", f"{_plural(tally.delayed_messages, 'message')}, {human_size(tally.delayed_bytes)}")
     if facts.holes:
@@ -105,45 +108,45 @@ def _holes(of: SubscriptionBacklog) -> Iterator[str]:
         yield _fact("kept for it", f"{ledgers}, {human_size(facts.kept_bytes)} that no other one needs")
 
 
-def _ages(of: SubscriptionBacklog) -> Iterator[str]:
-    largest = max(of.tally.ages)
-    for index, (name, number) in enumerate(zip(AGE_NAMES, of.tally.ages, strict=True)):
+def _ages(backlog: SubscriptionBacklog) -> Iterator[str]:
+    largest = max(backlog.tally.ages)
+    for index, (name, number) in enumerate(zip(AGE_NAMES, backlog.tally.ages, strict=True)):
         if number:
             label = name if index == len(AGE_LIMITS_SECONDS) else f"under {name}"
             yield _fact("age", f"{label:<10}{number:>13,}  {_bar(number, largest)}")
 
 
-def _partitions(of: SubscriptionBacklog) -> Iterator[str]:
-    if len(of.partitions) < 2:
+def _partitions(backlog: SubscriptionBacklog) -> Iterator[str]:
+    if len(backlog.partitions) < 2:
         return
-    largest = max(each.tally.messages for each in of.partitions)
-    for each in sorted(of.partitions, key=lambda each: -each.tally.messages)[:TOP_KEYS]:
-        number, index = each.tally.messages, each.topic.rpartition("-")[2]
+    largest = max(partition.tally.messages for partition in backlog.partitions)
+    for partition in sorted(backlog.partitions, key=lambda partition: -partition.tally.messages)[:TOP_KEYS]:
+        number, index = partition.tally.messages, partition.topic.rpartition("-")[2]
         yield _fact("partition", f"{index:<10}{number:>13,}  {_bar(number, largest)}")
 
 
-def _names(label: str, found: HeavyHitters, whole: int, *, prefix: str = "") -> Iterator[str]:
-    top = [f"{prefix}{name} {share(number, whole):.0%}" for name, number in found.top(5)]
+def _names(label: str, hitters: HeavyHitters, total: int, *, prefix: str = "") -> Iterator[str]:
+    top = [f"{prefix}{name} {share(number, total):.0%}" for name, number in hitters.top(5)]
     while len(", ".join(top)) > _LIST_WIDTH and len(top) > 1:
         top.pop()
     if top:
         yield _fact(label, _short(", ".join(top), _LIST_WIDTH))
 
 
-def _largest(of: SubscriptionBacklog) -> Iterator[str]:
-    for each in of.tally.largest[:3]:
-        index = f":{each.batch_index}" if each.batch_index >= 0 else ""
-        text = f"{human_size(each.size)} at {each.ledger_id}:{each.entry_id}{index} from {each.producer}"
+def _largest(backlog: SubscriptionBacklog) -> Iterator[str]:
+    for message in backlog.tally.largest[:3]:
+        index = f":{message.batch_index}" if message.batch_index >= 0 else ""
+        text = f"{human_size(message.size)} at {message.ledger_id}:{message.entry_id}{index} from {message.producer}"
         yield _fact("largest", _short(text, _LIST_WIDTH))
 
 
-def _what_if(report: Report, of: SubscriptionBacklog) -> Iterator[str]:
-    tally = of.tally
+def _what_if(report: Report, backlog: SubscriptionBacklog) -> Iterator[str]:
+    tally = backlog.tally
     if report.moment.ttl_seconds is not None:
         removed = f"{_plural(tally.expired_messages, 'message')}, {human_size(tally.expired_bytes)}"
         yield _fact("TTL", f"{age(report.moment.ttl_seconds)} removes {removed}")
     if report.quota_bytes is not None:
-        messages, size = of.quota(report.quota_bytes)
+        messages, size = backlog.quota(report.quota_bytes)
         removed = f"{_plural(messages, 'message')}, {human_size(size)}"
         yield _fact("quota", f"{human_size(report.quota_bytes)} for each partition evicts {removed}")
     if tally.keyed_messages:
@@ -167,5 +170,5 @@ def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _plural(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def _plural(number: int, singular: str, many: str | None = None) -> str:
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"

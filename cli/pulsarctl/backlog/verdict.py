@@ -9,7 +9,7 @@ class Verdict(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What the verdict depends on. Rates are messages per second."""
+    """The facts that the verdict depends on. Rates are messages per second."""
 
     messages: int
     delayed_messages: int
@@ -26,26 +26,26 @@ IDLE = Verdict("no consumer", "nothing consumes it")
 STALLED = Verdict("stalled", "it has consumers, but they acknowledge nothing")
 
 
-def verdict(of: Condition) -> Verdict:
-    if of.messages == 0:
+def verdict(condition: Condition) -> Verdict:
+    if condition.messages == 0:
         return OK
-    if of.delayed_messages == of.messages:
+    if condition.delayed_messages == condition.messages:
         return DELAYED
-    if of.is_blocked:
+    if condition.is_blocked:
         return BLOCKED
-    if of.consumers == 0:
+    if condition.consumers == 0:
         return IDLE
-    if of.rate_out <= 0:
+    if condition.rate_out <= 0:
         return STALLED
-    rates = f"{of.rate_in:.1f} messages/s arrive, {of.rate_out:.1f} leave"
-    if of.rate_in == of.rate_out:
+    rates = f"{condition.rate_in:.1f} messages/s arrive, {condition.rate_out:.1f} leave"
+    if condition.rate_in == condition.rate_out:
         return Verdict("steady", rates)
-    return Verdict("growing" if of.rate_in > of.rate_out else "draining", rates)
+    return Verdict("growing" if condition.rate_in > condition.rate_out else "draining", rates)
 
 
-def seconds_to_empty(of: Condition) -> float | None:
+def seconds_to_empty(condition: Condition) -> float | None:
     """At the present rates; None if that never happens. Rates lag behind, so it also needs a consumer."""
-    if of.messages == 0:
+    if condition.messages == 0:
         return 0.0
-    net = of.rate_out - of.rate_in
-    return of.messages / net if net > 0 and of.consumers else None
+    net = condition.rate_out - condition.rate_in
+    return condition.messages / net if net > 0 and condition.consumers else None

@@ -21,7 +21,7 @@ PARALLEL_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Item, Found]):
-    """What became of one item: its value, or the error."""
+    """The outcome of one item: its value, or the error."""
 
     item: Item
     value: Found | None = None
@@ -29,7 +29,7 @@ class Outcome(Generic[Item, Found]):
 
 
 class Crew:
-    """At most `parallel` requests are under way at a time, each limited by the request timeout of the settings.
+    """At most `parallel` requests run at a time, each limited by the request timeout of the settings.
 
     With `--dry-run` there is one thread, so that the requests are printed in order.
     """

@@ -141,11 +141,11 @@ def key_sharing(ranges: list[str] | None, *, out_of_order: bool, subscription_ty
         raise UsageProblem(
             "--hash-range and --allow-out-of-order require a Key_Shared subscription", hint="use -t Key_Shared"
         )
-    found = sorted(_hash_range(text) for text in ranges or ())
-    for (_, last), (first, _) in pairwise(found):
+    hash_ranges = sorted(_hash_range(text) for text in ranges or ())
+    for (_, last), (first, _) in pairwise(hash_ranges):
         if first <= last:
             raise UsageProblem(f"cannot use --hash-range: the ranges overlap at {first}")
-    return KeySharing(tuple(found), out_of_order)
+    return KeySharing(tuple(hash_ranges), out_of_order)
 
 
 def _hash_range(text: str) -> tuple[int, int]:

@@ -45,7 +45,7 @@ def stops_of(count: int | None, idle_seconds: float, *, bounded: bool) -> Stops:
 
 
 class Silence:
-    """What a run tells while no message comes. `is_connected` asks the client."""
+    """The notices of a run while no message comes. `is_connected` asks the client."""
 
     def __init__(self, is_connected: Callable[[], bool]) -> None:
         self._is_connected = is_connected

@@ -47,16 +47,16 @@ class Subscribing:
 
     @property
     def starts_at_end(self) -> bool:
-        """Whether it gets only later messages. Unknown, and thus false, for a named subscription."""
+        """Whether the run gets only later messages. False for a named subscription, for which it is unknown."""
         return self._is_temporary and self._reach.start is None and not self.options.from_earliest
 
     def all_connected(self) -> bool:
-        return all(one.is_connected() for one in self._subscribers)
+        return all(subscriber.is_connected() for subscriber in self._subscribers)
 
     @property
     def discarded(self) -> int:
         """How many messages could not be decrypted, and were acknowledged without being printed."""
-        return sum(one.discarded for one in self._subscribers)
+        return sum(subscriber.discarded for subscriber in self._subscribers)
 
     def open(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
         """Subscribes, moves the subscription to its start, and determines the end."""
@@ -109,7 +109,7 @@ def _seek(subscriber: "Subscriber", start: Position) -> None:
 def has_backlog(admin: "AdminClient", topic: str, subscription: str) -> bool | None:
     """Whether the subscription has a backlog, or None if the admin API cannot tell."""
     try:
-        found = admin.topics.stats(topic).get("subscriptions", {}).get(subscription)
+        stats = admin.topics.stats(topic).get("subscriptions", {}).get(subscription)
     except CliError:
         return None
-    return None if found is None else int(found["msgBacklog"]) > 0
+    return None if stats is None else int(stats["msgBacklog"]) > 0

@@ -99,16 +99,16 @@ class Bounded:
         return all(partition.done for partition in self._partitions)
 
     def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
-        """Records of a partition that has some; otherwise waits for one partition, in turn."""
+        """Return records of a partition that has some; otherwise wait for one partition after the other."""
         self._partitions.append(self._partitions.pop(0))
         unfinished = [partition for partition in self._partitions if not partition.done]
         for partition in unfinished:
-            if wanted := self._take(partition, 0, count_max):
-                return wanted
+            if records := self._take(partition, 0, count_max):
+                return records
         waiting = [partition for partition in unfinished if not partition.done]
         wait_ms = timeout_ms if len(waiting) == 1 else TURN_MS
-        if waiting and (wanted := self._take(waiting[0], wait_ms, count_max)):
-            return wanted
+        if waiting and (records := self._take(waiting[0], wait_ms, count_max)):
+            return records
         self._ask()
         return []
 
@@ -117,12 +117,12 @@ class Bounded:
             self._consumer.settle(records)  # type: ignore[arg-type]  # they come from the last `receive`
 
     def _take(self, partition: Partition, timeout_ms: int, count_max: int) -> list[ClientRecord]:
-        wanted = partition.wanted(partition.consumer.receive(timeout_ms, count_max))
-        if wanted:
+        records = partition.wanted(partition.consumer.receive(timeout_ms, count_max))
+        if records:
             self._consumer = partition.consumer
             self._silent_since = time.monotonic()
             self._next_question = self._silent_since + SILENCE_SECONDS
-        return wanted
+        return records
 
     def _ask(self) -> None:
         """After a silence, marks the partitions that have an end and no backlog as done."""

@@ -87,13 +87,13 @@ def _section(section: Section) -> Iterator[str]:
         return
     yield section.title
     rows = [tuple(map(one_line, row)) for row in section.rows]
-    grid = [line for row in (section.columns, *rows) for line in _wrapped(row, _room(section))]
+    grid = [line for row in (section.columns, *rows) for line in _wrapped(row, _widest_column(section))]
     widths = [max(len(row[index]) for row in grid) for index in range(len(section.columns))]
     for row in grid:
         yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _room(section: Section) -> dict[int, int]:
+def _widest_column(section: Section) -> dict[int, int]:
     """The width of the widest column, by index, if the table is wider than a page."""
     widths = [max(len(row[index]) for row in (section.columns, *section.rows)) for index in range(len(section.columns))]
     widest = widths.index(max(widths))
@@ -101,9 +101,9 @@ def _room(section: Section) -> dict[int, int]:
     return {widest: max(CELL_MIN, WIDTH - others)} if widths[widest] + others > WIDTH else {}
 
 
-def _wrapped(row: tuple[str, ...], room: dict[int, int]) -> Iterator[tuple[str, ...]]:
+def _wrapped(row: tuple[str, ...], widths: dict[int, int]) -> Iterator[tuple[str, ...]]:
     """The lines of a row. Only a word that is wider than its column is broken."""
-    cells = [_cell_lines(text, room.get(index)) for index, text in enumerate(row)]
+    cells = [_cell_lines(text, widths.get(index)) for index, text in enumerate(row)]
     for line in range(max(map(len, cells))):
         yield tuple(cell[line] if line < len(cell) else "" for cell in cells)
 

@@ -43,8 +43,8 @@ class Decryption:
 
         if len(nonce) != _NONCE_BYTES:
             return None
-        for one in keys:
-            data_key = self._data_key(one.value)
+        for key in keys:
+            data_key = self._data_key(key.value)
             if data_key is None:
                 continue
             try:
@@ -65,13 +65,13 @@ class Decryption:
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import padding
 
-        sha1 = hashes.SHA1()  # noqa: S303  # what Pulsar's clients use; OAEP needs no freedom from collisions
+        sha1 = hashes.SHA1()  # noqa: S303  # as in Pulsar's clients; OAEP needs no resistance to collisions
         oaep = padding.OAEP(padding.MGF1(sha1), sha1, None)
         try:
-            found = self._private_key.decrypt(encrypted, oaep)
+            data_key = self._private_key.decrypt(encrypted, oaep)
         except ValueError:
             return None
-        return found if len(found) in _DATA_KEY_SIZES else None
+        return data_key if len(data_key) in _DATA_KEY_SIZES else None
 
 
 def _loaded(private_key: bytes) -> "RSAPrivateKey":
@@ -84,15 +84,15 @@ def _loaded(private_key: bytes) -> "RSAPrivateKey":
             "cannot decrypt: the Python module cryptography is not installed", hint="pip install 'pulsarctl[security]'"
         ) from None
     try:
-        found = serialization.load_pem_private_key(private_key, None)
+        key = serialization.load_pem_private_key(private_key, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        found = None
-    if not isinstance(found, RSAPrivateKey):
+        key = None
+    if not isinstance(key, RSAPrivateKey):
         raise UsageProblem(
             "cannot decrypt: the private key is not an RSA key in PEM form without a password",
             hint="check it with: openssl rsa -in KEY -check -noout",
         )
-    return found
+    return key
 
 
 def not_decrypted(topic: str, message_id: str, names: Iterable[str], *, has_key: bool) -> NotDecrypted:

@@ -26,8 +26,12 @@ def public_key_file(text: str) -> Iterator[str]:
     """A file with the public key in PEM form. Raises `UsageProblem`."""
     content = _content(text)
     if _PUBLIC not in content:
-        what = "a private key; messages are encrypted with the public key" if _PRIVATE in content else "no public key"
-        raise UsageProblem(f"cannot encrypt: {_shown(text)} holds {what}", hint="use PEM: -----BEGIN PUBLIC KEY-----")
+        holding = (
+            "a private key; messages are encrypted with the public key" if _PRIVATE in content else "no public key"
+        )
+        raise UsageProblem(
+            f"cannot encrypt: {_shown(text)} holds {holding}", hint="use PEM: -----BEGIN PUBLIC KEY-----"
+        )
     with _as_file(text, content) as file:
         yield file
 
@@ -43,8 +47,12 @@ def private_key(text: str) -> bytes:
     """A private key in PEM form. Raises `UsageProblem`, also if every user of this machine can read its file."""
     content = _content(text)
     if _PRIVATE not in content:
-        what = "a public key; messages are decrypted with the private key" if _PUBLIC in content else "no private key"
-        raise UsageProblem(f"cannot decrypt: {_shown(text)} holds {what}", hint="use PEM: -----BEGIN PRIVATE KEY-----")
+        holding = (
+            "a public key; messages are decrypted with the private key" if _PUBLIC in content else "no private key"
+        )
+        raise UsageProblem(
+            f"cannot decrypt: {_shown(text)} holds {holding}", hint="use PEM: -----BEGIN PRIVATE KEY-----"
+        )
     path = _path(text)
     if path is not None and path.stat().st_mode & stat.S_IROTH:
         raise UsageProblem(f"cannot use {path}: every user of this machine can read it", hint=f"chmod 600 {path}")
@@ -93,7 +101,7 @@ def _path(text: str) -> Path | None:
 
 
 def _shown(text: str) -> str:
-    """Without the key itself."""
+    """The text for errors, without the key itself."""
     return f"the data: URL of {FLAG}" if text.startswith("data:") else text
 
 

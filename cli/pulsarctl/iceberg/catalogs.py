@@ -42,12 +42,12 @@ def _kind(address: str) -> str:
 
 
 def file_properties(settings: Mapping[str, str]) -> dict[str, str]:
-    """For pyiceberg, of a store with Pulsar's settings of its driver."""
+    """The properties for pyiceberg of a store, from Pulsar's settings of its driver."""
 
     def first(*keys: str) -> str:
         return next((settings[key] for key in keys if settings.get(key)), "")
 
-    found = {
+    properties = {
         "s3.endpoint": first("s3ManagedLedgerOffloadServiceEndpoint", "managedLedgerOffloadServiceEndpoint"),
         "s3.region": first("s3ManagedLedgerOffloadRegion", "managedLedgerOffloadRegion"),
         "s3.access-key-id": first("s3ManagedLedgerOffloadCredentialId"),
@@ -55,7 +55,7 @@ def file_properties(settings: Mapping[str, str]) -> dict[str, str]:
         "s3.role-arn": first("s3ManagedLedgerOffloadRole"),
         "s3.role-session-name": first("s3ManagedLedgerOffloadRoleSessionName"),
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in properties.items() if value}
 
 
 def has_table(location: str, properties: Mapping[str, str]) -> bool:
@@ -82,7 +82,7 @@ def write_hint(table: "Table") -> None:
 
 
 def _write(table: "Table", hint: bytes) -> None:
-    """In one step: object stores publish whole objects, and a local file is renamed."""
+    """Writes a file in one step: object stores publish whole objects, and a local file is renamed."""
     path = _hint_of(table.location())
     if not path.startswith("file://"):
         with table.io.new_output(path).create(overwrite=True) as file:

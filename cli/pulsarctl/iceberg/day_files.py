@@ -15,7 +15,7 @@ ROW_GROUP = 100_000
 
 
 class DayFiles:
-    """One open file for each day of the rows; `close` completes them. A file that is not closed is no Parquet file."""
+    """One open file for each day of the rows; `close` completes them. Without it, a file is not a Parquet file."""
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         self._directory = directory
@@ -44,6 +44,6 @@ class DayFiles:
 def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Table]]:
     days = pc.strftime(batch.column(TIME), format="%Y-%m-%d")
     table = pa.Table.from_batches([batch])
-    found: Iterable[str] = pc.unique(days).to_pylist()
-    for day in found:
+    unique_days: Iterable[str] = pc.unique(days).to_pylist()
+    for day in unique_days:
         yield day, table.filter(pc.equal(days, day))

@@ -1,4 +1,4 @@
-"""Who writes a table: `ops lake`, or the broker's offload. With one catalog, both use the same name for a topic.
+"""The writer of a table: `ops lake`, or the broker's offload. With one catalog, both use the same name for a topic.
 
 Each counts on being the only writer: a lake never adds a message again, and an offload replaces the rows of a ledger.
 """
@@ -32,7 +32,7 @@ def _unmarked(table: "Table") -> str:
 
 
 def written_by(table: "Table") -> str:
-    """For errors."""
+    """The writer, for errors."""
     return {LAKE: "`pulsarctl ops lake`", OFFLOAD: "the broker's offload"}.get(kind_of(table), "another program")
 
 

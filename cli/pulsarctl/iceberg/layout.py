@@ -1,4 +1,4 @@
-"""How tables of messages are laid out: partitioned by the UTC day of the publish time, columns only added."""
+"""The layout of tables of messages: partitioned by the UTC day of the publish time, columns only added."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -18,7 +18,7 @@ class LedgerSource:
         self._topic = topic
         earlier = tuple(map(_span, job.earlier))
         place = LedgerLocation(job.source)
-        self.whole = LedgerRange(topic, job.ledger_id, 0, job.entries - 1, job.end, None, earlier=earlier, place=place)
+        self.range = LedgerRange(topic, job.ledger_id, 0, job.entries - 1, job.end, None, earlier=earlier, place=place)
 
     def runs(self, span: EntrySpan) -> Iterator[EntryRun]:
         """Raises `DamagedEntry` and `CliError`. An earlier ledger that is gone meanwhile has no entries."""

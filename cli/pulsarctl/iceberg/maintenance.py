@@ -52,9 +52,9 @@ def _groups(table: "Table", file_bytes: int) -> "Iterator[list[FileScanTask]]":
             days.setdefault(str(task.file.partition), []).append(task)
     for _, tasks in sorted(days.items()):
         group: list[FileScanTask] = []
-        for task in sorted(tasks, key=lambda each: each.file.file_path):
+        for task in sorted(tasks, key=lambda task: task.file.file_path):
             group.append(task)
-            if sum(each.file.file_size_in_bytes for each in group) >= file_bytes:
+            if sum(task.file.file_size_in_bytes for task in group) >= file_bytes:
                 yield group
                 group = []
         if len(group) > 1:
@@ -100,14 +100,14 @@ def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
 
 def _reachable(table: "Table") -> set[str]:
     """Every file of every snapshot: lists, manifests, and rows."""
-    found: set[str] = set()
+    names: set[str] = set()
     for snapshot in table.snapshots():
-        found.add(snapshot.manifest_list)
+        names.add(snapshot.manifest_list)
         for manifest in snapshot.manifests(table.io):
-            if manifest.manifest_path not in found:
-                found.add(manifest.manifest_path)
-                found |= {entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)}
-    return found
+            if manifest.manifest_path not in names:
+                names.add(manifest.manifest_path)
+                names |= {entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)}
+    return names
 
 
 def _remove_strays(table: "Table") -> int:
@@ -129,8 +129,8 @@ def _files_of_rows(table: "Table") -> Iterable[tuple[Any, str]]:
 
     filesystem, path = _filesystem(table)
     prefix = table.location().removesuffix(path)
-    found = filesystem.get_file_info(fs.FileSelector(f"{path}/data", recursive=True, allow_not_found=True))
-    return [(info, f"{prefix}{info.path}") for info in found if info.is_file and _OF_RUN.search(info.path)]
+    infos = filesystem.get_file_info(fs.FileSelector(f"{path}/data", recursive=True, allow_not_found=True))
+    return [(info, f"{prefix}{info.path}") for info in infos if info.is_file and _OF_RUN.search(info.path)]
 
 
 def _filesystem(table: "Table") -> tuple[Any, str]:

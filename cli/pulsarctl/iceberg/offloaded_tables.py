@@ -53,18 +53,20 @@ class OffloadedTables:
             source = LedgerSource(job, store, _topic(job))
             folder.mkdir(parents=True)
             files = DayFiles(folder, rows.schema)
-            for batch in rows.rows_of(source.whole, source.runs):
+            for batch in rows.rows_of(source.range, source.runs):
                 files.write(batch)
             return files.close()
 
     def _value_type(self, job: OffloadJob) -> ValueType | None:
-        """Of a table that began with bytes, the column stays bytes."""
+        """The type of the column `value`; in a table that began with bytes, it stays bytes."""
         table = self._own(job)
         if table is not None and str(table.schema().find_type("value")) == "binary":
             return None
         topic = without_partition(_topic(job))
-        shown = [with_version(topic, one) for one in job.schemas]
-        return united_type({(topic, int(one["version"])): one["schemaInfo"] for one in shown}, takes_latest=False)
+        shown = [with_version(topic, schema) for schema in job.schemas]
+        return united_type(
+            {(topic, int(schema["version"])): schema["schemaInfo"] for schema in shown}, takes_latest=False
+        )
 
     def add(self, job: OffloadJob, store: Store, paths: list[str]) -> None:
         with _telling(job.table):
@@ -140,14 +142,14 @@ def _replace_ledger(ledger_id: int, owner: str, files: list[str], table: "Table"
         transaction.set_properties({KIND: OFFLOAD, OWNER: owner})
 
 
-def _remove_copy(ledger_id: int, folder: str, whole: bool, table: "Table", transaction: "Transaction") -> None:
+def _remove_copy(ledger_id: int, folder: str, drops_all: bool, table: "Table", transaction: "Transaction") -> None:
     """The files in the folder of a copy; with `whole`, rows of the ledger that are in the folder of no copy, too."""
-    found = [
-        each
-        for each in _files_of(table, ledger_id)
-        if each.file.file_path.startswith(folder) or (whole and not _OF_COPY.search(each.file.file_path))
+    files = [
+        task
+        for task in _files_of(table, ledger_id)
+        if task.file.file_path.startswith(folder) or (drops_all and not _OF_COPY.search(task.file.file_path))
     ]
-    _remove(ledger_id, found, table, transaction)
+    _remove(ledger_id, files, table, transaction)
 
 
 def _files_of(table: "Table", ledger_id: int) -> "Iterator[FileScanTask]":

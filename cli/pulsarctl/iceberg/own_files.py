@@ -1,4 +1,4 @@
-"""Whether a table keeps to its folder.
+"""The check whether all files of a table are in its folder.
 
 Its metadata is a file of the store, and names every other file by its full address: those that are read, and those that
 `ops lake-maintain` and each commit delete.

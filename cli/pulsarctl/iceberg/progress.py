@@ -1,6 +1,6 @@
-"""How far a table is: properties of the table that change in the commit that adds the rows.
+"""The progress of a table: properties of the table that change in the commit that adds the rows.
 
-So a run that is killed has either added its rows and its progress, or neither.
+A run that is killed has either added its rows and its progress, or neither.
 """
 
 import json

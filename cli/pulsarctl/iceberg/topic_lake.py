@@ -40,9 +40,9 @@ OWN_PROPERTIES = {**TABLE_PROPERTIES, NO_RETRIES: "0", KIND: LAKE}
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a run did. `rows` of this run; `files` that it added.
+    """The result of a run: its `rows`, and the `files` that it added.
 
-    `left_out` is what the table does not have.
+    `left_out` are the messages that the table does not have.
     """
 
     table: str
@@ -136,7 +136,7 @@ class TopicLake:
 def _checked(
     table: "Table | None", topic: str, access: "Access", snapshot: "TopicSnapshot", planned: Through
 ) -> dict[str, str]:
-    """When the partitions were created. Raises `Conflict` if positions of the table are not those of the topic."""
+    """The creation times of the partitions. Raises `Conflict` if positions of the table are not those of the topic."""
     from pulsarctl.tables.same_topic import check_same
 
     admin = access.admin()

@@ -26,7 +26,7 @@ def last_known(admin: AdminClient, topic: str) -> Position:
 
 
 def raise_ids(admin: AdminClient, topic: str, above: int) -> None:
-    """What the copy gets from now on has greater ledger IDs, if its broker can do that, and the role may ask for it.
+    """Let later entries of the copy have greater ledger IDs, if its broker can do that and the role may ask for it.
 
     `refuse_skipping` finds out whether it was done.
     """

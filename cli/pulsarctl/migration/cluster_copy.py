@@ -55,7 +55,7 @@ DEFERRED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MigratedTopics:
-    """What to migrate. `topics` are full names; empty means all topics of the scope."""
+    """The topics to migrate. `topics` are full names; empty means all topics of the scope."""
 
     scope: Scope
     topics: frozenset[str] = field(default_factory=frozenset)
@@ -71,23 +71,28 @@ def declared_in(source: Endpoint, chosen: MigratedTopics, parallel: int, step: S
     """
     with Crew(source.settings, parallel) as crew:
         tenants = frozenset(name.partition("/")[0] for name in chosen.scope.namespaces)
-        found = Reader(crew, step).read(Needed(chosen.scope, tenants=tenants))
-    missing = [*found.missing(chosen.scope), *(f"topic {name}" for name in sorted(chosen.topics - {*found.topics}))]
+        existing = Reader(crew, step).read(Needed(chosen.scope, tenants=tenants))
+    missing = [
+        *existing.missing(chosen.scope),
+        *(f"topic {name}" for name in sorted(chosen.topics - {*existing.topics})),
+    ]
     if missing:
         raise NotFound(f"cannot migrate {missing[0]}: {source.name} does not have it")
-    return Declared(_objects(found, chosen), Scope())
+    return Declared(_objects(existing, chosen), Scope())
 
 
-def _objects(found: Found, chosen: MigratedTopics) -> Objects:
-    objects = exporting.objects(found)
-    topics = {name: one for name, one in objects["topics"].items() if chosen.has(name)}
+def _objects(existing: Found, chosen: MigratedTopics) -> Objects:
+    objects = exporting.objects(existing)
+    topics = {name: settings for name, settings in objects["topics"].items() if chosen.has(name)}
     namespaces = objects["namespaces"]
     if chosen.topics:
         namespaces = {name: namespaces[name] for name in {namespace_of(topic) for topic in topics}}
     return {
-        "tenants": {name: _without(one, "allowedClusters") for name, one in objects["tenants"].items()},
-        "namespaces": {name: _without_policies(one, "replication-clusters") for name, one in namespaces.items()},
-        "topics": {name: _without_policies(one, "replication-clusters") for name, one in topics.items()},
+        "tenants": {name: _without(settings, "allowedClusters") for name, settings in objects["tenants"].items()},
+        "namespaces": {
+            name: _without_policies(settings, "replication-clusters") for name, settings in namespaces.items()
+        },
+        "topics": {name: _without_policies(settings, "replication-clusters") for name, settings in topics.items()},
     }
 
 
@@ -96,7 +101,7 @@ def _without(values: Objects, *names: str) -> Objects:
 
 
 def _at_once(objects: Objects) -> Objects:
-    return {name: _without_policies(one, *DEFERRED) for name, one in objects.items()}
+    return {name: _without_policies(settings, *DEFERRED) for name, settings in objects.items()}
 
 
 def _without_policies(values: Objects, *names: str) -> Objects:
@@ -115,17 +120,17 @@ class ClusterCopy:
 
     @property
     def topics(self) -> list[str]:
-        """Those with messages to copy."""
+        """The topics with messages to copy."""
         return sorted(name for name in self._objects["topics"] if name.startswith("persistent://"))
 
     def size(self) -> tuple[int, int]:
         """How many entries there are to copy, and their bytes."""
         with Crew(self._source.settings, self._parallel) as crew:
-            found = [one for sizes in crew.results(self.topics, _sizes) for one in sizes]
-        return sum(entries for entries, _ in found), sum(size for _, size in found)
+            all_sizes = [part_size for sizes in crew.results(self.topics, _sizes) for part_size in sizes]
+        return sum(entries for entries, _ in all_sizes), sum(size for _, size in all_sizes)
 
     def plan(self) -> Plan:
-        """What would be created and changed, messages aside."""
+        """The changes to make, without the messages."""
         return self._plan(self._settings())
 
     def make_namespaces(self) -> None:
@@ -134,8 +139,8 @@ class ClusterCopy:
         """
         missing = self._missing_namespaces()
         namespaces = {
-            name: {"bundles": one.get("bundles"), "policies": PROTECTING, "properties": {MARK: "true"}}
-            for name, one in self._objects["namespaces"].items()
+            name: {"bundles": settings.get("bundles"), "policies": PROTECTING, "properties": {MARK: "true"}}
+            for name, settings in self._objects["namespaces"].items()
             if name in missing
         }
         self._apply({"tenants": self._objects["tenants"], "namespaces": namespaces, "topics": {}})
@@ -151,23 +156,25 @@ class ClusterCopy:
         """Permissions, and the policies that do no harm to a copy, of all namespaces and of the topics, which exist.
         Raises `PartialFailure`.
         """
-        wanted = self._settings()
-        topics = {name: wanted["topics"][name] for name in self.topics}
-        self._apply({"tenants": {}, "namespaces": _at_once(wanted["namespaces"]), "topics": _at_once(topics)})
+        settings = self._settings()
+        topics = {name: settings["topics"][name] for name in self.topics}
+        self._apply({"tenants": {}, "namespaces": _at_once(settings["namespaces"]), "topics": _at_once(topics)})
 
     def make_settings(self) -> None:
         """Everything else, and takes back what protected the namespaces. Raises `PartialFailure`."""
         self._apply(self._settings())
         admin = self._target.admin()
         try:
-            for name, one in self._objects["namespaces"].items():
-                _unprotect(admin, name, one)
+            for name, settings in self._objects["namespaces"].items():
+                _unprotect(admin, name, settings)
         finally:
             admin.close()
 
     def _settings(self) -> Objects:
         """Subscriptions and schemas come with the messages."""
-        topics = {name: _without(one, "subscriptions", "schema") for name, one in self._objects["topics"].items()}
+        topics = {
+            name: _without(settings, "subscriptions", "schema") for name, settings in self._objects["topics"].items()
+        }
         return {key: value for key, value in self._objects.items() if key != "topics"} | {"topics": topics}
 
     def _missing_namespaces(self) -> Sequence[str]:
@@ -204,14 +211,14 @@ class ClusterCopy:
 
 
 def _sizes(admin: AdminClient, topic: str) -> list[tuple[int, int]]:
-    found = []
+    sizes = []
     for part in admin.topics.parts(topic):
         try:
             stats = admin.topics.internal_stats(part)
         except NotFound:  # a partition that was never loaded
             continue
-        found.append((stats["numberOfEntries"], stats["totalSize"]))
-    return found
+        sizes.append((stats["numberOfEntries"], stats["totalSize"]))
+    return sizes
 
 
 def _exists(admin: AdminClient, namespace: str) -> bool:
@@ -222,10 +229,10 @@ def _exists(admin: AdminClient, namespace: str) -> bool:
     return True
 
 
-def _unprotect(admin: AdminClient, namespace: str, wanted: Objects) -> None:
+def _unprotect(admin: AdminClient, namespace: str, settings: Objects) -> None:
     if MARK not in admin.namespaces.properties(namespace):
         return
-    unwanted = [name for name in PROTECTING if name not in wanted["policies"]]
+    unwanted = [name for name in PROTECTING if name not in settings["policies"]]
     parts = [Part(("policies", name), PROTECTING[name], None) for name in unwanted]
     parts.append(Part(("properties", MARK), "true", None))
     for step in steps(Change("namespace", namespace, "update", tuple(parts)), ""):

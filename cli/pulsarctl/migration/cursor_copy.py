@@ -38,13 +38,13 @@ class Subscription:
 
 
 def subscriptions(admin: AdminClient, topic: str, runs: Runs) -> list[Subscription]:
-    """Those of the source, by the entries that were copied."""
+    """The subscriptions of the source, by the entries that were copied."""
     stats = admin.topics.stats(topic, excludePublishers=True, excludeConsumers=True).get("subscriptions") or {}
     cursors = admin.topics.internal_stats(topic)["cursors"]
     return [
-        _subscription(name, one, Cursor.from_stats(cursors[name]), runs)
-        for name, one in sorted(stats.items())
-        if name in cursors and one.get("isDurable", True) and _is_copied(name)
+        _subscription(name, document, Cursor.from_stats(cursors[name]), runs)
+        for name, document in sorted(stats.items())
+        if name in cursors and document.get("isDurable", True) and _is_copied(name)
     ]
 
 
@@ -65,36 +65,40 @@ class CursorCopy:
         self._topic = target_topic
         self._runs = runs
 
-    def copy(self, found: list[Subscription]) -> None:
-        """Creates or moves them. Raises `Conflict` for one that has consumers."""
+    def copy(self, copied: list[Subscription]) -> None:
+        """Creates or moves the subscriptions. Raises `Conflict` for one that has consumers."""
         admin = self._target.admin()
         try:
             stored = entries_of(admin, self._topic)
             there = admin.topics.stats(self._topic).get("subscriptions") or {}
-            for one in found:
-                if (there.get(one.name) or {}).get("consumers"):
-                    raise Conflict(f"cannot move subscription {one.name} of {self._topic}: it has consumers")
-                self._place(admin, one, stored, exists=one.name in there)
-                self._acknowledge(one, stored)
+            for subscription in copied:
+                if (there.get(subscription.name) or {}).get("consumers"):
+                    raise Conflict(f"cannot move subscription {subscription.name} of {self._topic}: it has consumers")
+                self._place(admin, subscription, stored, exists=subscription.name in there)
+                self._acknowledge(subscription, stored)
         finally:
             admin.close()
 
-    def _place(self, admin: AdminClient, one: Subscription, stored: Runs, *, exists: bool) -> None:
-        start = LATEST if one.next >= stored.count else MessageId(*stored.position(one.next))
+    def _place(self, admin: AdminClient, subscription: Subscription, stored: Runs, *, exists: bool) -> None:
+        start = LATEST if subscription.next >= stored.count else MessageId(*stored.position(subscription.next))
         if not exists:
             admin.topics.create_subscription(
-                self._topic, one.name, start, replicated=one.replicated or None, properties=one.properties
+                self._topic,
+                subscription.name,
+                start,
+                replicated=subscription.replicated or None,
+                properties=subscription.properties,
             )
-        elif one.next < stored.count:
-            admin.topics.reset_cursor(self._topic, one.name, start)
+        elif subscription.next < stored.count:
+            admin.topics.reset_cursor(self._topic, subscription.name, start)
         else:
-            admin.topics.clear_backlog(self._topic, one.name)
+            admin.topics.clear_backlog(self._topic, subscription.name)
 
-    def _acknowledge(self, one: Subscription, stored: Runs) -> None:
-        """What the source has acknowledged above the mark-delete position."""
+    def _acknowledge(self, subscription: Subscription, stored: Runs) -> None:
+        """Acknowledges the entries above the mark-delete position that the source has acknowledged."""
         numbers = [
             number
-            for ledger_id, ranges in sorted(one.cursor.ranges.items())
+            for ledger_id, ranges in sorted(subscription.cursor.ranges.items())
             for first, last in zip(*ranges.bounds, strict=True)
             for number in self._runs.numbers(ledger_id, first, last)
         ]
@@ -103,7 +107,7 @@ class CursorCopy:
         lookup = self._target.lookup()
         try:
             connection = lookup.connect(self._topic)
-            self._subscribe(connection, one.name)
+            self._subscribe(connection, subscription.name)
             for begin in range(0, len(numbers), IDS_PER_REQUEST):
                 positions = map(stored.position, numbers[begin : begin + IDS_PER_REQUEST])
                 ids = [MessageIdData(ledgerId=ledger_id, entryId=entry_id) for ledger_id, entry_id in positions]
@@ -112,7 +116,7 @@ class CursorCopy:
             lookup.close()
 
     def _subscribe(self, connection: BrokerConnection, name: str) -> None:
-        """Without permits: nothing is delivered."""
+        """Subscribes without permits, so that nothing is delivered."""
         connection.request(
             lambda request_id: client_commands.subscribe(
                 request_id, self._topic, name, CONSUMER_ID, sub_type=CommandSubscribe.Shared, force_topic_creation=False

@@ -1,4 +1,4 @@
-"""How a cluster is reached: admin API, lookups, and readers, with the addresses and credentials of one context."""
+"""The ways to reach a cluster: admin API, lookups, and readers, with the addresses and credentials of one context."""
 
 from dataclasses import dataclass
 

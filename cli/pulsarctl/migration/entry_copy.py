@@ -1,8 +1,8 @@
 """The entries of one partition -> another topic, in order, each exactly once.
 
 The copy belongs to this command alone while it is made, so the number of its entries says how far an earlier run came.
-To count them, the topic is unloaded first: that ends the producers of earlier runs, and what they had under way is
-either stored or gone. The source is read from its first entry in every run, which also tells where its gaps are.
+To count them, the topic is unloaded first: that ends the producers of earlier runs, and the entries that they sent are
+either stored or lost. The source is read from its first entry in every run, which also tells where its gaps are.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ Step = Callable[[int, int], None]  # entries and bytes that were sent
 
 @dataclass(slots=True)
 class Copied:
-    """What was read from the source. `digest` is over the entries as they are stored, in order."""
+    """The entries that were read from the source. `digest` is over the entries as they are stored, in order."""
 
     runs: Runs = field(default_factory=Runs)
     size: int = 0
@@ -158,7 +158,7 @@ class EntryCopy:
                 time.sleep(RETRY_SECONDS)
 
     def _reconnect(self) -> None:
-        """Forgets what the broker has stored in the meantime, and sends the rest again."""
+        """Forgets the entries that the broker has stored in the meantime, and sends the others again."""
         if self._was_open:
             known = self._count() - self._stored
             if not 0 <= known <= len(self._unconfirmed):
@@ -177,7 +177,7 @@ class EntryCopy:
         self._lookup = self._sender = None
 
     def _count(self) -> int:
-        """The entries of the copy, once nothing is under way."""
+        """The number of entries of the copy, after the last receipt."""
         self._admin.topics.unload(self._topic)
         return entries_of(self._admin, self._topic).count
 

@@ -1,4 +1,4 @@
-"""Which entry of the source is which entry of the copy. Pure.
+"""The mapping of entries of the source to entries of the copy. Pure.
 
 Entries are numbered from 0 in the order of the topic. The source may lack some: the broker does not deliver markers of
 transactions and of replicated subscriptions. The copy has none of these gaps.
@@ -32,7 +32,7 @@ class Runs:
 
     @classmethod
     def of_ledgers(cls, ledgers: Sequence[Ledger]) -> "Runs":
-        """Of a topic without gaps."""
+        """The runs of a topic without gaps."""
         runs = cls()
         for ledger in ledgers:
             if ledger.last >= 0:
@@ -49,7 +49,7 @@ class Runs:
         self.count += 1
 
     def up_to(self, position: Position) -> int:
-        """How many entries are at or before a position."""
+        """The number of entries at or before a position."""
         index = bisect_right(self._runs, position, key=_start) - 1
         if index < 0:
             return 0

@@ -13,7 +13,7 @@ from pulsarctl.migration.topic_copy import PartitionCopy
 
 def refuse_same(parts: Sequence[PartitionCopy]) -> None:
     """Holds the target of the first part that is to be copied. Raises `UsageProblem` if that holds its source."""
-    part = next((each for each in parts if not each.has_moved), None)
+    part = next((candidate for candidate in parts if not candidate.has_moved), None)
     if part is None:
         return
     here, there = part.source.admin(), part.target.admin()

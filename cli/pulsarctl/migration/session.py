@@ -1,4 +1,4 @@
-"""What the commands that copy have in common: the other cluster, the progress, and the table of results."""
+"""The parts that the commands that copy share: the other cluster, the progress, and the table of results."""
 
 import os
 from collections.abc import Sequence
@@ -30,6 +30,8 @@ def meter(call: Call) -> Meter:
 
 def show_results(call: Call, results: Sequence[PartitionResult]) -> None:
     names = ("topic", "entries", "size", "sent", "subscriptions")
-    value = [{name: getattr(one, name) for name in names} for one in results]
-    rows = [(one.topic, one.entries, human_size(one.size), one.sent, one.subscriptions) for one in results]
+    value = [{name: getattr(result, name) for name in names} for result in results]
+    rows = [
+        (result.topic, result.entries, human_size(result.size), result.sent, result.subscriptions) for result in results
+    ]
     call.show(value, Table(("TOPIC", "ENTRIES", "SIZE", "SENT NOW", "SUBSCRIPTIONS"), rows))

@@ -48,7 +48,7 @@ class Destination:
 
 
 class Switch:
-    """Its methods in the order of a migration. Call `undo_after` if one fails before `move`."""
+    """The switch of clients, with methods in the order of use. Call `undo_after` if one fails before `move`."""
 
     def __init__(self, source: Endpoint, topic: str, to: Destination | None) -> None:
         """`to` is None if the topic is to be terminated in any case."""
@@ -99,7 +99,7 @@ class Switch:
             admin.close()
 
     def move(self) -> None:
-        """Clients go to the copy. There is no way back: the answer may be lost, and the clients be there."""
+        """Sends the clients to the copy. There is no way back: even if the answer is lost, they may be there."""
         try:
             self._to_phase(MOVED)
         except BaseException as error:

@@ -18,7 +18,7 @@ from pulsarctl.raw.entry_reader import EntryReader
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """What a copy has now. `sent`: entries of this run."""
+    """The state of a copy. `sent`: entries of this run."""
 
     topic: str
     entries: int
@@ -52,7 +52,7 @@ class PartitionCopy:
     def copy(self, step: Step, *, switch: Switch | None, verify: bool) -> PartitionResult:
         """With `switch`, the clients go to the copy once it is complete. Raises `CliError`.
 
-        What is there already is copied and compared first, so that clients wait only for the rest.
+        Existing entries are copied and compared first, so that clients wait only for the last ones.
         """
         if self.has_moved:
             return PartitionResult(self.target_topic, 0, 0, 0, 0)
@@ -64,34 +64,34 @@ class PartitionCopy:
             if comparison is not None:
                 comparison.follow(entries.copied)
             if switch is None:
-                found = self._copy_subscriptions(entries.copied)
+                subscription_count = self._copy_subscriptions(entries.copied)
             else:
-                found = self._finish(entries, comparison, switch)
+                subscription_count = self._finish(entries, comparison, switch)
         copied = entries.copied
-        return PartitionResult(self.target_topic, copied.runs.count, copied.size, copied.sent, found)
+        return PartitionResult(self.target_topic, copied.runs.count, copied.size, copied.sent, subscription_count)
 
     def _finish(self, entries: EntryCopy, comparison: "Comparison | None", switch: Switch) -> int:
         try:
-            self._refuse_skipping(entries.copied, switch)  # before anyone waits
+            self._refuse_skipping(entries.copied, switch)  # before a client waits
             switch.stop_publishing()
             entries.run()
             switch.stop_delivering()
             self._refuse_skipping(entries.copied, switch)
-            found = self._copy_subscriptions(entries.copied)
+            subscription_count = self._copy_subscriptions(entries.copied)
             if comparison is not None:
                 comparison.follow(entries.copied)
         except BaseException as error:
             switch.undo_after(error)
             raise
         switch.move()
-        return found
+        return subscription_count
 
     def entries(self, step: Step) -> EntryCopy:
         """A context."""
         return EntryCopy(self.source, self.source_topic, self.target, self.target_topic, schema=self.schema, step=step)
 
     def switch(self, to: Destination | None) -> Switch:
-        """To be passed to `copy`. None: the source is terminated, and its clients stay."""
+        """The switch for `copy`. None: the source is terminated, and its clients stay."""
         return Switch(self.source, self.source_topic, to)
 
     def _comparison(self) -> "Comparison":
@@ -119,7 +119,7 @@ class PartitionCopy:
     def _refuse_skipping(self, copied: Copied, switch: Switch) -> None:
         if not switch.takes_consumers():
             return
-        first_left = {one.name: one.next for one in self._subscriptions(copied)}
+        first_left = {subscription.name: subscription.next for subscription in self._subscriptions(copied)}
         sides = self.source, self.source_topic, self.target, self.target_topic
         refuse_skipping(*sides, copied=copied.runs, first_left=first_left)
 
@@ -131,9 +131,9 @@ class PartitionCopy:
             admin.close()
 
     def _copy_subscriptions(self, copied: Copied) -> int:
-        found = self._subscriptions(copied)
-        CursorCopy(self.target, self.target_topic, copied.runs).copy(found)
-        return len(found)
+        subscriptions = self._subscriptions(copied)
+        CursorCopy(self.target, self.target_topic, copied.runs).copy(subscriptions)
+        return len(subscriptions)
 
 
 class Comparison:

@@ -47,8 +47,10 @@ def _part(topic: str, index: int, partitions: int) -> str:
 
 
 def _properties(admin: AdminClient, topic: str, partitions: int) -> dict[str, str]:
-    found = admin.topics.partitioned_metadata(topic).get("properties") if partitions else admin.topics.properties(topic)
-    return dict(found or {})
+    properties = (
+        admin.topics.partitioned_metadata(topic).get("properties") if partitions else admin.topics.properties(topic)
+    )
+    return dict(properties or {})
 
 
 def _create(admin: AdminClient, topic: str, partitions: int, properties: dict[str, str]) -> None:
@@ -58,16 +60,16 @@ def _create(admin: AdminClient, topic: str, partitions: int, properties: dict[st
         else:
             admin.topics.create(topic, properties or None)
     except Conflict:
-        found = admin.topics.partitions(topic)
-        if found != partitions:
+        existing = admin.topics.partitions(topic)
+        if existing != partitions:
             raise Conflict(
-                f"cannot copy to {topic}: it has {found} partitions, and the source has {partitions}",
+                f"cannot copy to {topic}: it has {existing} partitions, and the source has {partitions}",
                 hint="name another topic, or delete it",
             ) from None
 
 
 class Left(enum.Enum):
-    """What earlier runs have left to do."""
+    """The work that earlier runs have left."""
 
     COPY = enum.auto()
     RELEASE = enum.auto()
@@ -103,11 +105,11 @@ def _internal_stats(admin: AdminClient, topic: str) -> dict[str, Any]:
 
 def _copy_schemas(there: AdminClient, source: str, here: AdminClient, target: str) -> Schema | None:
     """Entries name the version of their schema by its number, so both sides must have the same versions."""
-    wanted = there.schemas.stored_versions(source)
+    versions = there.schemas.stored_versions(source)
     known = here.schemas.stored_versions(target)
-    if [_identity(one) for one in known] != [_identity(one) for one in wanted[: len(known)]]:
+    if [_identity(schema) for schema in known] != [_identity(schema) for schema in versions[: len(known)]]:
         raise Conflict(f"cannot copy to {target}: it has schemas that {source} does not have")
-    for version, schema in enumerate(wanted[len(known) :], len(known)):
+    for version, schema in enumerate(versions[len(known) :], len(known)):
         try:
             here.schemas.upload(target, schema)
         except CliError as error:
@@ -115,7 +117,7 @@ def _copy_schemas(there: AdminClient, source: str, here: AdminClient, target: st
                 f"cannot copy version {version} of the schema of {source}: {error.message}",
                 hint="set the namespace's schema compatibility strategy to ALWAYS_COMPATIBLE while it is copied",
             ) from error
-    return _wire_schema(wanted[-1]) if wanted else None
+    return _wire_schema(versions[-1]) if versions else None
 
 
 def _identity(schema: SchemaInfo) -> tuple[str, str]:
@@ -127,7 +129,7 @@ def _identity(schema: SchemaInfo) -> tuple[str, str]:
 
 
 def _wire_schema(schema: SchemaInfo) -> Schema | None:
-    """For the producer, in case the namespace admits none without a schema."""
+    """The schema for the producer, in case the namespace admits none without a schema."""
     kind = _WIRE_TYPES.get(schema.type.replace("_", ""))
     if kind is None:
         return None

@@ -1,4 +1,4 @@
-"""What a measurement counts, in an interval and in total. Pure."""
+"""The counts of a measurement, in an interval and in total. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass, field

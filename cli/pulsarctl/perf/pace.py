@@ -4,7 +4,7 @@ LEAST_PAUSE_SECONDS = 0.001
 
 
 class Pace:
-    """How many messages are due at a time. A rate of 0 is no limit.
+    """The number of messages that are due at a time. A rate of 0 means no limit.
 
     Each time is measured from the start, so late wake-ups do not add up: after a pause, the missed messages are due
     at once, and the achieved rate stays the offered one.
@@ -15,13 +15,13 @@ class Pace:
         self._start = start_seconds
 
     def due(self, now_seconds: float, sent: int, at_most: int) -> int:
-        """How many messages to send now, after `sent` messages."""
+        """The number of messages to send now, after `sent` messages."""
         if not self._rate:
             return at_most
         return max(0, min(at_most, int((now_seconds - self._start) * self._rate) + 1 - sent))
 
     def pause_seconds(self, now_seconds: float, sent: int) -> float:
-        """How long to sleep until the next message is due."""
+        """The time to sleep until the next message is due."""
         return max(LEAST_PAUSE_SECONDS, self.wait_seconds(now_seconds, sent))
 
     def wait_seconds(self, now_seconds: float, sent: int) -> float:

@@ -15,9 +15,9 @@ def create_partitioned(admin: "AdminClient", topics: Sequence[str], count: int) 
         try:
             admin.topics.create_partitioned(topic, count, {})
         except Conflict:
-            found = admin.topics.partitions(topic)
-            if found != count:
+            existing = admin.topics.partitions(topic)
+            if existing != count:
                 raise Conflict(
-                    f"cannot measure {topic} with {count} partitions: it exists with {found or 'none'}",
+                    f"cannot measure {topic} with {count} partitions: it exists with {existing or 'none'}",
                     hint="leave out -np, or delete the topic",
                 ) from None

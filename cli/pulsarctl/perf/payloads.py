@@ -22,10 +22,10 @@ def lines_of(data: bytes, delimiter: str) -> list[bytes]:
     separator = delimiter.replace("\\n", "\n").replace("\\t", "\t").encode()
     if not separator:
         raise UsageProblem("the payload delimiter is empty", hint=r"use -e '\n'")
-    found = [part for part in data.split(separator) if part]
-    if not found:
+    messages = [part for part in data.split(separator) if part]
+    if not messages:
         raise UsageProblem("the payload file has no message")
-    return found
+    return messages
 
 
 def numbered(bodies: Iterator[bytes]) -> Iterator[bytes]:
@@ -42,7 +42,7 @@ def keys_of(mode: str | None) -> Iterator[str | None]:
         raise UsageProblem(f"unknown key generation mode '{mode}'", hint="use autoIncrement or random")
     if mode.lower() == "autoincrement":
         return map(str, count())
-    return _random_keys(random.Random())  # noqa: S311  # spreads the load, and is no secret
+    return _random_keys(random.Random())  # noqa: S311  # spreads the load, and is not a secret
 
 
 def _random_keys(source: random.Random) -> Iterator[str]:

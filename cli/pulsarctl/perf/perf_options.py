@@ -178,38 +178,40 @@ ExitOnEnd = Annotated[
 
 def seconds_of(text: str) -> float:
     """A duration, or a number of seconds with a fraction, which pulsar-perf has. Raises `UsageProblem`."""
-    whole, point, fraction = text.strip().partition(".")
-    if point and whole.isdecimal() and fraction.isdecimal():
+    integer, point, fraction = text.strip().partition(".")
+    if point and integer.isdecimal() and fraction.isdecimal():
         return float(text)
-    found = parse_duration(text)
-    if found < 0:
+    seconds = parse_duration(text)
+    if seconds < 0:
         raise UsageProblem(f"the duration {text} is negative", hint="use 10s, 5m, or 0")
-    return found
+    return seconds
 
 
 def wait_of(text: str) -> float:
     """A deadline, which cannot be 0. Raises `UsageProblem`."""
-    found = seconds_of(text)
-    if not found:
+    seconds = seconds_of(text)
+    if not seconds:
         raise UsageProblem("cannot use a timeout of 0: the command could wait forever", hint="use 30s or more")
-    return found
+    return seconds
 
 
-def numbered(names: list[str], count: int, what: str) -> list[str]:
+def numbered(names: list[str], count: int, noun: str) -> list[str]:
     """The names, or one name with `count` suffixes. Raises `UsageProblem`."""
     if len(names) == 1 and count > 1:
         return [f"{names[0]}-{index}" for index in range(count)]
     if count not in (1, len(names)):
-        raise UsageProblem(f"cannot use {len(names)} names for {count} {what}", hint=f"give 1 or {count} names")
+        raise UsageProblem(f"cannot use {len(names)} names for {count} {noun}", hint=f"give 1 or {count} names")
     if len(set(names)) < len(names):
-        raise UsageProblem(f"a name is given twice for the {what}")
+        raise UsageProblem(f"a name is given twice for the {noun}")
     return names
 
 
-def window_and_format(given: list[str] | None, outstanding: int | None) -> tuple[int, str | None]:
-    """What `-o` means here: a number is `--max-outstanding`, as in pulsar-perf, and a word is the output format."""
-    windows = [int(text) for text in given or [] if text.isdecimal()] + ([outstanding] if outstanding else [])
-    formats = [text for text in given or [] if not text.isdecimal()]
+def window_and_format(texts: list[str] | None, outstanding: int | None) -> tuple[int, str | None]:
+    """The values of `-o`: a number is `--max-outstanding`, as in pulsar-perf, and a word is the output format."""
+    windows = [int(text) for text in texts or [] if text.isdecimal()]
+    if outstanding:
+        windows.append(outstanding)
+    formats = [text for text in texts or [] if not text.isdecimal()]
     if len(windows) > 1 or len(formats) > 1:
         raise UsageProblem("-o is given twice", hint="use -o FORMAT and --max-outstanding N")
     if windows == [0]:

@@ -26,10 +26,10 @@ def open_producers(client: "Messaging", topics: Sequence[str], count: int, optio
 
 def body_of(size: str) -> bytes:
     """The payload of each message. Raises `UsageProblem`."""
-    found = parse_size(size)
-    if not 0 <= found <= SIZE_MAX:
+    size_bytes = parse_size(size)
+    if not 0 <= size_bytes <= SIZE_MAX:
         raise UsageProblem(f"cannot send messages of {size} bytes", hint=f"use 0 to {human_size(SIZE_MAX)}")
-    return letters(found)
+    return letters(size_bytes)
 
 
 def bodies_of(size: str, file: str | None, delimiter: str) -> Iterator[bytes]:
@@ -45,7 +45,7 @@ def bodies_of(size: str, file: str | None, delimiter: str) -> Iterator[bytes]:
 def publish_options(
     *, batching: bool, delay_ms: float, messages: int, size: str, compression: str, pending: int, send_seconds: float
 ) -> PublishOptions:
-    """Without chunks, a name, and an access mode, which `replace` sets."""
+    """The options without chunks, a name, and an access mode, which `replace` sets."""
     return PublishOptions(
         compression=compression,
         batching=batching and delay_ms > 0,

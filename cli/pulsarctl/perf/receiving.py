@@ -18,18 +18,18 @@ Count = Callable[[Record], None]
 
 
 class Quota:
-    """How many messages all threads together may still take. A limit of 0 is none."""
+    """The number of messages that all threads together may still take. A limit of 0 means no limit."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._left = limit
         self._lock = threading.Lock()
 
-    def take(self, wanted: int) -> int:
+    def take(self, requested: int) -> int:
         if not self._limit:
-            return wanted
+            return requested
         with self._lock:
-            granted = min(wanted, self._left)
+            granted = min(requested, self._left)
             self._left -= granted
         return granted
 

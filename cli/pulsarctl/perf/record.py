@@ -28,7 +28,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one side of a run did. `offered_rate` is the rate of -r, None if it was not limited."""
+    """The results of one side of a run. `offered_rate` is the rate of -r, None if it was not limited."""
 
     role: str
     counts: Counts
@@ -51,7 +51,7 @@ class Measured:
         }
 
     def line(self) -> str:
-        """One line for an interval."""
+        """The line for an interval."""
         counts, seconds = self.counts, max(self.seconds, 1e-9)
         text = f"{self.role}: {counts.messages / seconds:,.0f} msg/s, {counts.size / seconds / 1e6:,.3f} MB/s"
         if counts.failures:
@@ -65,10 +65,10 @@ def rows(records: list[dict[str, Value]]) -> list[list[str]]:
 
 
 def _latency_fields(latencies: Latencies) -> dict[str, Value]:
-    found = {"latencyMsMean": latencies.mean_us}
-    found |= {f"latencyMs{name}": latencies.percentile_us(percent) for name, percent in PERCENTILES.items()}
-    found["latencyMsMax"] = float(latencies.max_us) if latencies.count else None
-    return {name: None if value is None else round(value / 1000, 3) for name, value in found.items()}
+    fields = {"latencyMsMean": latencies.mean_us}
+    fields |= {f"latencyMs{name}": latencies.percentile_us(percent) for name, percent in PERCENTILES.items()}
+    fields["latencyMsMax"] = float(latencies.max_us) if latencies.count else None
+    return {name: None if value is None else round(value / 1000, 3) for name, value in fields.items()}
 
 
 def _latency_text(latencies: Latencies) -> str:

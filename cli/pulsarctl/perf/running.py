@@ -48,7 +48,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """When to stop and how often to report; 0 seconds: never. `is_over` is asked a few times per second."""
+    """The end of a run and the interval of its reports; 0 seconds: never. `is_over` is asked a few times per second."""
 
     duration_seconds: float
     report_seconds: float

@@ -1,4 +1,4 @@
-"""The sending side of a measurement: one thread publishes in turn to all producers, at a rate."""
+"""The sending side of a measurement: one thread publishes to all producers, one after the other, at a rate."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ NOT_ACKNOWLEDGED = "NotAcknowledged"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send: `limit` messages (0: no limit) at `rate` per second (0: no limit).
+    """The load: `limit` messages (0: no limit) at `rate` per second (0: no limit).
 
     A producer has at most `outstanding` messages without an answer. Latencies count after `warm_up_seconds`.
     """
@@ -65,41 +65,41 @@ class Sender:
         self._drain(stop)
 
     def _send(self, stop: Stop) -> bool:
-        """Sends one message when its producer has room; returns whether to go on."""
-        producer, room = self._channels[self.sent % len(self._channels)]
-        while not room.acquire(timeout=0.1):
+        """Sends one message when its producer has a free slot; returns whether to go on."""
+        producer, slots = self._channels[self.sent % len(self._channels)]
+        while not slots.acquire(timeout=0.1):
             if stop.is_set():
                 return False
         payload = self._load.payload()
         self.sent += 1
-        done = partial(self._settled, room, time.perf_counter_ns(), len(payload))
+        done = partial(self._settled, slots, time.perf_counter_ns(), len(payload))
         try:
             producer.send_async(payload, done, partition_key=next(self._load.keys), deliver_after=self._load.delay)
         except pulsar.PulsarException as error:
-            self._failed(room, type(error).__name__)
+            self._failed(slots, type(error).__name__)
         return not (stop.is_set() or self._is_over.is_set())
 
-    def _settled(self, room: threading.Semaphore, sent_ns: int, size: int, result: Any, _message_id: Any) -> None:
+    def _settled(self, slots: threading.Semaphore, sent_ns: int, size: int, result: Any, _message_id: Any) -> None:
         """The answer to one message, on a thread of the client."""
         if result != pulsar.Result.Ok:
-            self._failed(room, result.name)
+            self._failed(slots, result.name)
             return
         latency_us = (time.perf_counter_ns() - sent_ns) // 1000
         self._tally.add(size, latency_us if sent_ns >= self._measured_from_ns else None)
-        room.release()
+        slots.release()
 
-    def _failed(self, room: threading.Semaphore, reason: str) -> None:
+    def _failed(self, slots: threading.Semaphore, reason: str) -> None:
         self._tally.fail(reason)
-        room.release()
+        slots.release()
         if self._load.exit_on_failure:
             self._is_over.set()
 
     def _drain(self, stop: Stop) -> None:
-        """Takes all room of all producers: then no answer is missing. What is missing at the deadline has failed."""
+        """Takes all slots of all producers: then no answer is missing. One missing at the deadline is a failure."""
         start = time.monotonic()
-        for _, room in self._channels:
+        for _, slots in self._channels:
             for _ in range(self._load.outstanding):
-                while not room.acquire(timeout=0.1):
+                while not slots.acquire(timeout=0.1):
                     if time.monotonic() - start > stop.drain_seconds:
                         self._tally.fail(NOT_ACKNOWLEDGED)
                         break

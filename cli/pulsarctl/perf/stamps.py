@@ -10,7 +10,7 @@ HEAD = struct.Struct(">8sQ")  # the mark of the run, and nanoseconds of the perf
 
 
 class Stamps:
-    """The payloads of one run. `body` is cut to make room for the stamp."""
+    """The payloads of one run. `body` is cut to make space for the stamp."""
 
     def __init__(self, body: bytes) -> None:
         if len(body) < HEAD.size:
@@ -24,7 +24,7 @@ class Stamps:
         return HEAD.pack(self._mark, time.perf_counter_ns()) + self._rest
 
     def sent_ns(self, payload: bytes) -> int | None:
-        """When it was sent, or None if it is not of this run."""
+        """The time when a payload was sent, or None if it is not of this run."""
         if len(payload) < HEAD.size:
             return None
         mark, sent_ns = HEAD.unpack_from(payload)

@@ -128,13 +128,13 @@ KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
 
 
 def parse_headers(headers: list[str] | None) -> dict[str, str]:
-    found = {}
+    properties = {}
     for header in headers or []:
         name, separator, value = header.partition(":")
         if not separator or not name:
             raise UsageProblem(f"'{header}' is not KEY:VALUE")
-        found[name] = value
-    return found
+        properties[name] = value
+    return properties
 
 
 def parse_compression(name: str) -> str:

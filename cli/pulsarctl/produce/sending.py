@@ -15,7 +15,7 @@ DRAIN_SECONDS = 5.0  # how long an interrupted run waits for the next receipt
 
 
 class Publisher(Protocol):
-    """What `messaging.Publisher` offers."""
+    """The part of `messaging.Publisher` that a run uses."""
 
     is_refused: bool
 
@@ -46,8 +46,8 @@ class MessageSplit:
         """Raises `DoesNotFit`, and `UnicodeDecodeError` for a key that is not UTF-8, as the protocol requires."""
         key, value = self.key, data
         if self.key_delimiter is not None:
-            head, found, tail = data.partition(os.fsencode(self.key_delimiter))
-            if found:
+            head, separator, tail = data.partition(os.fsencode(self.key_delimiter))
+            if separator:
                 key, value = head.decode(), tail
         if self.tombstone and not value:
             return key, None

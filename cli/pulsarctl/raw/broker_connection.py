@@ -71,7 +71,7 @@ _SCHEMES = {"pulsar": "pulsar", "pulsar+ssl": "pulsar+ssl", "http": "pulsar", "h
 
 
 def broker_scheme(service_url: str) -> str:
-    """`pulsar`, or `pulsar+ssl` for TLS. Raises `UsageProblem` for what is no service URL."""
+    """`pulsar`, or `pulsar+ssl` for TLS. Raises `UsageProblem` for any other text."""
     scheme = _SCHEMES.get(service_url.partition("://")[0])
     if scheme is None:
         raise UsageProblem(
@@ -132,10 +132,10 @@ class BrokerConnection(ClientProtocol):
         while request_id not in self._replies:
             if not self.receive(deadline):
                 raise TimedOut(f"{self.url} did not answer for {topic} within {self.timeout_seconds:g} s")
-        found = self._replies.pop(request_id)
-        if isinstance(found, reply):
-            return found
-        raise refusal(found.error, found.message, f"{topic} at {self.url}")
+        answer = self._replies.pop(request_id)
+        if isinstance(answer, reply):
+            return answer
+        raise refusal(answer.error, answer.message, f"{topic} at {self.url}")
 
     def send(self, frames: bytes) -> None:
         """Raises `ConnectionLost`."""
@@ -146,7 +146,7 @@ class BrokerConnection(ClientProtocol):
             raise self._lost(f"lost the connection to {self.url}: {error}") from error
 
     def take_close(self, consumer_id: int) -> bool:
-        """Whether the broker has closed that consumer. Removes its CLOSE_CONSUMER from `arrived`."""
+        """Remove the CLOSE_CONSUMER of that consumer from `arrived`. Return whether there was one."""
         for item in self.arrived:
             if isinstance(item, CommandCloseConsumer) and item.consumer_id == consumer_id:
                 self.arrived.remove(item)
@@ -190,27 +190,29 @@ class BrokerConnection(ClientProtocol):
         """From now on, entries may arrive in runs (`MessageRun`)."""
         self.decoder.gather_messages(gatherer)
 
-    def _gathered(self, wanted: int) -> bytearray:
-        """The incomplete frame, and what follows: `wanted` bytes together, or fewer after a silence; empty at the end.
+    def _gathered(self, size_wanted: int) -> bytearray:
+        """The incomplete frame, and the bytes after it: `size_wanted` bytes together, or fewer after a silence.
+
+        Empty at the end.
 
         To take entries apart costs much less for each if they are many, and if nothing is copied first.
         """
-        rest = self.decoder.rest
-        buffer = bytearray(len(rest) + max(wanted, CHUNK_BYTES))
-        buffer[: len(rest)] = rest
-        with memoryview(buffer) as room:
-            size = self._fill(room[len(rest) :], wanted - len(rest))
-        del buffer[len(rest) + size if size else 0 :]
+        incomplete = self.decoder.rest
+        buffer = bytearray(len(incomplete) + max(size_wanted, CHUNK_BYTES))
+        buffer[: len(incomplete)] = incomplete
+        with memoryview(buffer) as free:
+            size = self._fill(free[len(incomplete) :], size_wanted - len(incomplete))
+        del buffer[len(incomplete) + size if size else 0 :]
         return buffer
 
-    def _fill(self, room: memoryview, wanted: int) -> int:
+    def _fill(self, free: memoryview, size_wanted: int) -> int:
         """Waits for the first bytes as long as the socket does, and for more only briefly."""
-        size = count = self._socket.recv_into(room)
+        size = count = self._socket.recv_into(free)
         until = time.monotonic() + GATHER_SECONDS
-        while count and size < wanted and (remaining := until - time.monotonic()) > 0:
+        while count and size < size_wanted and (remaining := until - time.monotonic()) > 0:
             self._socket.settimeout(min(remaining, SILENCE_SECONDS))
             try:
-                count = self._socket.recv_into(room[size:])
+                count = self._socket.recv_into(free[size:])
             except TimeoutError:
                 break
             size += count

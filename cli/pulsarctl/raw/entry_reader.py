@@ -222,7 +222,7 @@ class EntryReader:
             ready = selector.select(max(deadline - time.monotonic(), 0))
         for key, _ in ready:
             try:
-                # In TLS, a part of a record, or a message of TLS itself, is no data yet.
+                # In TLS, a part of a record, or a message of TLS itself, does not count as data.
                 key.data.receive(max(deadline, time.monotonic() + READY_SECONDS))
             except ConnectionLost:
                 self._reconnect(key.data)

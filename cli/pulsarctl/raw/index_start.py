@@ -30,22 +30,22 @@ def start_at_index(settings: Settings, topic: str, index: int, after: Mapping[in
     """
     with closing(AdminClient(settings)) as admin:
         try:
-            found = {partition_index(name): _found(admin, name, index) for name in admin.topics.parts(topic)}
+            ids = {partition_index(name): _id_at(admin, name, index) for name in admin.topics.parts(topic)}
         except CliError as error:
             if error.status in CANNOT_TELL:
                 return None
             raise
-    starts = {partition: start or after.get(partition, EARLIEST) for partition, start in found.items()}
-    return IndexStart(starts, frozenset(partition for partition, start in found.items() if start is None))
+    starts = {partition: start or after.get(partition, EARLIEST) for partition, start in ids.items()}
+    return IndexStart(starts, frozenset(partition for partition, start in ids.items() if start is None))
 
 
-def _found(admin: AdminClient, topic: str, index: int) -> MessageId | None:
+def _id_at(admin: AdminClient, topic: str, index: int) -> MessageId | None:
     """None if no message has the index yet."""
     try:
-        found = admin.topics.message_id_of_index(topic, index)
+        answer = admin.topics.message_id_of_index(topic, index)
     except NotFound as error:
         if YET_TO_COME not in (error.reason or ""):
             raise
         return None
-    partition = int(found["partitionIndex"])
-    return MessageId(found["ledgerId"], found["entryId"], partition, int(found.get("batchIndex", -1)))
+    partition = int(answer["partitionIndex"])
+    return MessageId(answer["ledgerId"], answer["entryId"], partition, int(answer.get("batchIndex", -1)))

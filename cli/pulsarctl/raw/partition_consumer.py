@@ -141,10 +141,10 @@ class PartitionConsumer:
 
     def _after_mark_delete(self) -> MessageId:
         """The actual position of a subscription at LATEST, or LATEST if the broker does not return it."""
-        found = self._last_message()
-        if not found.HasField("consumer_mark_delete_position"):
+        answer = self._last_message()
+        if not answer.HasField("consumer_mark_delete_position"):
             return LATEST
-        mark_delete = self._as_id(found.consumer_mark_delete_position)
+        mark_delete = self._as_id(answer.consumer_mark_delete_position)
         return mark_delete._replace(entry_id=mark_delete.entry_id + 1)
 
     def _first_index(self, position: tuple[int, int]) -> int:

@@ -30,7 +30,7 @@ Filter = Callable[[EntryRecord], bool]
 
 
 class Patience:
-    """How long to wait for the next entry. The receiver sets it, and the iterator reads it."""
+    """The time to wait for the next entry. The receiver sets it, and the iterator reads it."""
 
     seconds = 0.0
 
@@ -95,10 +95,10 @@ class ReadRequest:
         patience = Patience()
         if isinstance(self.start, LastMessages):
             return self._last_messages(self.start.count, patience)
-        start, wanted = self._at_index(self.start) if isinstance(self.start, AtIndex) else _start(self.start)
+        start, filter_ = self._at_index(self.start) if isinstance(self.start, AtIndex) else _start(self.start)
         reader = self._reader(start, inclusive=self.inclusive)
         entries = _live(reader, patience) if self.end is None else self._to_end(reader)
-        return EntrySource([reader], self._records(entries, wanted), patience)
+        return EntrySource([reader], self._records(entries, filter_), patience)
 
     def _at_index(self, position: AtIndex) -> tuple[Start | Mapping[int, Start], Filter]:
         """If the broker cannot tell where the index is, each message must say its own."""
@@ -106,10 +106,10 @@ class ReadRequest:
 
         with self._reader(LATEST) as probe:  # before the broker is asked, so that no later message is missed
             after = {partition: _after(end) for partition, end in probe.last_ids().items()}
-        found = start_at_index(self.settings, self.topic, position.index, after)
-        if found is None:
+        index_start = start_at_index(self.settings, self.topic, position.index, after)
+        if index_start is None:
             return EARLIEST, lambda record: _index(record) >= position.index
-        return found.starts, _has_reached(position.index, found.yet_to_come)
+        return index_start.starts, _has_reached(position.index, index_start.yet_to_come)
 
     def _last_messages(self, count: int, patience: Patience) -> EntrySource:
         """The last `count` messages of each partition, from `count` entries before the end, then later messages."""
@@ -139,23 +139,21 @@ class ReadRequest:
         ends = reader.last_ids()
         match self.end:
             case MessageId(ledger_id, entry_id):
-                wanted = MessageId(ledger_id, entry_id)  # the whole entry, whatever its batch index
-                return reader.to(
-                    {part: end and min(end, wanted._replace(partition=part)) for part, end in ends.items()}
-                )
+                entry = MessageId(ledger_id, entry_id)  # the whole entry, whatever its batch index
+                return reader.to({part: end and min(end, entry._replace(partition=part)) for part, end in ends.items()})
             case AtTime(publish_time_ms):
                 return _until(reader.to(ends), publish_time_ms, {part for part, end in ends.items() if end is not None})
         return reader.to(ends)
 
-    def _records(self, entries: Iterator[Entry | None], wanted: Filter | None) -> Iterator[EntryRecord | None]:
+    def _records(self, entries: Iterator[Entry | None], filter_: Filter | None) -> Iterator[EntryRecord | None]:
         chunks = Chunks(self.chunked_messages_max)
         for entry in entries:
             if entry is None:
                 yield None
                 continue
             opened = entry if self.unsealing is None else self.unsealing.opened(entry)
-            if opened is not None and (whole := chunks.whole(opened)) is not None:
-                yield from (record for record in records_of(whole) if wanted is None or wanted(record))
+            if opened is not None and (joined := chunks.whole(opened)) is not None:
+                yield from (record for record in records_of(joined) if filter_ is None or filter_(record))
 
 
 def _raising(error: CliError) -> Iterator[EntryRecord | None]:
@@ -214,7 +212,7 @@ def _is_after(count: int) -> Filter:
 
 
 def _has_reached(index: int, yet_to_come: frozenset[int]) -> Filter:
-    """In the partitions of `yet_to_come`, only its own index tells whether a message is wanted."""
+    """The filter from `index` on. In the partitions of `yet_to_come`, each message must say its own index."""
 
     def has_reached(record: EntryRecord) -> bool:
         if record.index is None and record.partition in yet_to_come:

@@ -1,4 +1,4 @@
-"""What `read` does with encrypted entries: decrypts them, or fails, skips, or shows them, as the user chose."""
+"""The handling of encrypted entries in `read`: it decrypts them, or fails, skips, or shows them, as the user chose."""
 
 from pulsarctl.encryption.decryption import Decryption, not_decrypted
 from pulsarctl.raw.entry import Entry

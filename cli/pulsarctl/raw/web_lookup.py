@@ -30,12 +30,12 @@ class WebLookup:
 
     def partitions(self, topic: str) -> int:
         """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it."""
-        found: dict[str, Any] = self._http.get(f"/admin/v2/{topic_path(topic)}/partitions")
-        return int(found.get("partitions", 0))
+        metadata: dict[str, Any] = self._http.get(f"/admin/v2/{topic_path(topic)}/partitions")
+        return int(metadata.get("partitions", 0))
 
     def owner(self, topic: str) -> Address:
-        found: dict[str, Any] = self._http.get(f"/lookup/v2/topic/{topic_path(topic)}")
-        url = found.get(self._key) or (found.get("brokerUrlSsl") if self._key == "brokerUrlTls" else "")
+        answer: dict[str, Any] = self._http.get(f"/lookup/v2/topic/{topic_path(topic)}")
+        url = answer.get(self._key) or (answer.get("brokerUrlSsl") if self._key == "brokerUrlTls" else "")
         if not url:
             kind = "TLS" if self._key == "brokerUrlTls" else "plain"
             raise CannotConnect(f"cannot read {topic}: its broker advertises no {kind} address")

@@ -33,8 +33,8 @@ class SchemaDecoder:
             return record
         key = (record.topic, version)
         if key not in self._decoders:
-            found = self._lookup(record.topic, int.from_bytes(version))
-            self._decoders[key] = _decoder_or_reason(found["schemaInfo"])
+            schema = self._lookup(record.topic, int.from_bytes(version))
+            self._decoders[key] = _decoder_or_reason(schema["schemaInfo"])
         decode = self._decoders[key]
         if decode is None:
             return record

@@ -59,7 +59,7 @@ def unpack(pattern: str, data: bytes) -> bytes:
     """Integers inside binary data, written in decimal.
 
     `<` and `>` select the byte order (big-endian by default). `b h i q` are signed integers of 1, 2, 4, and 8
-    bytes, and the capitals are unsigned. `c` and `.` are one character, `s` is the rest, `x` writes a space, and
+    bytes, and the capitals are unsigned. `c` and `.` are one character, `s` is the remainder, `x` writes a space, and
     `$` requires the end. Errors appear in the output, because a template cannot stop in the middle of a record.
     """
     shown: list[bytes] = []

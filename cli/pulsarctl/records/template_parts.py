@@ -21,9 +21,9 @@ class Placeholder:
     modifier: str | None
     position: int
 
-    def problem(self, what: str) -> UsageProblem:
+    def problem(self, mistake: str) -> UsageProblem:
         hint = "see the escapes in 'pulsarctl read --help'"
-        return UsageProblem(f"template, character {self.position}: {what}", hint=hint)
+        return UsageProblem(f"template, character {self.position}: {mistake}", hint=hint)
 
 
 def parse(text: str) -> list[bytes | Placeholder]:

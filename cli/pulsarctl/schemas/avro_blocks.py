@@ -66,7 +66,7 @@ def _size_by(make: Callable[[], Any]) -> Callable[[bytes], int]:
 
 
 def _snappy_size(data: bytes) -> int:
-    """What the data says first, which its reader relies on."""
+    """The size at the beginning of the data, which its reader relies on."""
     return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(data[: _preamble(data)]))
 
 

@@ -79,10 +79,10 @@ class AvroCodec:
             return self._of_record(schema, value, path)
         if kind == "array":
             _check(isinstance(value, list), value, "an array", path)
-            return [self._datum(schema["items"], one, f"{path}[{index}]") for index, one in enumerate(value)]
+            return [self._datum(schema["items"], item, f"{path}[{index}]") for index, item in enumerate(value)]
         if kind == "map":
             _check(isinstance(value, dict), value, "an object", path)
-            return {key: self._datum(schema["values"], one, f"{path}.{key}") for key, one in value.items()}
+            return {key: self._datum(schema["values"], item, f"{path}.{key}") for key, item in value.items()}
         return _scalar(schema, "string" if self._as_json and kind in BYTES else kind, value, path)
 
     def _of_record(self, schema: Any, value: Any, path: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class AvroCodec:
         missing = [name for name, field in fields.items() if name not in value and "default" not in field]
         if missing:
             raise DoesNotFit(f"{path}.{missing[0]} is missing")
-        return {name: self._datum(fields[name]["type"], one, f"{path}.{name}") for name, one in value.items()}
+        return {name: self._datum(fields[name]["type"], member, f"{path}.{name}") for name, member in value.items()}
 
     def _of_union(self, branches: list[Any], value: Any, path: str) -> Any:
         named = {_name(branch): branch for branch in branches}
@@ -126,8 +126,8 @@ def _scalar(schema: Any, kind: str, value: Any, path: str) -> Any:
     if kind == "enum":
         _check(value in schema["symbols"], value, f"one of {', '.join(schema['symbols'])}", path)
         return value
-    fits, what = _SCALARS[kind]
-    _check(fits(value), value, what, path)
+    fits, noun = _SCALARS[kind]
+    _check(fits(value), value, noun, path)
     return value
 
 
@@ -151,9 +151,9 @@ _SCALARS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _check(fits: bool, value: Any, what: str, path: str) -> None:
+def _check(fits: bool, value: Any, noun: str, path: str) -> None:
     if not fits:
-        raise DoesNotFit(f"{path} is {value!r}, not {what}")
+        raise DoesNotFit(f"{path} is {value!r}, not {noun}")
 
 
 def _name(branch: Any) -> str:
@@ -169,9 +169,9 @@ def _no_number(word: str) -> None:
 def _shown(value: Any) -> Any:
     """The value as JSON: bytes as in Avro's JSON encoding, and dates and decimals as text."""
     if isinstance(value, dict):
-        return {key: _shown(one) for key, one in value.items()}
+        return {key: _shown(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_shown(one) for one in value]
+        return [_shown(item) for item in value]
     if isinstance(value, bytes):
         return value.decode("latin-1")
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

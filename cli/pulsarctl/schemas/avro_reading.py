@@ -53,7 +53,7 @@ class _Types:
         self.are_recursive = False
 
     def take_bytes(self, schema: Any) -> bool:
-        """Whether each value takes a byte. Raises `DoesNotFit` for an array of others."""
+        """Whether each value takes a byte. Raises `DoesNotFit` for an array of values that take none."""
         if isinstance(schema, list):
             for branch in schema:
                 self.take_bytes(branch)
@@ -78,7 +78,7 @@ class _Types:
         if name not in self._known:
             self._known[name] = True
             self._inside.add(name)
-            each = [self.take_bytes(field["type"]) for field in schema["fields"]]
-            self._known[name] = any(each)
+            fields_take_bytes = [self.take_bytes(field["type"]) for field in schema["fields"]]
+            self._known[name] = any(fields_take_bytes)
             self._inside.remove(name)
         return self._known[name]

@@ -17,8 +17,8 @@ def root_message(definition: Any) -> Descriptor:
     try:
         data = base64.b64decode(definition["fileDescriptorSet"])
         pool = DescriptorPool()
-        files = {one.name: one for one in FileDescriptorSet.FromString(data).file}
-        for name in TopologicalSorter({name: one.dependency for name, one in files.items()}).static_order():
+        files = {file.name: file for file in FileDescriptorSet.FromString(data).file}
+        for name in TopologicalSorter({name: file.dependency for name, file in files.items()}).static_order():
             if name in files:  # an import that is missing is an error of the file that needs it
                 pool.Add(files[name])
         return pool.FindMessageTypeByName(definition["rootMessageTypeName"])

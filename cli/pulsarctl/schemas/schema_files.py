@@ -21,18 +21,18 @@ EXAMPLE = '{"type": "AVRO", "schema": "{...}", "properties": {}}'
 
 def from_description(path: Path) -> SchemaInfo:
     """pulsar-admin's file: JSON or YAML with `type`, `schema` and `properties`. Raises `UsageProblem`."""
-    found = _load(path)
-    if not isinstance(found, dict) or "type" not in found:
+    description = _load(path)
+    if not isinstance(description, dict) or "type" not in description:
         raise UsageProblem(f"cannot use {path}: it does not describe a schema", hint=f"use {EXAMPLE}")
-    if "schema" not in found and found["type"] in AVRO_DEFINITIONS:
+    if "schema" not in description and description["type"] in AVRO_DEFINITIONS:
         raise UsageProblem(
             f"cannot use {path}: it is a definition without a type",
             hint=f"use --type avro --schema-file {path}, or --type json",
         )
-    definition = found.get("schema") or ""
+    definition = description.get("schema") or ""
     text = definition if isinstance(definition, str) else json.dumps(definition)
-    properties = {str(key): str(value) for key, value in (found.get("properties") or {}).items()}
-    return SchemaInfo(_type(str(found["type"])), text, properties)
+    properties = {str(key): str(value) for key, value in (description.get("properties") or {}).items()}
+    return SchemaInfo(_type(str(description["type"])), text, properties)
 
 
 def from_definition(kind: str, path: Path | None, properties: dict[str, str]) -> SchemaInfo:

@@ -1,7 +1,8 @@
 """`--schema` of `produce`: the schema of the producer, and the encoding of messages.
 
-`bytes` is no schema, and `string` is text. `avro:DEFINITION` takes JSON and sends Avro, and `json:DEFINITION` checks
-JSON and sends it unchanged. The definition is an Avro schema or the name of a file. `auto` is the schema of the topic.
+`bytes` means no schema, and `string` is text. `avro:DEFINITION` takes JSON and sends Avro, and `json:DEFINITION`
+checks JSON and sends it unchanged. The definition is an Avro schema or the name of a file. `auto` is the schema of the
+topic.
 """
 
 import json
@@ -62,10 +63,10 @@ def _structured(kind: str, definition: Any) -> ValueSchema:
 
 def _automatic(of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
     try:
-        found = of_topic()
+        schema = of_topic()
     except NotFound:
         return ValueSchema(notice="the topic has no schema; sending messages as bytes")
-    info, version = found["schemaInfo"], found["version"]
+    info, version = schema["schemaInfo"], schema["version"]
     kind = info["type"]
     if kind in ("AVRO", "JSON"):
         made = _structured(kind, info["schema"])

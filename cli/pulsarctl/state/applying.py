@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Applied:
-    """What became of a plan."""
+    """The outcome of a plan."""
 
     done: int = 0
     failures: list[Failure] = field(default_factory=list)
@@ -76,11 +76,11 @@ def _widened(change: Change) -> Change:
     if part is None or not part.old or set(part.old) <= set(part.new or []):
         return change
     both = Part(part.path, part.old, sorted({*part.old, *(part.new or [])}))
-    return replace(change, parts=tuple(both if one is part else one for one in change.parts))
+    return replace(change, parts=tuple(both if changed is part else changed for changed in change.parts))
 
 
 def _holders(change: Change) -> set[tuple[str, str]]:
-    """What must exist before the change."""
+    """The objects that must exist before the change."""
     if change.kind == "topic":
         namespace = namespace_of(change.name)
         return {("namespace", namespace), ("tenant", namespace.partition("/")[0])}
@@ -88,22 +88,22 @@ def _holders(change: Change) -> set[tuple[str, str]]:
 
 
 def _make(admin: AdminClient, change: Change, cluster: str) -> list[Failure]:
-    """Makes one change; returns what failed.
+    """Makes one change; returns its failures.
 
-    What failed is tried again after the rest: a retention that is to shrink must wait for its backlog quota, and one
-    that is to grow must not. What is gone already needs no deletion: two runs may prune at once.
+    A failed part is tried again at the end: a retention that is to shrink must wait for its backlog quota, and one
+    that is to grow must not. An object that is gone already is not a failure: two runs may prune at once.
     """
     failed: list[tuple[operations.Step, CliError]] = []
-    every = list(operations.steps(change, cluster))
-    for one in every:
-        error = _tried(admin, one)
+    steps = list(operations.steps(change, cluster))
+    for step in steps:
+        error = _tried(admin, step)
         if error is not None and not (change.action == "delete" and isinstance(error, NotFound)):
-            failed.append((one, error))
-            if not one.part:
+            failed.append((step, error))
+            if not step.part:
                 break
-    if 0 < len(failed) < len(every) and all(one.part for one, _ in failed):
-        failed = [(one, error) for one, _ in failed if (error := _tried(admin, one)) is not None]
-    return [Failure(change, one.part, error) for one, error in failed]
+    if 0 < len(failed) < len(steps) and all(step.part for step, _ in failed):
+        failed = [(step, error) for step, _ in failed if (error := _tried(admin, step)) is not None]
+    return [Failure(change, step.part, error) for step, error in failed]
 
 
 def _tried(admin: AdminClient, step: operations.Step) -> CliError | None:

@@ -66,12 +66,12 @@ class _Reader:
     values_left: int
 
     def document(self, node: yaml.Node) -> Map:
-        found = self._value(node, 0)
-        if found is None:
+        value = self._value(node, 0)
+        if value is None:
             return Map()
-        if not isinstance(found, Map):
+        if not isinstance(value, Map):
             raise self._wrong(node, "a document has keys such as tenants, namespaces, and topics")
-        return found
+        return value
 
     def _value(self, node: yaml.Node, depth: int) -> Any:
         self.values_left -= 1
@@ -82,21 +82,21 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if isinstance(node, yaml.SequenceNode):
-            return [self._value(one, depth + 1) for one in node.value]
-        found = Map()
+            return [self._value(item, depth + 1) for item in node.value]
+        members = Map()
         for key, value in node.value:
-            name = self._key(key, found)
-            found.put(name, self._value(value, depth + 1), (self.file, key.start_mark.line + 1))
-        return found
+            name = self._key(key, members)
+            members.put(name, self._value(value, depth + 1), (self.file, key.start_mark.line + 1))
+        return members
 
-    def _key(self, node: yaml.Node, found: Map) -> str:
+    def _key(self, node: yaml.Node, members: Map) -> str:
         if not isinstance(node, yaml.ScalarNode):
             raise self._wrong(node, "a key must be text")
         name = self._replaced(node)
         if name == MERGE and not node.style:
             raise self._wrong(node, "merge keys (<<) are not supported: repeat the keys, or use an overlay")
-        if name in found:
-            raise self._wrong(node, f"'{name}' is defined twice, first in line {found.marks[name][1]}")
+        if name in members:
+            raise self._wrong(node, f"'{name}' is defined twice, first in line {members.marks[name][1]}")
         return name
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
@@ -106,11 +106,11 @@ class _Reader:
 
     def _replaced(self, node: yaml.ScalarNode) -> str:
         text = str(node.value)
-        return _REFERENCE.sub(lambda found: self._variable(node, found), text) if "${" in text else text
+        return _REFERENCE.sub(lambda match: self._variable(node, match), text) if "${" in text else text
 
-    def _variable(self, node: yaml.Node, found: re.Match[str]) -> str:
-        name = found[1]
-        if found[0] == "$${":
+    def _variable(self, node: yaml.Node, match: re.Match[str]) -> str:
+        name = match[1]
+        if match[0] == "$${":
             return "${"
         if name is None:
             raise self._wrong(node, "'${' starts no variable: write ${NAME}, or $${ for the text ${")
@@ -133,14 +133,14 @@ def _plain(text: str) -> Any:
 
 
 def mark_of(document: Map, path: tuple[str, ...]) -> Mark | None:
-    """Where a path is, or the last part of it that has a place."""
-    found: Mark | None = None
+    """The mark of a path, or of the last part of it that has one."""
+    mark: Mark | None = None
     place: Any = document
     for key in path:
         if not isinstance(place, Map) or key not in place.marks:
-            return found
-        found, place = place.marks[key], place[key]
-    return found
+            return mark
+        mark, place = place.marks[key], place[key]
+    return mark
 
 
 def escaped(value: Any) -> Any:
@@ -148,16 +148,16 @@ def escaped(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace("${", "$${")
     if isinstance(value, Mapping):
-        return {escaped(key): escaped(one) for key, one in value.items()}
-    return [escaped(one) for one in value] if isinstance(value, list) else value
+        return {escaped(key): escaped(member) for key, member in value.items()}
+    return [escaped(member) for member in value] if isinstance(value, list) else value
 
 
 def written(value: Any) -> Iterator[str]:
     """A document as YAML, in pieces. Text that `parse` would read as another value has quotes."""
     dumper = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {"ignore_aliases": lambda *_: True})
     dumper.add_representer(str, _quoted)  # type: ignore[attr-defined]  # of yaml's own dumpers
-    for key, one in value.items():
-        yield yaml.dump({key: one}, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    for key, member in value.items():
+        yield yaml.dump({key: member}, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
 
 
 def _quoted(dumper: Any, text: str) -> yaml.Node:

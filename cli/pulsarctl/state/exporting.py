@@ -12,9 +12,9 @@ from pulsarctl.values.shapes import Path
 SETTING_DEPTH = 4  # topics/NAME/policies/SETTING: what is left out as a whole
 
 
-def document(found: Found, scope: Scope, leave_out: Callable[[str], None]) -> dict[str, Any]:
+def document(existing: Found, scope: Scope, leave_out: Callable[[str], None]) -> dict[str, Any]:
     """`leave_out` is told of each setting that `apply` would refuse, and why."""
-    sections = {"scope": sorted(scope.names), **objects(found)}
+    sections = {"scope": sorted(scope.names), **objects(existing)}
     for at, why in _refused(sections):
         if _remove(sections, at[:SETTING_DEPTH]):
             leave_out(f"{'.'.join(at)}: {why}")
@@ -28,7 +28,7 @@ def _refused(sections: dict[str, Any]) -> list[tuple[Path, str]]:
 
 
 def _remove(sections: dict[str, Any], at: Path) -> bool:
-    """Whether it was there: one setting may have several mistakes. An empty part of an object goes with it."""
+    """Remove a setting. Return whether it was there, since one may have several mistakes. Empty parts go with it."""
     object_, place = {}, sections
     for key in at[:-1]:
         object_, place = place, place.get(key, {})
@@ -38,13 +38,13 @@ def _remove(sections: dict[str, Any], at: Path) -> bool:
     return was_there
 
 
-def objects(found: Found) -> dict[str, Any]:
-    """Without the broker's own cluster where it goes without saying, so that another cluster can have the same."""
+def objects(existing: Found) -> dict[str, Any]:
+    """The objects, without the broker's own cluster where it is implied, so that another cluster can have the same."""
     return {
-        "clusters": found.clusters,
-        "tenants": {name: _tenant(one, found.cluster) for name, one in found.tenants.items()},
-        "namespaces": {name: _set(one) for name, one in found.namespaces.items()},
-        "topics": {name: _topic(one) for name, one in found.topics.items()},
+        "clusters": existing.clusters,
+        "tenants": {name: _tenant(settings, existing.cluster) for name, settings in existing.tenants.items()},
+        "namespaces": {name: _set(settings) for name, settings in existing.namespaces.items()},
+        "topics": {name: _topic(settings) for name, settings in existing.topics.items()},
     }
 
 
@@ -55,7 +55,7 @@ def _tenant(tenant: Document, cluster: str) -> Document:
 
 def _topic(topic: Document) -> Document:
     subscriptions: Objects = topic.get("subscriptions") or {}
-    return _set(topic | {"subscriptions": {name: _set(one) for name, one in subscriptions.items()}})
+    return _set(topic | {"subscriptions": {name: _set(subscription) for name, subscription in subscriptions.items()}})
 
 
 def _set(values: Document) -> Document:

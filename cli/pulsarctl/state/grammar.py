@@ -1,4 +1,4 @@
-"""What a document may say: its sections, objects, and settings; and the check of a whole document."""
+"""The grammar of a document: its sections, objects, and settings; and the check of a whole document."""
 
 from typing import Any
 
@@ -34,15 +34,15 @@ def check(document: Map) -> dict[str, Any]:
     """The document in the form that brokers store. Raises `UsageProblem` with file and line of each mistake."""
     problems: list[str] = []
 
-    def report(at: Path, what: str) -> None:
+    def report(at: Path, problem: str) -> None:
         mark = mark_of(document, at)
         where = f"{mark[0]}:{mark[1]}: " if mark else ""
-        problems.append(f"{where}{'.'.join(at)}{': ' if at else ''}{what}")
+        problems.append(f"{where}{'.'.join(at)}{': ' if at else ''}{problem}")
 
-    found: dict[str, Any] = DOCUMENT.read(document, (), report)
+    checked: dict[str, Any] = DOCUMENT.read(document, (), report)
     if problems:
         raise _refused(problems)
-    return found
+    return checked
 
 
 def _refused(problems: list[str]) -> UsageProblem:
@@ -76,8 +76,11 @@ def _name_of_topic(name: str) -> str | None:
     return "a partition is no topic of its own: name the partitioned topic" if is_partition(name) else None
 
 
-def _policies(table: dict[str, settings.Setting], of: str) -> Fields:
-    return Fields(tuple(Member(one.name, one.shape, help=one.help) for one in table.values()), f"policy of a {of}")
+def _policies(table: dict[str, settings.Setting], level: str) -> Fields:
+    return Fields(
+        tuple(Member(setting.name, setting.shape, help=setting.help) for setting in table.values()),
+        f"policy of a {level}",
+    )
 
 
 PROPERTIES = Named(Text(), "property")

@@ -34,11 +34,11 @@ class _Files:
         self._left = BYTES_MAX
 
     def layer(self, place: str) -> Map:
-        found = Map()
+        layer = Map()
         for name, text in self._texts(place):
             for document in parse(text, name, self._variables):
-                _add(found, _canonical(document))
-        return found
+                _add(layer, _canonical(document))
+        return layer
 
     def _texts(self, place: str) -> Iterable[tuple[str, str]]:
         if place == STDIN:
@@ -46,10 +46,10 @@ class _Files:
         path = Path(place)
         if not path.is_dir():
             return [(place, self._read(path))]
-        paths = sorted(one for one in path.iterdir() if one.suffix in ENDINGS and one.is_file())
+        paths = sorted(file for file in path.iterdir() if file.suffix in ENDINGS and file.is_file())
         if not paths:
             raise UsageProblem(f"cannot read {place}: it has no files ending in {', '.join(ENDINGS)}")
-        return ((str(one), self._read(one)) for one in paths)
+        return ((str(file), self._read(file)) for file in paths)
 
     def _read(self, path: Path) -> str:
         try:
@@ -68,7 +68,7 @@ class _Files:
 
 
 def _canonical(document: Map) -> Map:
-    """With full names of topics, so that `orders` and `persistent://public/default/orders` are the same."""
+    """The document with full topic names, so that `orders` and `persistent://public/default/orders` are the same."""
     topics = document.get("topics")
     if isinstance(topics, Map):
         full = Map()
@@ -98,10 +98,10 @@ def _add(layer: Map, document: Map) -> None:
     for section, value in document.items():
         known = layer.get(section)
         if isinstance(known, list) and isinstance(value, list):
-            layer[section] = known + [one for one in value if one not in known]
+            layer[section] = known + [member for member in value if member not in known]
         elif isinstance(known, Map) and isinstance(value, Map):
-            for name, one in value.items():
-                _put_new(known, name, one, value.marks[name])
+            for name, member in value.items():
+                _put_new(known, name, member, value.marks[name])
         elif known is None or value is not None:
             layer.put(section, value, document.marks[section])
 
@@ -122,7 +122,7 @@ def _merge(base: Map, overlay: Map, depth: int = 0) -> None:
         if isinstance(known, Map) and isinstance(value, Map):
             _merge(known, value, depth + 1)
         elif key == "scope" and depth == 0 and isinstance(known, list) and isinstance(value, list):
-            base[key] = known + [one for one in value if one not in known]
+            base[key] = known + [name for name in value if name not in known]
         elif value is None and depth < _OBJECT_DEPTH and isinstance(known, Map):
             continue
         elif value is None and depth >= _OBJECT_DEPTH:

@@ -44,7 +44,7 @@ _CHEAP_STATS = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to read of a topic. `policies` None: all of them."""
+    """The parts of a topic to read. `policies` None: all of them."""
 
     partitions: bool = True
     properties: bool = True
@@ -70,13 +70,13 @@ class Found:
         return lost + [f"namespace {name}" for name in scope.namespaces if name not in self.namespaces]
 
     def section(self, name: str) -> Objects:
-        found: Objects = getattr(self, name)
-        return found
+        objects: Objects = getattr(self, name)
+        return objects
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What to read: everything in `scope`, and what is named. `topics` says what of a topic, None for nothing.
+    """The objects to read: all in `scope`, and the named ones. `topics` returns the parts of a topic, None for nothing.
 
     `implied` are tenants that only have to exist, which is assumed if the client may not read them.
     """
@@ -98,51 +98,53 @@ class Reader:
 
     def read(self, needed: Needed) -> Found:
         """Raises the error of the first request that fails."""
-        found = Found(next(self._crew.results([None], lambda admin, _: own_cluster(admin))))
+        existing = Found(next(self._crew.results([None], lambda admin, _: own_cluster(admin))))
         clusters = self._names(needed.clusters, needed.scope.is_everything, lambda admin: admin.clusters.list())
-        found.clusters = self._objects("clusters", (clusters - {found.cluster}) | needed.clusters, _cluster)
+        existing.clusters = self._objects("clusters", (clusters - {existing.cluster}) | needed.clusters, _cluster)
         tenants = self._names(needed.tenants, needed.scope.is_everything, lambda admin: admin.tenants.list())
-        found.tenants = self._objects("tenants", tenants | set(needed.scope.tenants), _tenant)
-        found.tenants |= self._objects("tenants", needed.implied - set(found.tenants), _implied_tenant)
-        namespaces = self._objects("namespaces", self._namespaces(needed, found), _policies_document)
+        existing.tenants = self._objects("tenants", tenants | set(needed.scope.tenants), _tenant)
+        existing.tenants |= self._objects("tenants", needed.implied - set(existing.tenants), _implied_tenant)
+        namespaces = self._objects("namespaces", self._namespaces(needed, existing), _policies_document)
         for name, document in namespaces.items():
-            found.namespaces[name] = namespace_of_document(document, found.cluster)
+            existing.namespaces[name] = namespace_of_document(document, existing.cluster)
             uncovered = [key for key in UNCOVERED if _is_set(document.get(key))]
-            found.uncovered[f"namespace {name}"] = uncovered
-        self._read_topics(needed, found, namespaces)
-        return found
+            existing.uncovered[f"namespace {name}"] = uncovered
+        self._read_topics(needed, existing, namespaces)
+        return existing
 
     def _names(self, named: frozenset[str], all_of_them: bool, names: Callable[[AdminClient], list[str]]) -> set[str]:
-        found = next(self._crew.results([None], lambda admin, _: names(admin))) if all_of_them else []
-        return {*named, *(name for name in found if not is_system(name))}
+        listed = next(self._crew.results([None], lambda admin, _: names(admin))) if all_of_them else []
+        return {*named, *(name for name in listed if not is_system(name))}
 
-    def _namespaces(self, needed: Needed, found: Found) -> set[str]:
-        whole = [name for name in found.tenants if needed.scope.has_tenant(name)]
-        lists = self._crew.results(whole, lambda admin, tenant: _or_none(lambda: admin.namespaces.list(tenant)) or [])
+    def _namespaces(self, needed: Needed, existing: Found) -> set[str]:
+        covered = [name for name in existing.tenants if needed.scope.has_tenant(name)]
+        lists = self._crew.results(covered, lambda admin, tenant: _or_none(lambda: admin.namespaces.list(tenant)) or [])
         inside = {name for names in lists for name in names if not is_system(name)}
         return {*needed.namespaces, *needed.listed, *needed.scope.namespaces, *inside}
 
-    def _read_topics(self, needed: Needed, found: Found, documents: Objects) -> None:
+    def _read_topics(self, needed: Needed, existing: Found, documents: Objects) -> None:
         listed = [name for name in documents if name in needed.listed or needed.scope.has_namespace(name)]
         kinds: dict[str, bool] = {}
         for count, topics in enumerate(self._crew.results(listed, _topics_of), 1):
             kinds.update(topics)
             self._step("lists of topics", count, len(listed))
-        wanted = [(name, one, kinds[name]) for name in sorted(kinds) if (one := needed.topics(name)) is not None]
-        for count, (name, topic) in enumerate(self._crew.results(wanted, self._topic), 1):
-            self._step("topics", count, len(wanted))
+        queries = [(name, wanted, kinds[name]) for name in sorted(kinds) if (wanted := needed.topics(name)) is not None]
+        for count, (name, topic) in enumerate(self._crew.results(queries, self._topic), 1):
+            self._step("topics", count, len(queries))
             if topic is not None:
-                found.uncovered[f"topic {name}"] = topic.pop("uncovered")
+                existing.uncovered[f"topic {name}"] = topic.pop("uncovered")
                 grants = _grants(documents[namespace_of(name)])["destination_auth"].get(name)
-                found.topics[name] = topic | {"permissions": actions_by_role(grants or {})}
+                existing.topics[name] = topic | {"permissions": actions_by_role(grants or {})}
 
-    def _objects(self, what: str, names: Iterable[str], read: Callable[[AdminClient, str], Document | None]) -> Objects:
-        wanted, found = sorted(names), {}
-        for count, outcome in enumerate(self._crew.results(wanted, read), 1):
-            self._step(what, count, len(wanted))
+    def _objects(
+        self, label: str, names: Iterable[str], read: Callable[[AdminClient, str], Document | None]
+    ) -> Objects:
+        sorted_names, objects = sorted(names), {}
+        for count, outcome in enumerate(self._crew.results(sorted_names, read), 1):
+            self._step(label, count, len(sorted_names))
             if outcome is not None:
-                found[wanted[count - 1]] = outcome
-        return found
+                objects[sorted_names[count - 1]] = outcome
+        return objects
 
     def _topic(self, admin: AdminClient, asked: tuple[str, Wanted, bool]) -> tuple[str, Document | None]:
         name, wanted, is_partitioned = asked
@@ -152,33 +154,37 @@ class Reader:
             return name, None
 
     def _read_topic(self, admin: AdminClient, name: str, wanted: Wanted, is_partitioned: bool) -> Document:
-        found: Document = {"partitions": 0, "uncovered": []}
+        document: Document = {"partitions": 0, "uncovered": []}
         if is_partitioned:
             metadata = admin.topics.partitioned_metadata(name) if wanted.partitions or wanted.properties else {}
-            found["partitions"] = int(metadata.get("partitions", 1))
-            found["properties"] = dict(sorted((metadata.get("properties") or {}).items()))
+            document["partitions"] = int(metadata.get("partitions", 1))
+            document["properties"] = dict(sorted((metadata.get("properties") or {}).items()))
         elif wanted.properties:
-            found["properties"] = dict(sorted((admin.topics.properties(name) or {}).items()))
-        found["policies"] = self._policies(admin, name, wanted.policies, found["uncovered"])
+            document["properties"] = dict(sorted((admin.topics.properties(name) or {}).items()))
+        document["policies"] = self._policies(admin, name, wanted.policies, document["uncovered"])
         if wanted.schema:
-            found["schema"] = schema_of(admin, name)
+            document["schema"] = schema_of(admin, name)
         if wanted.subscriptions:
-            found["subscriptions"] = subscriptions_of(admin, name, is_partitioned)
-        return found
+            document["subscriptions"] = subscriptions_of(admin, name, is_partitioned)
+        return document
 
-    def _policies(self, admin: AdminClient, name: str, wanted: frozenset[str] | None, uncovered: list[str]) -> Document:
+    def _policies(
+        self, admin: AdminClient, name: str, selected: frozenset[str] | None, uncovered: list[str]
+    ) -> Document:
         """Adds to `uncovered` the policies that documents do not have, if the broker tells all policies at once."""
-        chosen = [one for one in settings.TOPIC.values() if wanted is None or one.name in wanted]
-        whole = self._all_policies(admin, name) if len(chosen) > 1 else None
-        uncovered += sorted((whole or {}).keys() - {one.read for one in settings.TOPIC.values()})
-        found = {
-            one.name: one.found(admin.topics.policy(name, one.read) if whole is None else whole.get(one.read), "")
-            for one in chosen
+        chosen = [setting for setting in settings.TOPIC.values() if selected is None or setting.name in selected]
+        by_path = self._all_policies(admin, name) if len(chosen) > 1 else None
+        uncovered += sorted((by_path or {}).keys() - {setting.read for setting in settings.TOPIC.values()})
+        values = {
+            setting.name: setting.from_broker(
+                admin.topics.policy(name, setting.read) if by_path is None else by_path.get(setting.read), ""
+            )
+            for setting in chosen
         }
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in values.items() if value is not None}
 
     def _all_policies(self, admin: AdminClient, name: str) -> Document | None:
-        """By path; None if the broker has no such request."""
+        """All policies by path; None if the broker has no such request."""
         if not self._reads_all_policies:
             return None
         try:
@@ -198,14 +204,14 @@ def own_cluster(admin: AdminClient) -> str:
         name = None
     if name:
         return str(name)
-    clusters = [one for one in admin.clusters.list() if one != "global"]
+    clusters = [cluster for cluster in admin.clusters.list() if cluster != "global"]
     return clusters[0] if len(clusters) == 1 else ""
 
 
 def namespace_of_document(document: Document, cluster: str) -> Document:
     """A namespace, from Pulsar's `Policies`."""
     grants = _grants(document)
-    policies = {one.name: one.in_namespace(document, cluster) for one in settings.NAMESPACE.values()}
+    policies = {setting.name: setting.in_namespace(document, cluster) for setting in settings.NAMESPACE.values()}
     return {
         "bundles": (document.get("bundles") or {}).get("numBundles"),
         "properties": dict(sorted((document.get("properties") or {}).items())),
@@ -218,13 +224,13 @@ def namespace_of_document(document: Document, cluster: str) -> Document:
 
 
 def actions_by_role(grants: Document) -> Document:
-    """Without roles that have lost all actions."""
+    """The actions of each role, without roles that have lost all actions."""
     return {role: PERMISSIONS.shape.stored(actions) for role, actions in sorted(grants.items()) if actions}
 
 
 def _grants(document: Document) -> Document:
-    found = document.get("auth_policies") or {}
-    return {key: found.get(key) or {} for key in ("namespace_auth", "destination_auth", "subscription_auth_roles")}
+    policies = document.get("auth_policies") or {}
+    return {key: policies.get(key) or {} for key in ("namespace_auth", "destination_auth", "subscription_auth_roles")}
 
 
 def _is_set(value: Any) -> bool:
@@ -240,8 +246,8 @@ def _or_none(read: Callable[[], T]) -> T | None:
 
 
 def _cluster(admin: AdminClient, name: str) -> Document | None:
-    found = _or_none(lambda: admin.clusters.get(name))
-    return None if found is None else cluster_of_document(found)
+    document = _or_none(lambda: admin.clusters.get(name))
+    return None if document is None else cluster_of_document(document)
 
 
 def cluster_of_document(document: Document) -> Document:
@@ -251,8 +257,8 @@ def cluster_of_document(document: Document) -> Document:
 
 
 def _tenant(admin: AdminClient, name: str) -> Document | None:
-    found = _or_none(lambda: admin.tenants.get(name))
-    return None if found is None else {"adminRoles": [], "allowedClusters": []} | grammar.TENANT.stored(found)
+    document = _or_none(lambda: admin.tenants.get(name))
+    return None if document is None else {"adminRoles": [], "allowedClusters": []} | grammar.TENANT.stored(document)
 
 
 def _implied_tenant(admin: AdminClient, name: str) -> Document | None:
@@ -270,18 +276,20 @@ def _topics_of(admin: AdminClient, namespace: str) -> dict[str, bool]:
     """The topics of users, and whether each is partitioned. A non-persistent one alone lasts only while it is used."""
     partitioned = _or_none(lambda: admin.topics.list_partitioned(namespace)) or []
     names = _or_none(lambda: admin.topics.list(namespace)) or []
-    found = dict.fromkeys(partitioned, True)
+    is_partitioned = dict.fromkeys(partitioned, True)
     lasting = (name for name in names if name.startswith("persistent"))
-    found |= {name: False for name in lasting if not is_partition(name) or without_partition(name) not in found}
-    return {name: kind for name, kind in found.items() if not is_system_topic(name)}
+    is_partitioned |= {
+        name: False for name in lasting if not is_partition(name) or without_partition(name) not in is_partitioned
+    }
+    return {name: kind for name, kind in is_partitioned.items() if not is_system_topic(name)}
 
 
 def schema_of(admin: AdminClient, topic: str) -> Document | None:
     """The latest version; None for a topic without a schema."""
-    found = _or_none(lambda: admin.schemas.get(topic))
-    if found is None:
+    schema = _or_none(lambda: admin.schemas.get(topic))
+    if schema is None:
         return None
-    info = found["schemaInfo"]
+    info = schema["schemaInfo"]
     members = {"type": info["type"], "schema": info["schema"], "properties": info["properties"]}
     return {key: value for key, value in members.items() if value not in ("", {}, None)}
 
@@ -291,9 +299,9 @@ def subscriptions_of(admin: AdminClient, topic: str, is_partitioned: bool) -> Ob
     if topic.startswith("non-persistent"):
         return {}
     stats = admin.topics.partitioned_stats if is_partitioned else admin.topics.stats
-    found = stats(topic, **_CHEAP_STATS).get("subscriptions") or {}
+    subscriptions = stats(topic, **_CHEAP_STATS).get("subscriptions") or {}
     return {
-        name: {"properties": dict(sorted((one.get("subscriptionProperties") or {}).items()))}
-        for name, one in sorted(found.items())
-        if one.get("isDurable", True) and not name.startswith("__compaction")
+        name: {"properties": dict(sorted((subscription.get("subscriptionProperties") or {}).items()))}
+        for name, subscription in sorted(subscriptions.items())
+        if subscription.get("isDurable", True) and not name.startswith("__compaction")
     }

@@ -105,7 +105,7 @@ def _topic(change: Change, cluster: str) -> Iterator[Step]:
     yield from _permissions(change, base)
     schema = change.part("schema")
     if schema is not None:
-        yield Step("schema", partial(_set_schema, topic=name, wanted=schema.new))
+        yield Step("schema", partial(_set_schema, topic=name, declared=schema.new))
     for part in change.under("subscriptions"):
         if part not in gone:
             yield Step(".".join(part.path), partial(_subscribe, topic=name, part=part))
@@ -166,13 +166,13 @@ def _share(admin: AdminClient, *, base: str, part: Part) -> None:
         admin.http.delete(f"{base}/permissions/{subscription_segment(subscription)}/{segment(role)}")
 
 
-def _set_schema(admin: AdminClient, *, topic: str, wanted: Document | None) -> None:
-    if wanted is None:
+def _set_schema(admin: AdminClient, *, topic: str, declared: Document | None) -> None:
+    if declared is None:
         admin.schemas.delete(topic)
         return
-    definition = wanted.get("schema", "")
+    definition = declared.get("schema", "")
     text = definition if isinstance(definition, str) else json.dumps(definition)
-    admin.schemas.upload(topic, SchemaInfo(wanted["type"], text, wanted.get("properties", {})))
+    admin.schemas.upload(topic, SchemaInfo(declared["type"], text, declared.get("properties", {})))
 
 
 def _subscribe(admin: AdminClient, *, topic: str, part: Part) -> None:

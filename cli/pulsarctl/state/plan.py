@@ -59,19 +59,19 @@ class Plan:
         return [change for change in self.changes if change.kind == kind and change.action in actions]
 
 
-def plan(wanted: dict[str, Objects], found: Found, scope: Scope, *, prune: bool) -> Plan:
+def plan(declared: dict[str, Objects], existing: Found, scope: Scope, *, prune: bool) -> Plan:
     """`wanted` is a checked document."""
-    made = Plan(found.cluster)
+    made = Plan(existing.cluster)
     for section, kind in KINDS.items():
-        live = found.section(section)
-        for name, object_ in sorted(wanted.get(section, {}).items()):
+        live = existing.section(section)
+        for name, object_ in sorted(declared.get(section, {}).items()):
             whole = prune and _covers(scope, kind, name)
             change = _change(made, kind, name, object_ or {}, live.get(name), prune=prune, whole=whole)
             if change is not None:
                 made.changes.append(change)
         if prune:
-            made.changes.extend(_deletions(kind, live, _mentioned(section, wanted), scope))
-    made.refusals.extend(_orphans(wanted, found))
+            made.changes.extend(_deletions(kind, live, _mentioned(section, declared), scope))
+    made.refusals.extend(_orphans(declared, existing))
     return made
 
 
@@ -86,11 +86,11 @@ def _covers(scope: Scope, kind: str, name: str) -> bool:
     return scope.is_everything
 
 
-def _mentioned(section: str, wanted: dict[str, Objects]) -> set[str]:
+def _mentioned(section: str, declared: dict[str, Objects]) -> set[str]:
     """Names in the document, and what holds them: a topic mentions its namespace and its tenant."""
-    names = set(wanted.get(section, {}))
+    names = set(declared.get(section, {}))
     if section in ("namespaces", "tenants"):
-        inner = set(wanted.get("namespaces", {})) | {namespace_of(topic) for topic in wanted.get("topics", {})}
+        inner = set(declared.get("namespaces", {})) | {namespace_of(topic) for topic in declared.get("topics", {})}
         names |= inner if section == "namespaces" else {name.partition("/")[0] for name in inner}
     return names
 
@@ -102,21 +102,21 @@ def _deletions(kind: str, live: Objects, mentioned: set[str], scope: Scope) -> I
 
 
 def _change(
-    made: Plan, kind: str, name: str, wanted: Document, live: Document | None, *, prune: bool, whole: bool
+    made: Plan, kind: str, name: str, declared: Document, live: Document | None, *, prune: bool, whole: bool
 ) -> Change | None:
     comparison = _Comparison(kind, made.cluster, prune=prune, whole=whole)
     if live is None:
-        return Change(kind, name, "create", tuple(comparison.additions(wanted)))
-    refusal = _impossible(name, wanted, live) if kind == "topic" else None
+        return Change(kind, name, "create", tuple(comparison.additions(declared)))
+    refusal = _impossible(name, declared, live) if kind == "topic" else None
     if refusal is not None:
         made.refusals.append(refusal)
         return None
-    parts = tuple(comparison.differences(wanted, live))
+    parts = tuple(comparison.differences(declared, live))
     return Change(kind, name, "update", parts) if parts else None
 
 
-def _impossible(name: str, wanted: Document, live: Document) -> str | None:
-    old, new = live["partitions"], wanted.get("partitions")
+def _impossible(name: str, declared: Document, live: Document) -> str | None:
+    old, new = live["partitions"], declared.get("partitions")
     if new is None or new >= old > 0 or new == old:
         return None
     if old == 0:
@@ -126,35 +126,35 @@ def _impossible(name: str, wanted: Document, live: Document) -> str | None:
     return f"topic {name} has {old} partitions, and cannot have only {new}: Pulsar cannot remove partitions"
 
 
-def _orphans(wanted: dict[str, Objects], found: Found) -> Iterator[str]:
+def _orphans(declared: dict[str, Objects], existing: Found) -> Iterator[str]:
     """Objects to create in something that does not exist and is not going to."""
-    namespaces = {*wanted.get("namespaces", {}), *found.namespaces}
-    for namespace in sorted({namespace_of(topic) for topic in wanted.get("topics", {})} - namespaces):
+    namespaces = {*declared.get("namespaces", {}), *existing.namespaces}
+    for namespace in sorted({namespace_of(topic) for topic in declared.get("topics", {})} - namespaces):
         yield f"namespace {namespace} does not exist: add it under 'namespaces'"
-    tenants = {*wanted.get("tenants", {}), *found.tenants}
-    for tenant in sorted({name.partition("/")[0] for name in wanted.get("namespaces", {})} - tenants):
+    tenants = {*declared.get("tenants", {}), *existing.tenants}
+    for tenant in sorted({name.partition("/")[0] for name in declared.get("namespaces", {})} - tenants):
         yield f"tenant {tenant} does not exist: add it under 'tenants'"
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """Of one object. `whole`: what the document does not mention is removed."""
+    """The comparison of one object. `whole`: settings that the document does not mention are removed."""
 
     kind: str
     cluster: str
     prune: bool
     whole: bool
 
-    def additions(self, wanted: Document) -> Iterator[Part]:
-        for key, value in wanted.items():
+    def additions(self, declared: Document) -> Iterator[Part]:
+        for key, value in declared.items():
             if key in BY_NAME:
                 yield from self._in_section(key, value, {}, removes=False)
             elif value not in ([], 0) and not self._is_default(key, value):
                 yield Part((key,), None, value)
 
-    def differences(self, wanted: Document, live: Document) -> Iterator[Part]:
-        for key in _keys(wanted, live):
-            new, old = wanted.get(key), live.get(key)
+    def differences(self, declared: Document, live: Document) -> Iterator[Part]:
+        for key in _keys(declared, live):
+            new, old = declared.get(key), live.get(key)
             if key in NOT_COMPARED:
                 continue
             if key in BY_NAME:
@@ -167,17 +167,17 @@ class _Comparison:
             elif not _equal(key, new, old or type(new)()):
                 yield Part((key,), old or None, new)
 
-    def _in_section(self, section: str, wanted: Document, live: Document, *, removes: bool) -> Iterator[Part]:
-        for name in _keys(wanted, live):
-            new, old = wanted.get(name), live.get(name)
-            if name not in wanted:
+    def _in_section(self, section: str, declared: Document, live: Document, *, removes: bool) -> Iterator[Part]:
+        for name in _keys(declared, live):
+            new, old = declared.get(name), live.get(name)
+            if name not in declared:
                 if removes:
                     yield Part((section, name), old, None)
             elif old is None:
                 if not (section == "policies" and new == self._nothing(name)):
                     yield Part((section, name), None, new)
             elif section == "subscriptions":
-                properties = wanted[name].get("properties", {} if removes else old["properties"])
+                properties = declared[name].get("properties", {} if removes else old["properties"])
                 if properties != old["properties"]:
                     yield Part((section, name, "properties"), old["properties"], properties)
             else:
@@ -200,5 +200,5 @@ def _equal(key: str, new: Any, old: Any) -> bool:
     return bool(new == old)
 
 
-def _keys(wanted: Document, live: Document) -> Iterable[str]:
-    return [*wanted, *(key for key in live if key not in wanted)]
+def _keys(declared: Document, live: Document) -> Iterable[str]:
+    return [*declared, *(key for key in live if key not in declared)]

@@ -46,7 +46,7 @@ def removed(plan: Plan) -> int:
 def document(plan: Plan) -> dict[str, Any]:
     """The plan as JSON."""
     counts = {action: sum(change.action == action for change in plan.changes) for action in SIGNS}
-    return {"changes": [_change(one) for one in plan.changes], "refusals": plan.refusals, "summary": counts}
+    return {"changes": [_change(change) for change in plan.changes], "refusals": plan.refusals, "summary": counts}
 
 
 def _change(change: Change) -> dict[str, Any]:
@@ -70,11 +70,11 @@ def count(number: int, noun: str) -> str:
 
 
 def _values(part: Part) -> str:
-    values = [_safe(part, one) for one in (part.old, part.new) if one is not None]
-    shown = [_text(part, one) for one in values]
-    if len(shown) == 2 and shown[0] == shown[1]:  # which differ in what the text leaves out
-        shown = [json.dumps(one, ensure_ascii=False) for one in values]
-    return " -> ".join(_short(one) for one in shown)
+    values = [_safe(part, value) for value in (part.old, part.new) if value is not None]
+    shown = [_text(part, value) for value in values]
+    if len(shown) == 2 and shown[0] == shown[1]:  # they differ in a part that the text leaves out
+        shown = [json.dumps(value, ensure_ascii=False) for value in values]
+    return " -> ".join(_short(value) for value in shown)
 
 
 def _short(text: str) -> str:
@@ -83,7 +83,7 @@ def _short(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """On one line."""
+    """The text on one line."""
     return text if text.isprintable() else json.dumps(text, ensure_ascii=False)
 
 
@@ -99,16 +99,16 @@ def _text(part: Part, value: Any) -> str:
         definition = value.get("schema", "")
         return f"{value['type']} {definition if isinstance(definition, str) else json.dumps(definition)}".rstrip()
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_text(Part((key,), None, None), one)}" for key, one in value.items() if one)
+        return ", ".join(f"{key} {_text(Part((key,), None, None), member)}" for key, member in value.items() if member)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _safe(part: Part, value: Any) -> Any:
-    """Without secrets. Names of roles and properties say nothing about their values."""
+    """The value without secrets. Names of roles and properties say nothing about their values."""
     return _without_secrets(part.path[0] if len(part.path) == 1 else "", value)
 
 
 def _without_secrets(name: str, value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_secrets(key, one) for key, one in value.items()}
+        return {key: _without_secrets(key, member) for key, member in value.items()}
     return HIDDEN if value is not None and is_secret(name) else value

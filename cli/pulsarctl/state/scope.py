@@ -33,7 +33,7 @@ class Scope:
             if is_system(name):
                 raise UsageProblem(f"scope: '{name}' belongs to Pulsar itself and cannot be described completely")
             if name.count("/") > 1 or not all(name.split("/")):
-                raise UsageProblem(f"scope: '{name}' is no TENANT and no TENANT/NAMESPACE")
+                raise UsageProblem(f"scope: '{name}' is neither TENANT nor TENANT/NAMESPACE")
         return cls(frozenset(names))
 
     @property

@@ -29,7 +29,7 @@ class Declared:
         return cls(checked, Scope.of(checked.pop("scope", ())))
 
     def plan(self, crew: Crew, step: Step, *, prune: bool) -> Plan:
-        """Reads what the document mentions, and for pruning what is in its scope."""
+        """Reads the objects that the document mentions, and for pruning those in its scope."""
         return plan(self.objects, Reader(crew, step).read(self._needed(prune)), self.scope, prune=prune)
 
     def _needed(self, prune: bool) -> Needed:
@@ -70,8 +70,8 @@ class Declared:
 
 def export(crew: Crew, scope: Scope, step: Step) -> Found:
     """Everything in a scope. Raises `NotFound`: applied with --prune, a file without it would delete it elsewhere."""
-    found = Reader(crew, step).read(Needed(scope))
-    missing = found.missing(scope)
+    existing = Reader(crew, step).read(Needed(scope))
+    missing = existing.missing(scope)
     if missing:
         raise NotFound(f"cannot export {missing[0]}: the broker does not have it")
-    return found
+    return existing

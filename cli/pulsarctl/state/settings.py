@@ -56,7 +56,7 @@ class Setting:
             policy.unset,
         )
 
-    def found(self, value: Any, cluster: str) -> Any:
+    def from_broker(self, value: Any, cluster: str) -> Any:
         """A broker's answer in the form of a document; None if it says that nothing is set."""
         if value is None or value == "":
             return None
@@ -72,14 +72,14 @@ class Setting:
                 value = inner.get(cluster) if cluster else next(iter(inner.values()), None)
             else:
                 value = inner.get(part)
-        return self.found(value, cluster)
+        return self.from_broker(value, cluster)
 
     def nothing(self, cluster: str) -> Any:
         """The value that stands for no value."""
         return [cluster] if self.unset == [OWN_CLUSTER] else self.unset
 
     def changes(self, old: Any, new: Any, cluster: str) -> Iterator[Request]:
-        """The requests that make `new` of `old`; None is no value."""
+        """The requests that make `new` of `old`; None stands for no value."""
         if self.name == QUOTA:
             yield from self._quotas(old or {}, new or {})
         elif new is None or new == self.nothing(cluster):
@@ -123,5 +123,5 @@ _ONLY_NAMESPACES = (
         unset="None",
     ),
 )
-NAMESPACE = {one.name: one for one in (*map(Setting.of, OF_NAMESPACES), *_ONLY_NAMESPACES) if one.document}
-TOPIC = {one.name: one for one in map(Setting.of, OF_TOPICS)}
+NAMESPACE = {row.name: row for row in (*map(Setting.of, OF_NAMESPACES), *_ONLY_NAMESPACES) if row.document}
+TOPIC = {row.name: row for row in map(Setting.of, OF_TOPICS)}

@@ -10,7 +10,7 @@ from pulsarctl.state.plan_text import count
 
 
 def show_plan(call: Call, plan: Plan) -> None:
-    """As text, or as JSON or YAML."""
+    """Shows the plan as text, JSON, or YAML."""
     if render.is_structured(call.output):
         render.show(plan_text.document(plan), call.output)
         return
@@ -25,7 +25,7 @@ def impossible(plan: Plan) -> Conflict:
 
 
 def conclude(call: Call, applied: Applied) -> None:
-    """Names what failed. Raises `PartialFailure`, or the error itself if there was only one change."""
+    """Reports each failure. Raises `PartialFailure`, or the error itself if there was only one change."""
     if not applied.failures:
         call.notice(f"applied {count(applied.done, 'change')}")
         return
@@ -35,7 +35,7 @@ def conclude(call: Call, applied: Applied) -> None:
         call.notice(f"error: {failure}", quiet=False)
     for change in applied.skipped:
         call.notice(f"skipped: {change.kind} {change.name} needs what failed", quiet=False)
-    failed = len({(one.change.kind, one.change.name) for one in applied.failures})
+    failed = len({(failure.change.kind, failure.change.name) for failure in applied.failures})
     skipped = f", {len(applied.skipped):,} skipped" if applied.skipped else ""
     raise PartialFailure(
         f"{count(failed, 'change')} failed{skipped}, and {applied.done:,} succeeded",
