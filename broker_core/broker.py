@@ -273,7 +273,7 @@ class Broker:
             self._places.free(connection.host)
 
     def addresses(self, listener: str) -> ListenerUrls:
-        """What a lookup answers for a listener, or for none; raises `UnknownListener`."""
+        """The addresses in the answer to a lookup for a listener, or for none; raises `UnknownListener`."""
         name = listener.strip()
         if name:
             if name not in self.listeners.by_name:

@@ -53,7 +53,7 @@ class ConsumerOwner(Protocol):
         """The consumer may be able to take more messages."""
 
     def remove_consumer(self, consumer: Consumer) -> bool:
-        """What it has pending becomes available to others; False if it is not one of the consumers."""
+        """Makes its pending messages available to others; False if it is not one of the consumers."""
 
     async def flush(self) -> None:
         """Syncs the acknowledgments of a consumer that has left."""

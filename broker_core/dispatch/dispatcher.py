@@ -139,7 +139,7 @@ class Dispatcher(ABC):
         return 0
 
     def held_back(self) -> HeldBack:
-        """What it does not deliver now; only where entries are sent one by one."""
+        """The entries that it does not deliver now; only where entries are sent one by one."""
         return NOTHING_HELD
 
     @property

@@ -62,7 +62,7 @@ class Origin(NamedTuple):
 
 
 NO_ORIGIN = Origin(NO_PRODUCER, 0, 0)
-"""Of entries that are always new."""
+"""The origin of entries that are always new."""
 
 
 def by_original_producer(run: SendRun, *, by_position: bool = False) -> Iterator[tuple[str, int, list[Origin]]]:

@@ -1,4 +1,4 @@
-"""What is damaged in a data directory and what is lost by it, remembered until an operator accepts the loss.
+"""The damage in a data directory and the data lost by it, remembered until an operator accepts the loss.
 
 The record is the file `DAMAGE`: one line for each place, a checksum and a JSON object (FORMAT.md). It is not in
 metadata.sqlite, so that it outlives damage to that file and a rebuild of it. Each place is logged once, when it

@@ -136,7 +136,7 @@ class Recovery:
     # ---- journal files
 
     def _header(self, path: Path, number: int) -> int | None:
-        """Where the journal before this one ended; None when the header is not there, as if the file were not."""
+        """The end of the journal before this one; None when the header is missing, as if the file were missing."""
         fd = self._disk.open(path)
         try:
             data = self._disk.pread(fd, journal_group.FILE_HEADER.size, 0)

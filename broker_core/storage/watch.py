@@ -25,7 +25,7 @@ log = logging.getLogger("broker_core.storage")
 LOOK_SECONDS = 0.1  # between two looks of the journal at the directories: a few system calls, too many for every sync
 LOOKS = 3  # before a disk that cannot be asked fails a write
 MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
-"""Answers that say that there is no such file. ESTALE: another client of a network file system deleted it."""
+"""Errors that say that a file does not exist. ESTALE: another client of a network file system deleted it."""
 
 
 class DirectoryWatch:

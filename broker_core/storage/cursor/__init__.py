@@ -1,1 +1,1 @@
-"""What a subscription has acknowledged, and how that reaches the journal."""
+"""The acknowledgments of a subscription, and their way to the journal."""

@@ -1,4 +1,4 @@
-"""What readers found in the cache, what they had to wait for, and what was evicted, over about the last minute."""
+"""Counts the reads from the cache, those that had to wait, and the evictions, over about the last minute."""
 
 from collections.abc import Iterator
 

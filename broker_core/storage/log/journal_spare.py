@@ -91,7 +91,7 @@ class SpareFiles:
         self._making.start()
 
     def close(self) -> None:
-        """Nothing is left behind. Blocks until the thread has ended, for one file of zeros at most."""
+        """Deletes all spare files. Blocks until the thread has ended, for one file of zeros at most."""
         if self._making is not None:
             self._making.join()
         remove_spare_files(self._disk, self._directory)

@@ -101,7 +101,7 @@ class Weights:
                 await self._read_span(ledger, 0)
         spans = ledger.spans  # the ledger may lose them during the reads below
         if spans is None:
-            return messages, size  # deleted meanwhile
+            return messages, size  # deleted in the meantime
         messages = size = 0
         for span, first, flags in list(_partial_spans(spans, ledger.info, acked)):
             span_messages, span_size = _totals(spans, ledger.info, span)
@@ -130,7 +130,7 @@ class Weights:
         return block.counts[entry_id - block.first_entry_id] if block is not None else 0
 
     async def _read_columns(self, ledger: Ledger, first: int, stop: int) -> Columns | None:
-        """None when the ledger was deleted meanwhile, or some of the entries are lost."""
+        """None when the ledger was deleted in the meantime, or some of the entries are lost."""
         while (columns := self._columns(ledger, first, stop)) is None:
             missing = first
             while (block := self._cache.around(ledger, missing)) is not None:

@@ -409,7 +409,7 @@ class ManagedLedger:
             await self._services.read_thread(remove)
 
     def _deleted(self, error: Exception | None) -> None:
-        """What was appended before was confirmed before: the journal answers in order."""
+        """Handles the answer for the record: earlier appends are confirmed by now, as the journal answers in order."""
         if error is None:
             ids = list(self.info.ledgers)
             self._services.catalog.remove(self.info)

@@ -47,7 +47,7 @@ class Window:
         if length is None:
             return "no group of records", 0
         if at + length > self.end:
-            return "group ends behind the file", length
+            return "group ends after the end of the file", length
         self._need(at, length)
         data = self.data
         start = inside = at - self.base + journal_group.GROUP_HEADER.size

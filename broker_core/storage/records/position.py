@@ -1,4 +1,4 @@
-"""Where an entry is: `ledger_id:entry_id`, ordered lexicographically (Pulsar's `Position`).
+"""The position of an entry: `ledger_id:entry_id`, ordered lexicographically (Pulsar's `Position`).
 
 A mark-delete position may stand before the first entry of a ledger, with entry id -1.
 """

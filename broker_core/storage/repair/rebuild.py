@@ -29,7 +29,7 @@ _PARTS = ("", "-wal", "-shm")  # of a database of SQLite
 
 @dataclass(slots=True)
 class Rebuilt:
-    """What the new database holds, where it comes from, and what could not be known, in sentences.
+    """The content of the new database, its sources, and what could not be known, in sentences.
 
     Without `sources` the database was sound, and only the `restored` files are new.
     """

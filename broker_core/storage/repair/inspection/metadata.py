@@ -49,7 +49,7 @@ def database_lines(path: Path) -> Iterator[LineOrDamage]:
 
 
 def _against_log(path: Path, connection: sqlite3.Connection) -> Iterator[DamageReport]:
-    """Where the database and the catalog log disagree."""
+    """The differences between the database and the catalog log."""
     catalog_log = CatalogLog(disk, filenames.catalog_log(path.parent))
     if not catalog_log.exists:
         return
