@@ -1,7 +1,8 @@
 """Failover: the active one of several consumers gets everything, in order.
 
-When another consumer becomes active, it waits `activeConsumerFailoverDelayTimeMillis`, so that messages the previous
-one is about to acknowledge are not sent twice. Then it starts at the first entry that is not acknowledged. The broker
+A consumer that becomes active waits `activeConsumerFailoverDelayTimeMillis`, so that messages the previous one is about
+to acknowledge are not sent twice. The first consumer waits, too, as in Apache Pulsar: of consumers that subscribe at
+the same time, one gets everything. Then it starts at the first entry that is not acknowledged. The broker
 tells every consumer which one is active (ACTIVE_CONSUMER_CHANGE). A new consumer is told at its first FLOW, because
 the Go client cannot handle the command before it has seen SUCCESS.
 """
@@ -61,8 +62,8 @@ class FailoverDispatcher(SingleActiveDispatcher):
         )
         if chosen is self._active:
             return
-        is_first, self._active = self._active is None, chosen
-        delay = 0.0 if is_first else self.config.failover_delay_ms / 1000
+        self._active = chosen
+        delay = self.config.failover_delay_ms / 1000
         if delay <= 0:
             self._stop_waiting()
             self._take_over()

@@ -87,7 +87,7 @@ class Member(RawClient):
         self.send(frame(command))
 
 
-def test_the_first_consumer_is_active_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_without_a_delay_the_first_consumer_is_active_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, "a") as only:
         assert only.is_told()
         publish(raw, 1)
@@ -112,6 +112,17 @@ def test_all_consumers_learn_of_a_change_of_the_active_one(broker: EmbeddedBroke
 def test_a_consumer_with_a_better_priority_takes_over(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, "z", priority=1) as low, Member(broker, "y", priority=0) as high:
         assert [low.is_told(), low.is_told(), high.is_told()] == [True, False, True]
+
+
+def test_of_consumers_that_subscribe_at_the_same_time_one_gets_all_messages() -> None:
+    """The Rust client's test of Failover subscribes two consumers while a producer sends."""
+    with started(failover_delay_ms=300) as broker, publisher(broker) as raw:
+        publish(raw, 2)
+        with Member(broker, "a") as first, Member(broker, "b") as second:
+            assert second.is_told()
+            assert entry_ids(second.gets(2)) == [0, 1]
+            assert not first.is_told()
+            assert first.gets_nothing()
 
 
 def test_the_new_active_consumer_waits_for_acknowledgments_of_the_old_one() -> None:
