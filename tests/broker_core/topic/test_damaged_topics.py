@@ -13,6 +13,7 @@ import pulsar
 import pytest
 
 from broker_core.config.broker import BrokerConfig
+from broker_core.config.policies import PolicyConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
@@ -34,7 +35,8 @@ PATIENCE_MS = 30_000
 
 
 def config(**storage: Any) -> BrokerConfig:
-    return BrokerConfig(server=FREE_PORTS, storage=replace(StorageConfig(), **storage))
+    kept = PolicyConfig(retention_minutes=-1, retention_mb=-1)  # losses are shown until their ledger is trimmed
+    return BrokerConfig(server=FREE_PORTS, policies=kept, storage=replace(StorageConfig(), **storage))
 
 
 @pytest.fixture
