@@ -1,6 +1,6 @@
 """Topics as Arrow tables, without Spark: what to read, how to read it, and how bytes become typed columns.
 
-Spark, the local engine, SQL, and export read topics through this room and nothing else.
+Spark, the local engine, SQL, and export read topics through this package and nothing else.
 
     table = TopicTable.open(TableOptions.parse({"topic": "orders", "columns": "key,value"}))
     for part in table.plan():               # on the driver: asks the admin API for ledgers and cursors

@@ -1,4 +1,4 @@
-"""How a table reaches the cluster: addresses, credentials, TLS, deadlines.
+"""The access of a table to the cluster: addresses, credentials, TLS, deadlines.
 
 It travels to tasks, and opens a connection only when asked. Files of tokens, passwords, keys, and certificates are read
 where the connection is made.

@@ -24,16 +24,16 @@ def options_of(access: Access) -> dict[str, str]:
     """The options that `access_of` reads as `access`."""
     others = (("service_url", access.service_url), ("admin_url", access.admin_url))
     security = ((name, getattr(access.security, name)) for name in _SECURITY)
-    found = {name: str(value) for name, value in (*others, *security) if value not in (None, "")}
-    return {**found, **{name: found[name].lower() for name in _SWITCHES if name in found}}
+    values = {name: str(value) for name, value in (*others, *security) if value not in (None, "")}
+    return {**values, **{name: values[name].lower() for name in _SWITCHES if name in values}}
 
 
-def access_of(found: dict[str, Any]) -> Access:
-    """Removes the options of `ACCESS_READERS` from those found. Raises `UsageProblem`."""
-    security = {name: found.pop(name) for name in _SECURITY if name in found}
+def access_of(values: dict[str, Any]) -> Access:
+    """Removes the options of `ACCESS_READERS` from `values`. Raises `UsageProblem`."""
+    security = {name: values.pop(name) for name in _SECURITY if name in values}
     methods = {METHOD_OF[name]: name for name in security if name in METHOD_OF}
     if len(methods) > 1:
         named = " and ".join(methods.values())
         raise UsageProblem(f"cannot combine the options {named}: they are different credentials")
-    others = {name: found.pop(name) for name in ACCESS_READERS if name in found}
+    others = {name: values.pop(name) for name in ACCESS_READERS if name in values}
     return Access(**others, security=ClientSecurity(**security))

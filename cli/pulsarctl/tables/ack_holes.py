@@ -74,10 +74,10 @@ class Cursor:
 
     @classmethod
     def from_stats(cls, stats: dict[str, Any]) -> "Cursor":
-        """From one of the `cursors` of `internalStats`."""
+        """The cursor from one of the `cursors` of `internalStats`."""
         ranges: defaultdict[int, AckedRanges] = defaultdict(AckedRanges)
-        for found in _RANGE.finditer(stats["individuallyDeletedMessages"]):
-            _add(ranges, found)
+        for match in _RANGE.finditer(stats["individuallyDeletedMessages"]):
+            _add(ranges, match)
         batches: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for (ledger_id, entry_id), bits in open_batches_of(stats).items():
             batches[ledger_id][entry_id] = bits
@@ -93,17 +93,17 @@ class Cursor:
 
 def open_batches_of(cursor: Mapping[str, Any]) -> dict[LedgerPosition, int]:
     """From one of the `cursors` of `internalStats`: the bits of the messages that are not acknowledged."""
-    found = {}
+    batches = {}
     for position, words in cursor.get("openBatches", {}).items():
         bits = sum((word & (1 << 64) - 1) << (64 * index) for index, word in enumerate(words))
-        found[parse_message_id(position).position] = bits
-    return found
+        batches[parse_message_id(position).position] = bits
+    return batches
 
 
-def _add(ranges: defaultdict[int, AckedRanges], found: re.Match[str]) -> None:
+def _add(ranges: defaultdict[int, AckedRanges], match: re.Match[str]) -> None:
     """One range of the text; one that spans ledgers is cut at their borders."""
-    opened, closed = found.group(1), found.group(6)
-    ledger_id, first, last_ledger, last = (int(found.group(index)) for index in (2, 3, 4, 5))
+    opened, closed = match.group(1), match.group(6)
+    ledger_id, first, last_ledger, last = (int(match.group(index)) for index in (2, 3, 4, 5))
     first += opened == "("
     last -= closed == ")"
     while ledger_id < last_ledger:

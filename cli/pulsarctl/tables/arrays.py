@@ -26,7 +26,7 @@ def times(ms: Sequence[int | None]) -> pa.Array:
     try:
         known = pa.array(ms, pa.int64())
     except (OverflowError, pa.ArrowInvalid):
-        known = pa.array([None if each is None else min(each, TIME_MAX_MS + 1) for each in ms], pa.int64())
+        known = pa.array([None if number is None else min(number, TIME_MAX_MS + 1) for number in ms], pa.int64())
     span = pc.min_max(known)
     if span["min"].is_valid and (span["min"].as_py() < 0 or span["max"].as_py() > TIME_MAX_MS):
         return _limited(known)
@@ -40,7 +40,7 @@ def _limited(ms: pa.Array) -> pa.Array:
 
 def signed(ids: Sequence[int]) -> pa.Array:
     """Sequence IDs have 64 bits without a sign; Spark's numbers have a sign."""
-    return pa.array([each & ((1 << 64) - 1) for each in ids], pa.uint64()).view(pa.int64())
+    return pa.array([number & ((1 << 64) - 1) for number in ids], pa.uint64()).view(pa.int64())
 
 
 def pairs(properties: Sequence[KeyValue]) -> dict[str, str] | None:
@@ -53,10 +53,10 @@ def maps(properties: Sequence[dict[str, str] | None]) -> pa.Array:
     keys: list[str] = []
     items: list[str] = []
     offsets = [0]
-    for found in properties:
-        if found:
-            keys += found
-            items += found.values()
+    for pairs in properties:
+        if pairs:
+            keys += pairs
+            items += pairs.values()
         offsets.append(len(keys))
     return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), texts(keys), texts(items))
 

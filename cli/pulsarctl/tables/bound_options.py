@@ -27,7 +27,9 @@ def end_of(name: str, text: str) -> Bounds:
 def fixed(name: str, text: str, now: int) -> str:
     """The same bounds, whenever they are read: what is some time before `now` is a time. Raises `UsageProblem`."""
     if text.lstrip().startswith("{"):
-        return json.dumps({key: fixed(name, each, now) for key, each in _by_partition(name, text).items()})
+        return json.dumps(
+            {key: fixed(name, text_of_bound, now) for key, text_of_bound in _by_partition(name, text).items()}
+        )
     position = parse_position(text, now)
     return f"@{utc(position.publish_time_ms)}" if isinstance(position, AtTime) else text
 
@@ -36,19 +38,21 @@ def continued(text: str, done: Mapping[str, str], partitions: Sequence[str]) -> 
     """The bounds of a later run: where the one before ended, and `text` where it had nothing to read."""
     named = text.lstrip().startswith("{")
     begun = _by_partition("start", text) if named else dict.fromkeys(partitions, text)
-    return json.dumps({_partition(key): each for key, each in begun.items()} | dict(done))
+    return json.dumps({_partition(key): text_of_bound for key, text_of_bound in begun.items()} | dict(done))
 
 
 def _bounds(name: str, text: str, anywhere: Bound) -> Bounds:
     if not text.lstrip().startswith("{"):
         return Bounds(_bound(name, text, anywhere))
-    found = _by_partition(name, text)
-    return Bounds(anywhere, {_partition(key): _bound(name, each, anywhere) for key, each in found.items()})
+    texts = _by_partition(name, text)
+    return Bounds(
+        anywhere, {_partition(key): _bound(name, text_of_bound, anywhere) for key, text_of_bound in texts.items()}
+    )
 
 
 def _by_partition(name: str, text: str) -> dict[str, str]:
     try:
-        return {key: str(each) for key, each in parse_json(text).items()}
+        return {key: str(text_of_bound) for key, text_of_bound in parse_json(text).items()}
     except ValueError as error:
         raise UsageProblem(
             f"option {name}: the JSON cannot be read: {error}", hint='use {"0": "7:3", "1": "@TIME"}'

@@ -24,7 +24,7 @@ Name = tuple[str, str]
 
 
 def unnoticed() -> None:
-    """For readers that report no messages that are not complete."""
+    """Counts nothing: for readers that do not report incomplete messages."""
 
 
 class ChunkJoiner:

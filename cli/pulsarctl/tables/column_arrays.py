@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from broker_core.wire.pulsar_api_pb2 import CompressionType
 from pulsarctl.tables.arrays import LATER_US, MAP, TIME_MAX_MS, TIMESTAMP
 from pulsarctl.tables.column_rows import ColumnRows
-from pulsarctl.tables.protobuf_columns import Array, Field, Found, Parsed, Unusual, parse
+from pulsarctl.tables.protobuf_columns import Array, Field, FieldColumn, Parsed, Unusual, parse
 
 _PAIR_FIELDS = (Field("key", 1, is_bytes=True), Field("value", 2, is_bytes=True))
 
@@ -33,16 +33,16 @@ def _repeated(value: Any, kind: pa.DataType, rows: ColumnRows) -> pa.Array:
     return pa.nulls(len(rows), kind) if value is None else pa.repeat(pa.scalar(value, kind), len(rows))
 
 
-def _numbers(kind: pa.DataType, of: Callable[[ColumnRows], Array]) -> Callable[[ColumnRows, Place], pa.Array]:
-    return lambda rows, _: pa.array(of(rows)).cast(kind)
+def _numbers(kind: pa.DataType, values_of: Callable[[ColumnRows], Array]) -> Callable[[ColumnRows, Place], pa.Array]:
+    return lambda rows, _: pa.array(values_of(rows)).cast(kind)
 
 
-def _text(found: pa.Array) -> pa.Array:
-    return found.cast(pa.string())
+def _text(array: pa.Array) -> pa.Array:
+    return array.cast(pa.string())
 
 
-def _of_entry(rows: ColumnRows, found: pa.Array) -> pa.Array:
-    return found if rows.of_entry is None else found.take(pa.array(rows.of_entry))
+def _of_entry(rows: ColumnRows, array: pa.Array) -> pa.Array:
+    return array if rows.of_entry is None else array.take(pa.array(rows.of_entry))
 
 
 def _times(ms: Array, missing: Array | None = None) -> pa.Array:
@@ -84,13 +84,13 @@ def _properties(rows: ColumnRows, _: Place) -> pa.Array:
 
 def _pairs(own: Parsed) -> tuple[Array, Parsed]:
     """The row of each property, and the parsed properties, in the order of rows."""
-    found = own.found.get("properties", [])
-    owners = [np.arange(own.count) if each.rows is None else each.rows for each in found]
+    fields = own.columns.get("properties", [])
+    owners = [np.arange(own.count) if field.rows is None else field.rows for field in fields]
     row = np.concatenate([*owners, np.empty(0, np.int64)]).astype(np.int64)
-    order = np.argsort(row, kind="stable") if len(found) > 1 else slice(None)
-    empty = Found(None, np.empty(0, np.int64), np.empty(0, np.int64))
-    first = np.concatenate([each.first for each in [*found, empty]])[order]
-    stop = np.concatenate([each.stop for each in [*found, empty]])[order]
+    order = np.argsort(row, kind="stable") if len(fields) > 1 else slice(None)
+    empty = FieldColumn(None, np.empty(0, np.int64), np.empty(0, np.int64))
+    first = np.concatenate([field.first for field in [*fields, empty]])[order]
+    stop = np.concatenate([field.stop for field in [*fields, empty]])[order]
     pairs = parse(own.words, first, stop, _PAIR_FIELDS)
     if len(row) and not (pairs.sound.all() and pairs.everywhere("key") and pairs.everywhere("value")):
         raise Unusual
@@ -134,8 +134,8 @@ def _compressions(rows: ColumnRows, _: Place) -> pa.Array:
 
 
 def _replicated_from(rows: ColumnRows, _: Place) -> pa.Array:
-    found = _text(_of_entry(rows, rows.entry.texts("replicated_from")))
-    return pc.if_else(pc.equal(found, ""), None, found)
+    texts = _text(_of_entry(rows, rows.entry.texts("replicated_from")))
+    return pc.if_else(pc.equal(texts, ""), None, texts)
 
 
 def _value_sizes(rows: ColumnRows, _: Place) -> pa.Array:

@@ -62,7 +62,7 @@ class ColumnRows:
         return len(self.batch_indexes)
 
     def per_row(self, of_entries: Array) -> Array:
-        """What each entry has, for each of its rows."""
+        """The values of each entry, repeated for each of its rows."""
         return of_entries if self.of_entry is None else of_entries[self.of_entry]
 
 
@@ -117,7 +117,7 @@ def _values(own: Parsed, payloads: pa.Array) -> pa.Array:
 
 
 def _payloads(headers: Headers) -> pa.Array:
-    """Of each entry, decompressed."""
+    """The payload of each entry, decompressed."""
     words, first, stop = _plain(headers)
     return words.cut(first, stop)
 
@@ -200,8 +200,8 @@ def _likely_starts(words: Words) -> Array:
     sizes = np.where(is_third, after >> 8, after & 0xFF)
     likely = is_third | (before == 0)
     likely &= (sizes >= 2) & (starts >= 0) & (starts + _SIZE + sizes <= words.size)
-    found: Array = starts[likely]
-    return found
+    chosen: Array = starts[likely]
+    return chosen
 
 
 def _chain(starts: Array, follows: Array, batch: Array, batches: Batches) -> Array:
@@ -232,13 +232,13 @@ def _without_others(starts: Array, follows: Array, batch: Array, batches: Batche
 
 def _walked(known: Mapping[int, int], follows: Array, batch: Batches) -> list[int]:
     """The indexes of the messages of one batch, one after the other. Raises `Unusual`."""
-    at, found = int(batch.first), []
+    at, indexes = int(batch.first), []
     for _ in range(int(batch.counts)):
         index = known.get(at)
         if index is None:
             raise Unusual
-        found.append(index)
+        indexes.append(index)
         at = int(follows[index])
     if at != batch.stop:
         raise Unusual
-    return found
+    return indexes

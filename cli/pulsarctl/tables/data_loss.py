@@ -45,7 +45,7 @@ class LeftOut:
 
 
 def warn(gone: str) -> None:
-    """For readers whose caller counts no gaps."""
+    """Warns of a gap, for readers whose caller counts none."""
     log.warning("%s; they are skipped", gone)
 
 

@@ -110,7 +110,7 @@ class EntryRun:
 
     @property
     def messages(self) -> int:
-        """How many the entries have. Raises `DamagedEntry`."""
+        """The number of messages of the entries. Raises `DamagedEntry`."""
         if self.headers is None:
             return sum([entry.metadata.num_messages_in_batch for entry in self.entries])
         return int(self.headers.metadata.numbers("num_messages_in_batch", 1).sum())
@@ -135,8 +135,8 @@ class EntryRun:
             return True
         data = memoryview(self.data)
         places = zip((self.starts + 6).tolist(), self.ends.tolist(), strict=True)
-        found = [crc32c(data[start:end]) for start, end in places]
-        return bool(found == words.sizes(self.starts + 2).tolist())
+        checksums = [crc32c(data[start:end]) for start, end in places]
+        return bool(checksums == words.sizes(self.starts + 2).tolist())
 
     def _parsed(self, entry_id: int, data: bytes) -> Entry:
         """An entry with the usual headers is parsed here, without the calls of `parse_entry`."""

@@ -52,7 +52,7 @@ class Following:
         return {topic: _end(stats) for topic, stats in sorted(self._stats.items())}
 
     def stop_at_latest(self) -> None:
-        """From now on no step goes further than the end of each partition now."""
+        """Stops at the present end of each partition: no later step goes further."""
         self._refresh(force=True)
         self._target = self.latest()
 
@@ -60,7 +60,7 @@ class Following:
         """The end of the step after `start`; `start` itself if there is nothing to read, or not enough yet."""
         latest = self.latest() if self._target is None else self._target
         backlogs = {topic: self._backlog(topic, start.get(topic, BEFORE_FIRST), end) for topic, end in latest.items()}
-        entries = {topic: sum(each.entries for each in ranges) for topic, ranges in backlogs.items()}
+        entries = {topic: sum(part.entries for part in ranges) for topic, ranges in backlogs.items()}
         if not any(entries.values()) or (limited and self._waits(sum(entries.values()))):
             return start
         self._stepped = time.monotonic()
@@ -69,17 +69,17 @@ class Following:
         return dict(sorted((start | ends).items()))
 
     def between(self, start: Offset, end: Offset) -> list[LedgerRange]:
-        """What lies after `start`, up to `end`, cut into parts: the same messages whenever it is asked.
+        """The messages after `start`, up to `end`, cut into parts. They are the same at each call.
 
         Raises `DataLoss` if some of it is gone, unless the option fail_on_data_loss is false.
         """
         if any(topic not in self._stats for topic in end):
             self._refresh(force=True)
         parts = [
-            each
+            part
             for topic, last in end.items()
             if last != start.get(topic)
-            for each in self._ranges(topic, start.get(topic, BEFORE_FIRST), last)
+            for part in self._ranges(topic, start.get(topic, BEFORE_FIRST), last)
         ]
         return split(parts, tasks_min=self._options.tasks_min, entries_max=self._options.entries_per_task)
 
@@ -92,8 +92,8 @@ class Following:
             return _end(self._stats[topic])
         bound = self._options.start.of(topic)
         if bound.time_ms is not None:
-            found = admin.topics.message_id_at(topic, bound.time_ms)
-            return _text((int(found["ledgerId"]), int(found["entryId"]) - 1))
+            message_id = admin.topics.message_id_at(topic, bound.time_ms)
+            return _text((int(message_id["ledgerId"]), int(message_id["entryId"]) - 1))
         if bound.position == LATEST.position:
             return _end(self._stats[topic])
         ledger_id, entry_id = bound.position
@@ -139,13 +139,13 @@ class Following:
         is_past = acknowledged > _position(start) and acknowledged != (ledgers[0] if ledgers else -1, -1)
         return gone if is_past else None
 
-    def _lose(self, what: str) -> None:
+    def _lose(self, loss: str) -> None:
         if self._options.fail_on_data_loss:
             raise DataLoss(
-                f"cannot read all between two offsets: {what}",
+                f"cannot read all between two offsets: {loss}",
                 hint="set fail_on_data_loss to false to continue; the option subscription keeps messages until read",
             )
-        warn(what)
+        warn(loss)
 
     def _waits(self, entries: int) -> bool:
         """Whether there is too little for a step, and time to wait for more."""
@@ -154,13 +154,13 @@ class Following:
         return time.monotonic() - self._stepped < self._limits.max_trigger_delay
 
     def _share(self, backlogs: Mapping[str, list[LedgerRange]], entries: Mapping[str, int]) -> float:
-        """How much of each backlog fits into the limits, at most 1."""
+        """The share of each backlog that fits into the limits, at most 1."""
         share, limits = 1.0, self._limits
         if limits.max_messages_per_trigger is not None:
             messages = sum(count * self._batch_size(backlogs[topic]) for topic, count in entries.items() if count)
             share = min(share, limits.max_messages_per_trigger / messages)
         if limits.max_bytes_per_trigger is not None:
-            size = sum(each.size for ranges in backlogs.values() for each in ranges)
+            size = sum(part.size for ranges in backlogs.values() for part in ranges)
             share = min(share, limits.max_bytes_per_trigger / max(size, 1))
         return share
 
@@ -180,23 +180,25 @@ class Following:
 def _ranges(topic: str, stats: Stats, start: str, end: str) -> list[LedgerRange]:
     ledger_id, entry_id = _position(start)
     after = Bound((ledger_id, entry_id + 1) if start != BEFORE_FIRST else EARLIEST.position)
-    found = ranges_of_topic(topic, stats, subscriptions=None, start=after, end=Bound(_position(end)))
-    return [_with_beginning(each, stats) for each in found]
+    parts = ranges_of_topic(topic, stats, subscriptions=None, start=after, end=Bound(_position(end)))
+    return [_with_beginning(part, stats) for part in parts]
 
 
 def _with_beginning(part: LedgerRange, stats: Stats) -> LedgerRange:
     """A chunked message that ends in this step may have begun in an earlier one."""
-    whole = {each.ledger_id: each for each in ranges_of_topic(part.topic, stats, subscriptions=None)}
-    return part.looking_back(whole[part.ledger_id])
+    by_ledger = {
+        ledger_range.ledger_id: ledger_range for ledger_range in ranges_of_topic(part.topic, stats, subscriptions=None)
+    }
+    return part.looking_back(by_ledger[part.ledger_id])
 
 
 def _after(ranges: list[LedgerRange], share: float, end: str) -> str:
     """The position at which a share of the ranges ends, at least one entry."""
-    left = max(int(sum(each.entries for each in ranges) * share), 1)
-    for each in ranges:
-        if left <= each.entries:
-            return _text((each.ledger_id, each.first + left - 1))
-        left -= each.entries
+    left = max(int(sum(part.entries for part in ranges) * share), 1)
+    for part in ranges:
+        if left <= part.entries:
+            return _text((part.ledger_id, part.first + left - 1))
+        left -= part.entries
     return end
 
 

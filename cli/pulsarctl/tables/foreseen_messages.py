@@ -85,16 +85,16 @@ class ForeseenMessages:
     def _are_next(self, data: Received, places: Array) -> Array:
         """Which of these bytes are the next commands, one after the other."""
         size = len(self._command)
-        wanted = np.empty((len(places), size), np.uint8)
-        wanted[:] = np.frombuffer(self._command, np.uint8)
+        expected = np.empty((len(places), size), np.uint8)
+        expected[:] = np.frombuffer(self._command, np.uint8)
         ids = np.arange(self._next, self._next + len(places), dtype=np.uint64)
         for byte in range(self._id_size):
             continued = 0x80 if byte < self._id_size - 1 else 0
-            wanted[:, self._at + byte] = ids >> np.uint64(7 * byte) & np.uint64(0x7F) | np.uint64(continued)
+            expected[:, self._at + byte] = ids >> np.uint64(7 * byte) & np.uint64(0x7F) | np.uint64(continued)
         words = words_of(data, len(data) - WORD + 1)
         right = np.ones(len(places), bool)
         for offset in (*range(0, size - WORD, WORD), size - WORD):
-            right &= words[places + offset] == np.ndarray((len(places),), "<u8", wanted, offset, (size,))
+            right &= words[places + offset] == np.ndarray((len(places),), "<u8", expected, offset, (size,))
         return right
 
 

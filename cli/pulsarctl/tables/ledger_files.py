@@ -118,9 +118,9 @@ class LedgerFileReader:
         if not window.tables:
             return
         entry_ids, starts, ends, messages = window.columns()
-        wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (messages > 0)
-        if not wanted.all():
-            entry_ids, starts, ends = entry_ids[wanted], starts[wanted], ends[wanted]
+        chosen = (entry_ids >= self._first) & (entry_ids <= self._last) & (messages > 0)
+        if not chosen.all():
+            entry_ids, starts, ends = entry_ids[chosen], starts[chosen], ends[chosen]
         if len(entry_ids):
             yield EntryRun(self._topic, self._ledger_id, entry_ids, window.data, starts, ends, verify=False)
 

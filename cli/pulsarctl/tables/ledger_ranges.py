@@ -190,7 +190,7 @@ def _only_wanted(whole: LedgerRange, cursors: Mapping[str, Cursor]) -> LedgerRan
             wanting.append(Unacknowledged(name, after, acked, cursor.open_batches.get(whole.ledger_id, {})))
     if not wanting:
         return None
-    first = max(whole.first, min(each.after for each in wanting) + 1)
+    first = max(whole.first, min(unacknowledged.after for unacknowledged in wanting) + 1)
     narrowed = _narrowed(whole, first, whole.last)
     return None if narrowed is None else replace(narrowed, subscriptions=tuple(wanting))
 
@@ -214,7 +214,9 @@ def _pieces(whole: LedgerRange, entries_max: int) -> Iterator[LedgerRange]:
         piece = _narrowed(whole, first, last)
         assert piece is not None, "no more pieces than entries"
         if whole.subscriptions is not None:
-            own = (each.between(first, last) for each in whole.subscriptions)
-            piece = replace(piece, subscriptions=tuple(each for each in own if each.after < last))
+            own = (unacknowledged.between(first, last) for unacknowledged in whole.subscriptions)
+            piece = replace(
+                piece, subscriptions=tuple(unacknowledged for unacknowledged in own if unacknowledged.after < last)
+            )
         if piece.subscriptions != ():
             yield piece

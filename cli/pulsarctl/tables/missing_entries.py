@@ -32,10 +32,10 @@ class MissingEntries:
         gone = self._first_gone(ledger_id, first, last)
         if gone is None:
             return
-        what = f"entries {ledger_id}:{gone} to {ledger_id}:{last} of {self._topic} are gone"
+        loss = f"entries {ledger_id}:{gone} to {ledger_id}:{last} of {self._topic} are gone"
         if self._fails:
-            raise DataLoss(f"cannot read all planned messages: {what}", hint=HINT)
-        self._tell(what)
+            raise DataLoss(f"cannot read all planned messages: {loss}", hint=HINT)
+        self._tell(loss)
 
     def _first_gone(self, ledger_id: int, first: int, last: int) -> int | None:
         """The first entry that does not exist any more, or of which too many would have to be checked."""

@@ -40,12 +40,12 @@ RENAMED = {
 }
 
 
-def read_options(given: Mapping[str, str], readers: Mapping[str, Reader]) -> dict[str, Any]:
+def read_options(texts: Mapping[str, str], readers: Mapping[str, Reader]) -> dict[str, Any]:
     """The values of all options. Raises `UsageProblem` for an unknown one and for a text that is not a value."""
-    for name in sorted(given):
+    for name in sorted(texts):
         if name not in readers:
             raise UsageProblem(f"the pulsar source has no option {name}", hint=_hint(name, readers))
-    return {name: readers[name](name, text) for name, text in given.items()}
+    return {name: readers[name](name, text) for name, text in texts.items()}
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
@@ -70,22 +70,22 @@ def a_count(name: str, text: str) -> int:
 
 def some_bytes(name: str, text: str) -> int:
     """`1000000`, `64m`, `1g`: multiples of 1024."""
-    found = re.fullmatch(r"(\d+)([kmg]?)b?", text.strip().lower())
-    if found is None or not int(found[1]):
+    match = re.fullmatch(r"(\d+)([kmg]?)b?", text.strip().lower())
+    if match is None or not int(match[1]):
         raise UsageProblem(f"option {name}: '{text}' is not a size", hint="use bytes, such as 1048576 or 64m")
-    return int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2]]
+    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2]]
 
 
 def some_seconds(name: str, text: str) -> float:
     """`30`, `30s`, `15m`, `1h`, `500ms`."""
-    found = re.fullmatch(r"([\d.]+)\s*(ms|s|m|h|)", text.strip().lower())
+    match = re.fullmatch(r"([\d.]+)\s*(ms|s|m|h|)", text.strip().lower())
     try:
-        number = float(found[1]) if found else math.nan
+        number = float(match[1]) if match else math.nan
     except ValueError:
         number = math.nan
-    if found is None or not number > 0:
+    if match is None or not number > 0:
         raise UsageProblem(f"option {name}: '{text}' is not a duration", hint="use seconds, such as 30, 500ms, or 15m")
-    return number * {"": 1, "s": 1, "ms": 0.001, "m": 60, "h": 3600}[found[2]]
+    return number * {"": 1, "s": 1, "ms": 0.001, "m": 60, "h": 3600}[match[2]]
 
 
 def yes_or_no(name: str, text: str) -> bool:

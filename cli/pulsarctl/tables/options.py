@@ -20,7 +20,7 @@ UNITS = ("message", "entry")
 class TableOptions:
     """One field for each option of the same name. Exactly one of `topics`, `topics_pattern`, and `namespace` is given.
 
-    `begin` is no option: a run that continues an earlier one sets it to where the first run started. Chunks that are
+    `begin` is not an option: a run that continues an earlier one sets it to the start of the first run. Chunks that are
     between `begin` and `start` complete the messages whose last chunk is read.
 
     topics             topics separated by commas (`topic` means the same); partitioned topics with all partitions
@@ -63,13 +63,13 @@ class TableOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "TableOptions":
         """Names in any case, as Spark passes them. Raises `UsageProblem`."""
-        given = {name.lower(): text for name, text in options.items()}
-        if "topic" in given:
-            given["topics"] = ",".join(filter(None, (given.get("topics"), given.pop("topic"))))
-        found = values.read_options(given, _READERS)
-        access = access_of(found)
-        tier = tier_of(found, access.timeout_seconds)
-        parsed = cls(**found, access=access, tier=tier)
+        texts = {name.lower(): text for name, text in options.items()}
+        if "topic" in texts:
+            texts["topics"] = ",".join(filter(None, (texts.get("topics"), texts.pop("topic"))))
+        values_read = values.read_options(texts, _READERS)
+        access = access_of(values_read)
+        tier = tier_of(values_read, access.timeout_seconds)
+        parsed = cls(**values_read, access=access, tier=tier)
         if sum(map(bool, (parsed.topics, parsed.topics_pattern, parsed.namespace))) != 1:
             raise UsageProblem(
                 "cannot read: no target given, or more than one",

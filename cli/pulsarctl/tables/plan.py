@@ -74,9 +74,11 @@ def topic_parts(admin: AdminClient, options: TableOptions) -> list[str]:
         return [part for topic in options.topics for part in admin.topics.parts(topic)]
     if options.namespace:
         return _listed(admin, options.namespace)
-    wanted = re.compile(_full_pattern(options.topics_pattern))
+    topics_pattern = re.compile(_full_pattern(options.topics_pattern))
     return [
-        name for name in _listed(admin, _namespace(options.topics_pattern)) if wanted.fullmatch(without_partition(name))
+        name
+        for name in _listed(admin, _namespace(options.topics_pattern))
+        if topics_pattern.fullmatch(without_partition(name))
     ]
 
 

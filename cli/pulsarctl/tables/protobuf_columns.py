@@ -102,7 +102,7 @@ def words_of(data: Received | memoryview, count: int) -> Array:
     return np.ndarray((count,), "<u8", data, 0, (1,)) if count else np.empty(0, np.uint64)
 
 
-class Found(NamedTuple):
+class FieldColumn(NamedTuple):
     """One field of some messages: numbers in `first`, or bytes from `first` up to `stop`. `rows` None: of all."""
 
     rows: Array | None
@@ -113,77 +113,77 @@ class Found(NamedTuple):
 class Parsed:
     """The fields of `count` messages, each as often as the message with most of them has it."""
 
-    def __init__(self, words: Words, count: int, found: dict[str, list[Found]], sound: Array) -> None:
+    def __init__(self, words: Words, count: int, columns: dict[str, list[FieldColumn]], sound: Array) -> None:
         self.words = words
         self.count = count
-        self.found = found
+        self.columns = columns
         self.sound = sound
 
     def __contains__(self, name: str) -> bool:
-        return name in self.found
+        return name in self.columns
 
     def has(self, name: str) -> Array:
         """Which messages have the field."""
         mask = np.zeros(self.count, bool)
-        for each in self.found.get(name, ()):
-            mask[slice(None) if each.rows is None else each.rows] = True
+        for column in self.columns.get(name, ()):
+            mask[slice(None) if column.rows is None else column.rows] = True
         return mask
 
     def everywhere(self, name: str) -> bool:
-        return name in self.found and self.found[name][0].rows is None
+        return name in self.columns and self.columns[name][0].rows is None
 
     def numbers(self, name: str, default: int = 0) -> Array:
         """64 bits without a sign; `default` where a message does not have the field."""
         if self.everywhere(name):
-            return self.found[name][0].first
+            return self.columns[name][0].first
         values = np.full(self.count, default, np.uint64)
-        for each in self.found.get(name, ()):
-            values[each.rows] = each.first
+        for column in self.columns.get(name, ()):
+            values[column.rows] = column.first
         return values
 
     def is_set(self, name: str) -> Array:
-        found: Array = self.numbers(name) != 0
-        return found
+        flags: Array = self.numbers(name) != 0
+        return flags
 
     def texts(self, name: str) -> pa.Array:
         """The bytes of the field; null where a message does not have it."""
-        if name not in self.found:
+        if name not in self.columns:
             return pa.nulls(self.count, pa.binary())
-        (found,) = self.found[name]
-        cut = self.words.cut(found.first, found.stop)
-        if found.rows is None:
+        (column,) = self.columns[name]
+        cut = self.words.cut(column.first, column.stop)
+        if column.rows is None:
             return cut
         place = np.zeros(self.count, np.int32)
-        place[found.rows] = np.arange(len(found.rows), dtype=np.int32)
+        place[column.rows] = np.arange(len(column.rows), dtype=np.int32)
         return cut.take(pa.array(place, mask=~self.has(name)))
 
 
 def parse(words: Words, start: Array, end: Array, fields: Iterable[Field]) -> Parsed:
     """The messages between `start` and `end`. `fields` are in the order in which clients write them."""
     at, sound = start.copy(), np.ones(len(start), bool)
-    found: dict[str, list[Found]] = {}
+    columns: dict[str, list[FieldColumn]] = {}
     heads = _heads(words, at, end)
-    for each in fields:
-        while count := np.count_nonzero(has := heads & each.mask == each.tag):
+    for wire_field in fields:
+        while count := np.count_nonzero(has := heads & wire_field.mask == wire_field.tag):
             rows = None if count == len(at) else np.flatnonzero(has)
             chosen = slice(None) if rows is None else rows
-            first, after = _numbers_after(each.tag_size, words, at[chosen], heads[chosen])
+            first, after = _numbers_after(wire_field.tag_size, words, at[chosen], heads[chosen])
             stop, limit = after, end[chosen]
-            if each.is_bytes:
+            if wire_field.is_bytes:
                 first, stop = after, after + first.astype(np.int64)
             if np.count_nonzero(beyond := stop > limit):
                 sound[beyond if rows is None else rows[beyond]] = False
                 stop = np.minimum(stop, limit)
             at[chosen] = stop
             heads[chosen] = _heads(words, stop, limit)
-            found.setdefault(each.name, []).append(Found(rows, first, stop))
-            if not each.repeats:
+            columns.setdefault(wire_field.name, []).append(FieldColumn(rows, first, stop))
+            if not wire_field.repeats:
                 break
-    return Parsed(words, len(start), found, sound & (at == end))
+    return Parsed(words, len(start), columns, sound & (at == end))
 
 
 def _heads(words: Words, at: Array, end: Array) -> Array:
-    """What comes next; 0, which is no tag, after the end of a message."""
+    """The next tags; 0, which is not a tag, after the end of a message."""
     heads = words.at(at)
     heads[at >= end] = 0
     return heads

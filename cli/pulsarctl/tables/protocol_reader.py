@@ -90,31 +90,31 @@ class ProtocolReader:
         arrived = consumer.connection.arrived
         if not arrived:  # a part of a frame
             return None
-        found = _run_of(arrived.popleft())
-        if found is None:  # the topic is unloaded, or moves to another broker
+        message_run = _run_of(arrived.popleft())
+        if message_run is None:  # the topic is unloaded, or moves to another broker
             self._close()
             return None
-        position = (found.ledger_id, found.entry_id)
+        position = (message_run.ledger_id, message_run.entry_id)
         if position > (self._ledger_id, self._next):
-            arrived.appendleft(found)
+            arrived.appendleft(message_run)
             self._skip(position)
             return None
-        run = self._wanted(found)
+        run = self._wanted(message_run)
         if not len(run):
             return None
         messages = run.messages  # an entry that is damaged is the next one until it was read
         self._next += len(run)
-        self._frame_bytes = -(-(found.ends[-1] - found.starts[0]) // len(found.ends))
+        self._frame_bytes = -(-(message_run.ends[-1] - message_run.starts[0]) // len(message_run.ends))
         self._repay(consumer, len(run), messages)
         return run
 
-    def _wanted(self, found: MessageRun) -> EntryRun:
+    def _wanted(self, message_run: MessageRun) -> EntryRun:
         """The entries from the expected one on, up to the end of the range."""
-        first, last = self._next - found.entry_id, self._last + 1 - found.entry_id
-        rows = slice(0) if found.ledger_id != self._ledger_id else slice(first, last)
-        starts, ends = np.array(found.starts[rows], np.int64), np.array(found.ends[rows], np.int64)
+        first, last = self._next - message_run.entry_id, self._last + 1 - message_run.entry_id
+        rows = slice(0) if message_run.ledger_id != self._ledger_id else slice(first, last)
+        starts, ends = np.array(message_run.starts[rows], np.int64), np.array(message_run.ends[rows], np.int64)
         entry_ids = np.arange(self._next, self._next + len(starts))
-        return EntryRun(self._topic, self._ledger_id, entry_ids, found.data, starts, ends, verify=True)
+        return EntryRun(self._topic, self._ledger_id, entry_ids, message_run.data, starts, ends, verify=True)
 
     def _repay(self, consumer: PartitionConsumer, entries: int, messages: int) -> None:
         """Permits what is left of the range, judged by the batches so far, and no more than that."""
@@ -181,7 +181,7 @@ class ProtocolReader:
 
 
 def _run_of(arrived: Arrived) -> MessageRun | None:
-    """None for what is no message."""
+    """The run in a frame; None if it is not a message."""
     if isinstance(arrived, MessageRun):
         return arrived
     if not isinstance(arrived, MessageFrame):

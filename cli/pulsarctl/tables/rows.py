@@ -20,7 +20,7 @@ class Rows:
 
     `entries` are what the rows are from, each with the number of its rows. `messages` has the metadata of each row: of
     the message in its batch, or of the entry. Their fields have the same names. `values` is empty unless a column
-    needs them. `batch_indexes` are -1 for rows that are no part of a batch.
+    needs them. `batch_indexes` are -1 for rows that are not part of a batch.
     """
 
     __slots__ = (
@@ -92,7 +92,7 @@ class Rows:
         self.batch_indexes += [-1] * count
 
     def per_row(self, of_entries: list[T]) -> list[T]:
-        """What each entry has, for each of its rows."""
+        """The values of each entry, repeated for each of its rows."""
         if len(of_entries) == 1:
             return of_entries * len(self.messages)
         if len(of_entries) == len(self.messages):

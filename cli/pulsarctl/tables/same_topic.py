@@ -63,9 +63,9 @@ def _goes_back(stats: Mapping[str, Any], position: LedgerPosition) -> bool:
 
 def _creation_dates(admin: AdminClient, names: Sequence[str]) -> dict[str, str]:
     """Statistics tell whether a partition exists: Apache Pulsar answers 500 for `internal-info` of a missing one."""
-    found: dict[str, str] = {}
+    dates: dict[str, str] = {}
     for name in names:
         with suppress(NotFound):
             admin.topics.stats(name)
-            found[name] = str(admin.topics.internal_info(name)["creationDate"])
-    return found
+            dates[name] = str(admin.topics.internal_info(name)["creationDate"])
+    return dates

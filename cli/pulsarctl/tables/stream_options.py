@@ -31,9 +31,9 @@ class StreamOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "StreamOptions":
         """The options of streams among all options. Raises `UsageProblem`."""
-        given = {name.lower(): text for name, text in options.items()}
-        found = values.read_options({name: text for name, text in given.items() if name in _READERS}, _READERS)
-        return cls(**found, has_start="start" in given)
+        texts = {name.lower(): text for name, text in options.items()}
+        fields_read = values.read_options({name: text for name, text in texts.items() if name in _READERS}, _READERS)
+        return cls(**fields_read, has_start="start" in texts)
 
 
 def table_options(options: Mapping[str, str]) -> TableOptions:

@@ -65,8 +65,8 @@ class SubscriptionFollower:
             CommandSuccess,
             topic=topic,
         )
-        if position != BEFORE_FIRST and (found := parse_message_id(position)).entry_id >= 0:
-            place = MessageIdData(ledgerId=found.ledger_id, entryId=found.entry_id)
+        if position != BEFORE_FIRST and (message_id := parse_message_id(position)).entry_id >= 0:
+            place = MessageIdData(ledgerId=message_id.ledger_id, entryId=message_id.entry_id)
             connection.request(
                 lambda request_id: client_commands.acknowledge(
                     CONSUMER_ID, [place], cumulative=True, request_id=request_id

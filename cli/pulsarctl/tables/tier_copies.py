@@ -36,10 +36,10 @@ class TierCopies:
         if not names:
             return {}
         try:
-            found = [path for path in self._objects(topic) if path.rpartition("/")[2] in names]
+            paths = [path for path in self._objects(topic) if path.rpartition("/")[2] in names]
         except OSError as error:
             raise CliError(f"cannot list {self._uri}: {error}", hint="check tier_store and its credentials") from error
-        return {names[path.rpartition("/")[2]]: path.removesuffix(".json") + ".parquet" for path in found}
+        return {names[path.rpartition("/")[2]]: path.removesuffix(".json") + ".parquet" for path in paths}
 
     def _objects(self, topic: str) -> list[str]:
         """Of every broker that keeps copies in this store: each has a folder."""
@@ -48,7 +48,9 @@ class TierCopies:
         store, prefix = self._store, len(self._store.root) + 1
         instances = store.filesystem.get_file_info(fs.FileSelector(store.root))
         folders = [
-            f"{each.path}/{objects_folder(ledger_name(parse_topic(topic)))}" for each in instances if not each.is_file
+            f"{instance.path}/{objects_folder(ledger_name(parse_topic(topic)))}"
+            for instance in instances
+            if not instance.is_file
         ]
         selectors = [fs.FileSelector(folder, allow_not_found=True) for folder in folders]
-        return [info.path[prefix:] for each in selectors for info in store.filesystem.get_file_info(each)]
+        return [info.path[prefix:] for instance in selectors for info in store.filesystem.get_file_info(instance)]

@@ -36,7 +36,7 @@ class TopicTable:
 
     @classmethod
     def open(cls, options: TableOptions) -> "TopicTable":
-        """With the schemas of the topics, as of now, if a column needs them. Raises `UsageProblem`, `NotFound`."""
+        """Opens the table, with the topics' schemas if a column needs them. Raises `UsageProblem`, `NotFound`."""
         if options.unit == "entry" or options.decode == "raw" or not _wants_value(options):
             return cls(options)
         admin = options.access.admin()
@@ -53,7 +53,7 @@ class TopicTable:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of every batch. Every column is nullable. Raises `UsageProblem` for an unknown column."""
+        """The schema of every batch. Every column is nullable. Raises `UsageProblem` for an unknown column."""
         return pa.schema([(name, self._type_of(name)) for name in self.columns])
 
     def _type_of(self, name: str) -> pa.DataType:
@@ -64,7 +64,7 @@ class TopicTable:
         return column_named(name).arrow_type
 
     def plan(self, snapshot: TopicSnapshot | None = None) -> list[LedgerRange]:
-        """What there is to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
+        """The messages to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
         return plan(self.options, snapshot)
 
     def read(self, part: LedgerRange, left_out: LeftOut | None = None) -> Iterator[pa.RecordBatch]:

@@ -37,7 +37,7 @@ _EVERYONE: Sequence[Unacknowledged | None] = (None,)
 
 
 class Unfolding:
-    """Of one range. `chunks` None: chunks stay apart, and batches stay one row (`unit=entry`)."""
+    """The unfolding of one range. `chunks` None: chunks stay apart, and batches stay one row (`unit=entry`)."""
 
     def __init__(
         self, part: LedgerRange, schema: pa.Schema, chunks: ChunkJoiner | None, typed: TypedValues | None = None

@@ -78,9 +78,9 @@ def _from_avro(rows: list[dict[str, Any]]) -> pa.RecordBatch:
 def _avro_column(name: str, values: list[Any]) -> pa.Array:
     """Left in its own type if it does not have ours, or is a number of a time: `column_types` decides what it is."""
     kind = TYPES[name]
-    if pa.types.is_map(kind) and not any(isinstance(each, str) for each in values):
-        values = [list((each or {}).items()) for each in values]
-    if pa.types.is_timestamp(kind) and any(isinstance(each, int | float) for each in values):
+    if pa.types.is_map(kind) and not any(isinstance(value, str) for value in values):
+        values = [list((value or {}).items()) for value in values]
+    if pa.types.is_timestamp(kind) and any(isinstance(value, int | float) for value in values):
         return pa.array(values)
     try:
         return pa.array(values, kind)

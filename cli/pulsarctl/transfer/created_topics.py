@@ -9,15 +9,15 @@ from pulsarctl.transfer.target import Target, create
 
 
 def target_created_at(admin: AdminClient, target: Target, *, must_tell: bool) -> dict[str, str]:
-    """Those of a target. Empty if the admin API does not tell.
+    """The creation times of a target. Empty if the admin API does not report them.
 
     Creates partitions that are missing, so that each has a time before it has messages; but not if the API must tell,
     since then there are messages already.
     """
-    found = created_at(admin, target.partitions, must_tell=must_tell)
-    if found is None or must_tell or len(found) == len(target.partitions):
-        return found or {}
-    create(target.access, target.topic, [name for name in target.partitions if name not in found])
+    created = created_at(admin, target.partitions, must_tell=must_tell)
+    if created is None or must_tell or len(created) == len(target.partitions):
+        return created or {}
+    create(target.access, target.topic, [name for name in target.partitions if name not in created])
     return created_at(admin, target.partitions, must_tell=must_tell) or {}
 
 

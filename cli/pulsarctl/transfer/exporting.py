@@ -72,23 +72,27 @@ def messages(table: TopicTable, part: LedgerRange, left_out: LeftOut | None = No
 
 
 def columns(*, typed: bool) -> tuple[str, ...]:
-    """What is read of each message."""
+    """The columns that are read of each message."""
     return (*COLUMNS, *(TYPED if typed else ("value",)))
 
 
 def next_positions(before: dict[str, str], snapshot: TopicSnapshot, start: Bounds, now: int) -> dict[str, str]:
-    """Where the next run starts: after the end of each partition in which `start` is reached at `now`, in ms."""
-    found = dict(before)
+    """The start of the next run: after the end of each partition in which `start` is reached at `now`, in ms."""
+    positions = dict(before)
     for topic, stats in snapshot.known.items():
         (ledger_id, entry_id), bound = end_of(stats), start.of(topic)
         if ledger_id >= 0 and bound.position <= (ledger_id, entry_id + 1) and (bound.time_ms or 0) <= now:
-            found[topic] = f"{ledger_id}:{entry_id + 1}"
-    return found
+            positions[topic] = f"{ledger_id}:{entry_id + 1}"
+    return positions
 
 
-def in_order(found: Sequence[Written]) -> list[FileFacts]:
+def in_order(parts_written: Sequence[Written]) -> list[FileFacts]:
     """By part, and in a part by the order of the names."""
-    return [facts for part in found for facts in sorted(part.files, key=lambda each: each.path.rpartition("/")[2])]
+    return [
+        facts
+        for part in parts_written
+        for facts in sorted(part.files, key=lambda facts_of_file: facts_of_file.path.rpartition("/")[2])
+    ]
 
 
 def _undecoded(rows: pa.RecordBatch) -> int:

@@ -85,7 +85,7 @@ def _words(error: Exception) -> str:
 
 
 def format_of(path: Path) -> FileFormat:
-    """By the ending of the name. Raises `UsageProblem`."""
+    """The format by the ending of the name. Raises `UsageProblem`."""
     for kind in FileFormat:
         if path.name.endswith(f".{kind}"):
             return kind
@@ -114,7 +114,7 @@ class _JsonFile:
         values = json_values(text.column("value"))
         for row, value in zip(text.drop_columns("value").to_pylist(), values, strict=True):
             row |= {"properties": dict(row["properties"] or ()) or None, "value": value}
-            present = {name: each for name, each in row.items() if each is not None}
+            present = {name: field for name, field in row.items() if field is not None}
             if not has_value(present):
                 present["value"] = None  # a tombstone; a row that says nothing about its value is refused
             self._file.write(json_text(present) + "\n")
@@ -171,34 +171,34 @@ _AS_WRITTEN = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 def _object(number: int, line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line.decode())
+        row = json.loads(line.decode())
     except json.JSONDecodeError as error:
         raise ValueError(f"line {number}, column {error.colno}: {error.msg}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"line {number}: byte {error.start + 1} is not UTF-8") from error
     except RecursionError as error:
         raise ValueError(f"line {number}: it is nested too deeply") from error
-    if not isinstance(found, dict):
+    if not isinstance(row, dict):
         raise ValueError(f"line {number}: it is not a JSON object")
-    if not has_value(found):
+    if not has_value(row):
         raise ValueError(f"line {number}: {NO_VALUE}; write null for a message without a value")
-    if isinstance(found.get("value"), float | dict | list):
-        with contextlib.suppress(msgspec.MsgspecError):  # NaN is no JSON
-            found["value"] = bytes(_AS_WRITTEN.decode(line)["value"]).decode()
-    return found
+    if isinstance(row.get("value"), float | dict | list):
+        with contextlib.suppress(msgspec.MsgspecError):  # NaN is not JSON
+            row["value"] = bytes(_AS_WRITTEN.decode(line)["value"]).decode()
+    return row
 
 
 _UNFIT = (ValueError, TypeError, OverflowError, pa.ArrowException, RecursionError)
 
 
-def _text_rows(rows: Sequence[dict[str, Any]], what: str, first: int) -> pa.RecordBatch:
-    """`what` is a line or a row, and `first` the number of the first one. Raises `ValueError`, which names one."""
+def _text_rows(rows: Sequence[dict[str, Any]], noun: str, first: int) -> pa.RecordBatch:
+    """`noun` is line or row, and `first` the number of the first one. Raises `ValueError`, which names one."""
     try:
         return from_text(rows)
     except _UNFIT as error:
         for number, row in enumerate(rows, first):
-            _check_row(row, f"{what} {number}")
-        raise ValueError(f"{what}s {first} to {first + len(rows) - 1}: {error}") from error
+            _check_row(row, f"{noun} {number}")
+        raise ValueError(f"{noun}s {first} to {first + len(rows) - 1}: {error}") from error
 
 
 def _check_row(row: dict[str, Any], where: str) -> None:

@@ -71,12 +71,12 @@ def file_of_same(file: Path, topic: str, source_id: str, created: Callable[[], M
 
 
 def _times(file: Path, topic: str, source_id: str) -> Mapping[str, str]:
-    """When its partitions were created. Empty if it is not of this topic and source."""
+    """The creation times of the partitions. Empty if the progress is not of this topic and source."""
     try:
-        found = load(file)
+        progress = load(file)
     except CliError:  # of another import, which says so itself
         return {}
-    return found.created if (found.topic, found.source) == (topic, source_id) else {}
+    return progress.created if (progress.topic, progress.source) == (topic, source_id) else {}
 
 
 def load(file: Path) -> ImportProgress:

@@ -32,11 +32,11 @@ class ImportSource:
     sums: Mapping[str, Sum] = field(default_factory=dict)
     sizes: Sequence[int] = ()
 
-    def read(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
+    def read(self, name: str, expected: FileFormat | None) -> Iterator[pa.RecordBatch]:
         """One of the files. Raises `CliError` if it cannot be read, is not what was exported, or has no values."""
         rows = 0
         try:
-            for batch in self._batches(name, wanted):
+            for batch in self._batches(name, expected):
                 yield batch
                 rows += batch.num_rows
         except CliError as error:
@@ -53,13 +53,13 @@ class ImportSource:
             error.message = f"cannot import {self.place.describe(name)}: {reason}"
             raise
 
-    def _batches(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
+    def _batches(self, name: str, expected: FileFormat | None) -> Iterator[pa.RecordBatch]:
         shown = self.place.describe(name)
         try:
             with self.place.fetch(name) as path:
                 if (wanted_sum := self.sums.get(name)) is not None:
                     check_sum(path, wanted_sum, shown)
-                for batch in read_rows(path, wanted or format_of(path), shown, purpose="import"):
+                for batch in read_rows(path, expected or format_of(path), shown, purpose="import"):
                     yield fitted(batch, COLUMNS)
         except OSError as error:
             raise CliError(f"cannot read {shown}: {reason_of(error)}") from error
@@ -80,10 +80,10 @@ def import_source(text: str) -> ImportSource:
         raise CliError(f"cannot read {place.describe()}: {reason_of(error)}") from error
 
 
-def check_sum(path: Path, wanted: Sum, shown: str) -> None:
+def check_sum(path: Path, expected: Sum, shown: str) -> None:
     """Raises `CliError` for a file that is not what was exported."""
     with open(path, "rb") as file:
-        if sum_of(file) != wanted:
+        if sum_of(file) != expected:
             raise CliError(f"cannot import {shown}: it is not what was exported", hint="export the topic again")
 
 
@@ -115,7 +115,7 @@ def _exported(place: Place, names: Sequence[str], exported: manifest.Manifest) -
 
 
 def _check_decoded(place: Place, exported: manifest.Manifest) -> None:
-    """JSON lines show decoded values as text, which is no payload of their schemas."""
+    """JSON lines show decoded values as text, which is not a payload of their schemas."""
     kinds = sorted({str(each.get("type")) for each in exported.schemas.values()} - {"STRING", "BYTES"})
     if exported.format == FileFormat.JSONL and exported.decode != "raw" and kinds:
         raise UsageProblem(

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 
 def json_text(value: Any) -> str:
-    """One line."""
+    """The value as one line of JSON."""
     try:
         return _dumped(value)
     except ValueError:  # a float that JSON has no number for: looking for it first would cost time in each row

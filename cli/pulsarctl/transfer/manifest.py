@@ -59,7 +59,7 @@ def load(place: Place) -> Manifest | None:
         found = parse_json(data)
         if found.pop("version") != VERSION:
             raise CliError(f"cannot read {name}: it is of a newer version", hint="update pulsarctl")
-        found["files"] = [FileFacts(**each) for each in found["files"]]
+        found["files"] = [FileFacts(**item) for item in found["files"]]
         return Manifest(**found)
     except OSError as error:
         raise CliError(f"cannot read {name}: {reason_of(error)}") from error
@@ -86,21 +86,21 @@ def clear(place: Place) -> None:
             f"cannot overwrite {place.describe()}: {foreign[0]} is not part of an export",
             hint="choose an empty directory",
         )
-    for each in sorted(found, key=lambda name: name != NAME):
-        place.remove(each)
+    for item in sorted(found, key=lambda name: name != NAME):
+        place.remove(item)
 
 
 def foreign_files(names: Sequence[str]) -> list[str]:
-    """Those that no export has written."""
-    return [each for each in names if each != NAME and not _is_data_file(each)]
+    """The files that no export has written."""
+    return [name for name in names if name != NAME and not _is_data_file(name)]
 
 
 def remove_leftovers(place: Place, manifest: Manifest) -> None:
     """Deletes files of runs that did not end."""
-    known = {each.path for each in manifest.files}
-    for each in place.names():
-        if _is_data_file(each) and each not in known:
-            place.remove(each)
+    known = {item.path for item in manifest.files}
+    for item in place.names():
+        if _is_data_file(item) and item not in known:
+            place.remove(item)
 
 
 def _is_data_file(name: str) -> bool:

@@ -25,7 +25,7 @@ class MessageRow(NamedTuple):
 
 
 def encoding(batch: pa.RecordBatch, record_schema: str) -> Payloads:
-    """How values become payloads. Raises `UsageProblem` for a type that has no encoding."""
+    """The encoding of values as payloads. Raises `UsageProblem` for a type that has no encoding."""
     kind = batch.schema.field("value").type
     return payloads(kind, record_schema if pa.types.is_struct(kind) else "")
 

@@ -30,8 +30,8 @@ class Guarded:
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        return partial(_answered, found) if callable(found) else found
+        member = getattr(self._inner, name)
+        return partial(_answered, member) if callable(member) else member
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +41,7 @@ class Guarded:
 
 
 def redacted(text: str) -> str:
-    """Without the secret of a shared access signature, wherever it is."""
+    """The text without the secret of a shared access signature, wherever it is."""
     return _SECRET.sub(r"\1REDACTED", text)
 
 
@@ -50,18 +50,18 @@ def _answered(call: Any, *arguments: Any, **options: Any) -> Any:
     import pyarrow as pa
 
     try:
-        found = call(*arguments, **options)
+        answer = call(*arguments, **options)
     except (OSError, pa.ArrowException) as error:
         failure = _failure(error)
     else:
-        return Guarded(found) if isinstance(found, pa.NativeFile) else found
+        return Guarded(answer) if isinstance(answer, pa.NativeFile) else answer
     raise failure
 
 
 def _failure(error: Exception) -> OSError:
     if not isinstance(error, OSError):
         return OSError(redacted(_first_line(error)))
-    texts = [redacted(each) if isinstance(each, str) else each for each in error.args]
+    texts = [redacted(text) if isinstance(text, str) else text for text in error.args]
     return type(error)(*texts)
 
 

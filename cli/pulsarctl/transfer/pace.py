@@ -10,7 +10,7 @@ ROWS_AT_ONCE = 5000
 
 
 class Pace:
-    """It starts now. A rate of 0 is no limit."""
+    """It starts now. A rate of 0 means no limit."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate

@@ -94,9 +94,9 @@ class PartFiles:
     def _finish(self) -> None:
         for folder in list(self._open):
             file = self._open[folder]
-            found = file.finish()
+            stored = file.finish()
             del self._open[folder]
-            self.facts.append(FileFacts(file.name, file.rows, found.bytes, found.crc32c))
+            self.facts.append(FileFacts(file.name, file.rows, stored.bytes, stored.crc32c))
 
 
 def _runs_of_days(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:

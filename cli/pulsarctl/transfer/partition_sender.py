@@ -44,19 +44,19 @@ class PartitionSender:
         self._failed = threading.Event()
         self.sent = 0
 
-    def send(self, file: int, row: int, found: MessageRow, encoded: Payloads) -> None:
+    def send(self, file: int, row: int, message: MessageRow, encoded: Payloads) -> None:
         """Rows come in order. Returns before the message is stored; see `flush`. Raises `CliError`."""
         stretch = (file, (row - 1) // self._target.checkpoint_rows)
-        if stretch != self._stretch or found.schema_version != self._version:
+        if stretch != self._stretch or message.schema_version != self._version:
             self.flush()
-            self._stretch, self._version = stretch, found.schema_version
-        producer, last = self._lane(found.schema_version, encoded)
+            self._stretch, self._version = stretch, message.schema_version
+        producer, last = self._lane(message.schema_version, encoded)
         sequence_id = file << FILE_BITS | row
         if sequence_id >= last:
             self._check()
             self.sent += 1
             with explained(self._target.access, self._target.topic):
-                producer.send_async(found.value, self._sent, sequence_id=sequence_id, **found.fields)
+                producer.send_async(message.value, self._sent, sequence_id=sequence_id, **message.fields)
 
     def flush(self) -> None:
         """Returns when everything is stored. Raises `CliError`."""
@@ -66,11 +66,11 @@ class PartitionSender:
         self._check()
 
     def _lane(self, version: int | None, encoded: Payloads) -> tuple[Any, int]:
-        found = self._lanes.get(version)
-        if found is None:
+        lane = self._lanes.get(version)
+        if lane is None:
             producer = self._open(version, encoded)
-            found = self._lanes[version] = (producer, producer.last_sequence_id())
-        return found
+            lane = self._lanes[version] = (producer, producer.last_sequence_id())
+        return lane
 
     def _open(self, version: int | None, encoded: Payloads) -> Any:
         """An earlier run may still hold the name: its connection ends soon."""

@@ -27,7 +27,7 @@ COPY_BYTES = 8 << 20
 
 
 class Sum(NamedTuple):
-    """What identifies the content of a file."""
+    """The size and the checksum of a file."""
 
     bytes: int
     crc32c: int
@@ -45,16 +45,16 @@ class Place(Protocol):
     """Names are relative and separated by slashes. Every method raises OSError if the place does not answer."""
 
     def describe(self, name: str = "") -> str:
-        """For messages."""
+        """The place or file in messages."""
 
     def names(self) -> list[str]:
-        """All files, in order."""
+        """The names of all files, in order."""
 
     def alone(self) -> contextlib.AbstractContextManager[None]:
         """Raises `Conflict` while another process of this machine writes here. Stores have no locks."""
 
     def draft(self, name: str) -> Path:
-        """Where to build a file on this machine. `put` or `drop` ends it."""
+        """The path on this machine to build a file at. `put` or `drop` ends it."""
 
     def put(self, draft: Path, name: str) -> Sum:
         """Gives a draft its name. Raises `CliError` if it is not what is read back."""
@@ -83,8 +83,8 @@ class Directory:
         return str(self.path / name)
 
     def names(self) -> list[str]:
-        found = self.path.rglob("*") if self.path.exists() else ()
-        return sorted(each.relative_to(self.path).as_posix() for each in found if not each.is_dir())
+        entries = self.path.rglob("*") if self.path.exists() else ()
+        return sorted(entry.relative_to(self.path).as_posix() for entry in entries if not entry.is_dir())
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -103,9 +103,9 @@ class Directory:
     def put(self, draft: Path, name: str) -> Sum:
         with open(draft, "rb") as written:
             os.fsync(written.fileno())
-            found = sum_of(written)
+            content = sum_of(written)
         draft.replace(self.path / name)
-        return found
+        return content
 
     def drop(self, draft: Path) -> None:
         draft.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Of an object store. Pickled to tasks, which open their own connections."""
+    """A prefix of an object store. It is pickled to tasks, which open their own connections."""
 
     uri: str
 
@@ -145,8 +145,8 @@ class Prefix:
         from pyarrow import fs
 
         filesystem, root = object_store(self.uri)
-        found = filesystem.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
-        return sorted(each.path.removeprefix(f"{root}/") for each in found if each.is_file)
+        entries = filesystem.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+        return sorted(entry.path.removeprefix(f"{root}/") for entry in entries if entry.is_file)
 
     def alone(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
@@ -159,11 +159,11 @@ class Prefix:
         first = hidden(name) if filesystem.get_file_info(f"{root}/{name}").is_file else name
         try:
             with open(draft, "rb") as built:
-                found = self._upload(built, first)
+                content = self._upload(built, first)
             if first != name:  # what was there stays until the new one is whole
                 filesystem.copy_file(f"{root}/{first}", f"{root}/{name}")  # Azure cannot move
                 self.remove(first)
-            return found
+            return content
         finally:
             self.drop(draft)
 
@@ -189,10 +189,10 @@ class Prefix:
 
     def identity(self, name: str) -> Identity:
         filesystem, root = object_store(self.uri)
-        found = filesystem.get_file_info(f"{root}/{name}")
-        if not found.is_file:
+        info = filesystem.get_file_info(f"{root}/{name}")
+        if not info.is_file:
             raise FileNotFoundError(self.describe(name))
-        return Identity(self.describe(name), found.size, found.mtime_ns)
+        return Identity(self.describe(name), info.size, info.mtime_ns)
 
     def remove(self, name: str) -> None:
         filesystem, root = object_store(self.uri)
@@ -202,12 +202,12 @@ class Prefix:
     def _upload(self, built: BinaryIO, name: str) -> Sum:
         """Leaves nothing if it fails."""
         filesystem, root = object_store(self.uri)
-        wanted = sum_of(built)
+        content = sum_of(built)
         built.seek(0)
         try:
             with filesystem.open_output_stream(f"{root}/{name}") as out:
                 shutil.copyfileobj(built, out, COPY_BYTES)
-            if self._stored(name) != wanted:
+            if self._stored(name) != content:
                 raise CliError(
                     f"cannot write {self.describe(name)}: the store does not return what was written",
                     hint="run the command again",
@@ -216,7 +216,7 @@ class Prefix:
             with contextlib.suppress(OSError):
                 self.remove(name)
             raise
-        return wanted
+        return content
 
     def _stored(self, name: str) -> Sum:
         with self._stream(name) as stored:
@@ -256,13 +256,13 @@ def divided(text: str) -> tuple[Place, str]:
 
 
 def reason_of(error: OSError) -> str:
-    """Of a failed call of a place, in one line."""
+    """The reason of a failed call of a place, in one line."""
     return error.strerror or (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def sum_of(stream: BinaryIO) -> Sum:
-    size = found = 0
+    size = checksum = 0
     while data := stream.read(COPY_BYTES):
         size += len(data)
-        found = crc32c(data, found)
-    return Sum(size, found)
+        checksum = crc32c(data, checksum)
+    return Sum(size, checksum)

@@ -1,7 +1,7 @@
 """The columns of an exported message, and how text formats write them.
 
 Parquet and Avro keep the types. In JSON lines and CSV, times are ISO-8601, an ordering key is base64, and a value that
-is no UTF-8 text is base64 in the column `value_base64`. CSV has properties as a JSON object.
+is not UTF-8 text is base64 in the column `value_base64`. CSV has properties as a JSON object.
 """
 
 import base64
@@ -54,14 +54,14 @@ TYPES: dict[str, pa.DataType] = {
 
 
 def portable(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """As exported: without `encrypted`, and schema versions as numbers."""
+    """The batch as exported: without `encrypted`, and schema versions as numbers."""
     columns = {name: batch.column(name) for name in batch.schema.names if name != "encrypted"}
     columns["schema_version"] = pa.array(list(map(_number, columns["schema_version"].to_pylist())), pa.int64())
     return pa.RecordBatch.from_pydict(columns)
 
 
 def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """For JSON lines and CSV."""
+    """The batch as text, for JSON lines and CSV."""
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in TIMES:
         columns[name] = pc.strftime(columns[name], format="%Y-%m-%dT%H:%M:%SZ")
@@ -90,20 +90,20 @@ def from_text(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def properties_text(found: Sequence[tuple[str, str]] | None) -> str | None:
-    return json.dumps(dict(found), ensure_ascii=False) if found else None
+def properties_text(pairs: Sequence[tuple[str, str]] | None) -> str | None:
+    return json.dumps(dict(pairs), ensure_ascii=False) if pairs else None
 
 
 def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
     if name == "ordering_key":
-        return pa.array([None if each is None else base64.b64decode(each, validate=True) for each in values], kind)
+        return pa.array([None if value is None else base64.b64decode(value, validate=True) for value in values], kind)
     if name == "properties":
-        return pa.array([list(properties_of(each).items()) for each in values], kind)
+        return pa.array([list(properties_of(value).items()) for value in values], kind)
     if name == "key":
         return pa.array(list(map(_key, values)), kind)
     if pa.types.is_timestamp(kind):
         return _times(kind, values)
-    if pa.types.is_string(kind) or all(each is None or type(each) is _PYTHON_TYPES[kind] for each in values):
+    if pa.types.is_string(kind) or all(value is None or type(value) is _PYTHON_TYPES[kind] for value in values):
         return pa.array(values, kind)
     return pa.array(list(map(_as_text, values)), pa.string()).cast(kind)
 
@@ -111,38 +111,38 @@ def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
 _PYTHON_TYPES = {pa.bool_(): bool, pa.int32(): int, pa.int64(): int}  # Arrow would make 1.5 a whole number
 
 
-def _key(found: Any) -> str | None:
+def _key(value: Any) -> str | None:
     """Text or a whole number. Others have several forms, each of which would be another key."""
-    if found is None or isinstance(found, str):
-        return found
-    if isinstance(found, int) and not isinstance(found, bool):
-        return str(found)
-    raise ValueError(f"{json.dumps(found)} is neither text nor a whole number")
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"{json.dumps(value)} is neither text nor a whole number")
 
 
-def _as_text(found: Any) -> str | None:
-    return found if found is None or isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _times(kind: pa.DataType, values: list[Any]) -> pa.Array:
     """Numbers are milliseconds, as in Pulsar. In CSV they are text."""
-    found = [int(each) if _is_number(each) else each for each in values]
-    millis = pa.array([None if isinstance(each, str) else each for each in found], pa.timestamp("ms", tz="UTC"))
-    texts = pa.array([each if isinstance(each, str) else None for each in found], pa.string())
+    numbers = [int(value) if _is_number(value) else value for value in values]
+    millis = pa.array([None if isinstance(value, str) else value for value in numbers], pa.timestamp("ms", tz="UTC"))
+    texts = pa.array([value if isinstance(value, str) else None for value in numbers], pa.string())
     return pc.coalesce(texts.cast(kind), millis.cast(kind))
 
 
-def _is_number(found: Any) -> bool:
-    return isinstance(found, str) and found.removeprefix("-").isdecimal()
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and value.removeprefix("-").isdecimal()
 
 
-def properties_of(found: Any) -> dict[str, str]:
-    """An object or its JSON text. Null is no property, and other values are text as in JSON. Raises `ValueError`."""
-    if isinstance(found, str):
-        found = parse_json(found or "{}")
-    if found is not None and not isinstance(found, dict):
+def properties_of(properties: Any) -> dict[str, str]:
+    """An object or its JSON text. Null is not a property, and other values are text as in JSON. Raises `ValueError`."""
+    if isinstance(properties, str):
+        properties = parse_json(properties or "{}")
+    if properties is not None and not isinstance(properties, dict):
         raise ValueError("properties are not a JSON object")
-    return {name: text for name, value in (found or {}).items() if (text := _as_text(value)) is not None}
+    return {name: text for name, value in (properties or {}).items() if (text := _as_text(value)) is not None}
 
 
 def _value(row: dict[str, Any]) -> bytes | None:
@@ -160,10 +160,10 @@ def _value(row: dict[str, Any]) -> bytes | None:
 def _text_values(values: pa.Array) -> dict[str, pa.Array]:
     try:
         return {"value": values.cast(pa.string()), "value_base64": pa.nulls(len(values), pa.string())}
-    except pa.ArrowInvalid:  # some value is no text
-        found = values.to_pylist()
-        texts = list(map(_utf8, found))
-        binary = [_base64(value) if text is None else None for text, value in zip(texts, found, strict=True)]
+    except pa.ArrowInvalid:  # some value is not text
+        listed = values.to_pylist()
+        texts = list(map(_utf8, listed))
+        binary = [_base64(value) if text is None else None for text, value in zip(texts, listed, strict=True)]
         return {"value": pa.array(texts, pa.string()), "value_base64": pa.array(binary, pa.string())}
 
 

@@ -48,7 +48,7 @@ class ReplayState:
 
 @dataclass(frozen=True, slots=True)
 class ReplayFiles:
-    """Of one command line: the same words find the same files."""
+    """The files of one command line: the same words have the same files."""
 
     plan: Path
     rows: Path

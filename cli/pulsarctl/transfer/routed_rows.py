@@ -36,15 +36,15 @@ class Delivered(NamedTuple):
 
 def waves(sizes: Sequence[int], first: int) -> list[range]:
     """Files from `first` on that go together. Progress is saved after each wave."""
-    found: list[range] = []
+    waves: list[range] = []
     total = 0
     for number in range(first, len(sizes)):
-        if not found or len(found[-1]) == WAVE_FILES_MAX or total + sizes[number] > WAVE_BYTES_MAX:
-            found.append(range(number, number))
+        if not waves or len(waves[-1]) == WAVE_FILES_MAX or total + sizes[number] > WAVE_BYTES_MAX:
+            waves.append(range(number, number))
             total = 0
-        found[-1] = range(found[-1].start, number + 1)
+        waves[-1] = range(waves[-1].start, number + 1)
         total += sizes[number]
-    return found
+    return waves
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class RouteFile:
         rows = pa.array(range(before + 1, before + 1 + batch.num_rows), pa.int64())
         numbered = pa.RecordBatch.from_arrays([*batch.columns, rows], [*names, ROW])
         keys = batch.column("key").to_pylist() if "key" in names else [None] * batch.num_rows
-        found = map(self.target.partition_of, keys, sources(batch), rows.to_pylist())
-        partitions = pa.array(found, pa.int32())
+        indexes = map(self.target.partition_of, keys, sources(batch), rows.to_pylist())
+        partitions = pa.array(indexes, pa.int32())
         for partition in pc.unique(partitions).to_pylist():
             yield partition, numbered.filter(pc.equal(partitions, partition))
 
@@ -103,8 +103,8 @@ class SendBlocks:
 
     def _send(self, sender: PartitionSender, file: int, batch: pa.RecordBatch) -> None:
         encoded = encoding(batch, self.target.record_schema)
-        for row, found in zip(batch.column(ROW).to_pylist(), message_rows(batch, encoded), strict=True):
-            sender.send(file, row, found, encoded)
+        for row, message in zip(batch.column(ROW).to_pylist(), message_rows(batch, encoded), strict=True):
+            sender.send(file, row, message, encoded)
 
 
 def _packed(batch: pa.RecordBatch) -> bytes:

@@ -35,25 +35,25 @@ class RowSender:
 
     @property
     def sent(self) -> int:
-        return sum(each.sent for each in self._partitions.values())
+        return sum(sender.sent for sender in self._partitions.values())
 
     def send(self, batch: pa.RecordBatch) -> None:
         """Returns before the messages are stored; see `flush`. Raises `CliError`."""
         encoded = encoding(batch, self._target.record_schema)
-        for found in message_rows(batch, encoded):
+        for message in message_rows(batch, encoded):
             self.row += 1
             self.rows += 1
             if self.row <= self._after:
                 continue
-            partition = self._target.partition_of(found.key, found.source, self.row)
-            self._sender(partition).send(self.file, self.row, found, encoded)
+            partition = self._target.partition_of(message.key, message.source, self.row)
+            self._sender(partition).send(self.file, self.row, message, encoded)
             if self.row % self._target.checkpoint_rows == 0:
                 self.flush()
 
     def flush(self) -> None:
         """Returns when every row up to here is stored. Raises `CliError`."""
-        for each in self._partitions.values():
-            each.flush()
+        for sender in self._partitions.values():
+            sender.flush()
         self.stored = max(self.row, self._after)
 
     def end_file(self) -> None:
@@ -63,7 +63,7 @@ class RowSender:
         self.row = self._after = self.stored = 0
 
     def _sender(self, partition: int) -> PartitionSender:
-        found = self._partitions.get(partition)
-        if found is None:
-            found = self._partitions[partition] = PartitionSender(self._target, self._client, partition)
-        return found
+        sender = self._partitions.get(partition)
+        if sender is None:
+            sender = self._partitions[partition] = PartitionSender(self._target, self._client, partition)
+        return sender

@@ -161,16 +161,18 @@ class _Types:
             return Typed(arrow, None, accepted)
 
         def convert(value: Any) -> Any:
-            found = dict(value)
-            for field, one in converts.items():
-                if found.get(field) is not None:
-                    found[field] = one(found[field])
-            return found
+            members = dict(value)
+            for field, convert_field in converts.items():
+                if members.get(field) is not None:
+                    members[field] = convert_field(members[field])
+            return members
 
         return Typed(arrow, convert, accepted)
 
     def _contains_itself(self, name: str, schema: Any) -> bool:
-        return any(found == name for field in schema["fields"] for found in self._mentioned(field["type"], set()))
+        return any(
+            mentioned == name for field in schema["fields"] for mentioned in self._mentioned(field["type"], set())
+        )
 
     def _mentioned(self, schema: Any, seen: set[str]) -> Iterator[str]:
         if isinstance(schema, str):
@@ -200,8 +202,8 @@ class _Types:
             return Typed(pa.string(), None, type(None))
         names = [self._name(branch) for branch in others]
         typed = [self.of(branch) for branch in others]
-        arrow = pa.struct([(name, one.arrow) for name, one in zip(names, typed, strict=True)])
-        converts = {name: one.convert for name, one in zip(names, typed, strict=True)}
+        arrow = pa.struct([(name, part.arrow) for name, part in zip(names, typed, strict=True)])
+        converts = {name: part.convert for name, part in zip(names, typed, strict=True)}
         kinds = {self._kind(branch): name for branch, name in zip(reversed(others), reversed(names), strict=True)}
 
         def convert(value: Any) -> Any:
@@ -246,8 +248,8 @@ def _list_of(arrow: pa.DataType, convert: Convert | None, accepted: Any) -> Type
 
 
 def _map_of(arrow: pa.DataType, convert: Convert | None, accepted: Any) -> Typed:
-    def pairs(found: dict[str, Any]) -> list[tuple[str, Any]]:
-        return [(key, _maybe(convert, one)) for key, one in found.items()]
+    def pairs(members: dict[str, Any]) -> list[tuple[str, Any]]:
+        return [(key, _maybe(convert, item)) for key, item in members.items()]
 
     return Typed(pa.map_(pa.string(), arrow), pairs, dict[str, accepted | None])
 
@@ -275,9 +277,9 @@ def _from_avro(logical: str) -> Convert | None:
     if logical.startswith("time-"):
         micros = logical == "time-micros"
 
-        def since_midnight(found: time) -> int:
-            whole = ((found.hour * 60 + found.minute) * 60 + found.second) * 1_000_000 + found.microsecond
-            return whole if micros else whole // 1000
+        def since_midnight(moment: time) -> int:
+            microseconds = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.microsecond
+            return microseconds if micros else microseconds // 1000
 
         return since_midnight
     return None

@@ -30,13 +30,13 @@ class United(NamedTuple):
 def unite(types: Sequence[tuple[Version, pa.DataType]]) -> United:
     """`types` are those of all versions, oldest first, at least one."""
     newest_first = list(reversed(types))
-    group, rest = _compatible(newest_first)
-    found = _united(list(reversed(group)))
-    return found._replace(misfits=frozenset(version for version, _ in rest))
+    group, misfits = _compatible(newest_first)
+    united = _united(list(reversed(group)))
+    return united._replace(misfits=frozenset(version for version, _ in misfits))
 
 
 def _united(types: Sequence[tuple[Version, pa.DataType]]) -> United:
-    """Of types that `_compatible` put together."""
+    """The united type of types that `_compatible` put together."""
     first = types[0][1]
     if pa.types.is_struct(first):
         return _united_structs(types)
@@ -79,37 +79,37 @@ def _compatible(
     """The newest versions that fit one type, and the older ones from the first that does not."""
     merged = newest_first[0][1]
     for index, (_, kind) in enumerate(newest_first):
-        found = _wider(merged, kind)
-        if found is None:
+        wider = _wider(merged, kind)
+        if wider is None:
             return list(newest_first[:index]), list(newest_first[index:])
-        merged = found
+        merged = wider
     return list(newest_first), []
 
 
-def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def _wider(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
     """The type that holds both, or None. Any two structs have one."""
-    if one == other:
-        return one
-    if pa.types.is_struct(one) and pa.types.is_struct(other):
-        return one
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        inner = _wider(one.value_type, other.value_type)
+    if first == second:
+        return first
+    if pa.types.is_struct(first) and pa.types.is_struct(second):
+        return first
+    if pa.types.is_list(first) and pa.types.is_list(second):
+        inner = _wider(first.value_type, second.value_type)
         return None if inner is None else pa.list_(inner)
     for order in _WIDER:
-        if one in order and other in order:
-            return order[max(order.index(one), order.index(other))]
+        if first in order and second in order:
+            return order[max(order.index(first), order.index(second))]
     return None
 
 
 def renamed(value: Any, renames: Renames) -> Any:
     """A decoded value of an older version, with the names of the united type."""
     if isinstance(value, list):
-        return [renamed(one, renames) for one in value]
+        return [renamed(member, renames) for member in value]
     if not isinstance(value, dict):
         return value
-    found = dict(value)
+    members = dict(value)
     for name, (shown, inner) in renames.items():
-        if name in found:
-            one = found.pop(name)
-            found[shown] = one if inner is None else renamed(one, inner)
-    return found
+        if name in members:
+            member = members.pop(name)
+            members[shown] = member if inner is None else renamed(member, inner)
+    return members

@@ -31,22 +31,22 @@ class Real(float):
     words = ("NaN", "Infinity", "-Infinity")
 
 
-def number(kind: type[Int32 | Int64 | Real], found: Any) -> int | float:
+def number(kind: type[Int32 | Int64 | Real], value: Any) -> int | float:
     """A `dec_hook` of msgspec for the types above."""
-    return _real(found) if issubclass(kind, Real) else _whole(kind, found)
+    return _real(value) if issubclass(kind, Real) else _whole(kind, value)
 
 
-def _real(found: Any) -> Real:
-    fits = found in Real.words if isinstance(found, str) else isinstance(found, int | float) and math.isfinite(found)
-    if isinstance(found, bool) or not fits:  # 1e999 is not finite as a float
-        raise ValueError(f"Expected `float`, got `{found if isinstance(found, float) else type(found).__name__}`")
-    return Real(found)
+def _real(value: Any) -> Real:
+    fits = value in Real.words if isinstance(value, str) else isinstance(value, int | float) and math.isfinite(value)
+    if isinstance(value, bool) or not fits:  # 1e999 is not finite as a float
+        raise ValueError(f"Expected `float`, got `{value if isinstance(value, float) else type(value).__name__}`")
+    return Real(value)
 
 
-def _whole(kind: type[Int32 | Int64], found: Any) -> int:
-    exact = Decimal(found.text) if isinstance(found, Digits) else found
-    if isinstance(found, bool) or not isinstance(exact, int | Decimal):
-        raise ValueError(f"Expected `int`, got `{type(found).__name__}`")
+def _whole(kind: type[Int32 | Int64], value: Any) -> int:
+    exact = Decimal(value.text) if isinstance(value, Digits) else value
+    if isinstance(value, bool) or not isinstance(exact, int | Decimal):
+        raise ValueError(f"Expected `int`, got `{type(value).__name__}`")
     if not -kind.limit <= exact < kind.limit or int(exact) != exact:  # in this order: 1e999999999 has many digits
         raise ValueError(f"Expected `int` of {kind.limit.bit_length()} bits, got {exact}")
     return kind(exact)

@@ -34,10 +34,10 @@ def plain(kind: str) -> ColumnType | None:
         return raw()
     if kind == "STRING":
         return ColumnType(pa.string(), text)
-    found = _TYPES.get(kind)
-    if found is None:
+    column_type = _TYPES.get(kind)
+    if column_type is None:
         return None
-    arrow, convert = found
+    arrow, convert = column_type
     return ColumnType(arrow, _number(_FORMATS[kind], convert))
 
 

@@ -63,12 +63,12 @@ def _contains_itself(descriptor: Descriptor) -> bool:
     seen: set[str] = set()
     waiting = [field.message_type for field in descriptor.fields if field.message_type]
     while waiting:
-        found = waiting.pop()
-        if found.full_name == descriptor.full_name:
+        message_type = waiting.pop()
+        if message_type.full_name == descriptor.full_name:
             return True
-        if found.full_name not in seen:
-            seen.add(found.full_name)
-            waiting += [field.message_type for field in found.fields if field.message_type]
+        if message_type.full_name not in seen:
+            seen.add(message_type.full_name)
+            waiting += [field.message_type for field in message_type.fields if field.message_type]
     return False
 
 
@@ -78,11 +78,11 @@ def _field(field: FieldDescriptor, inside: tuple[str, ...]) -> tuple[pa.DataType
         key_type, key = _value(field.message_type.fields_by_name["key"], inside)
         item_type, item = _value(field.message_type.fields_by_name["value"], inside)
         return pa.map_(key_type, item_type), lambda message: [
-            (key(one), item(other)) for one, other in getattr(message, name).items()
+            (key(item_key), item(item_value)) for item_key, item_value in getattr(message, name).items()
         ]
     kind, convert = _value(field, inside)
     if is_repeated(field):
-        return pa.list_(kind), lambda message: [convert(one) for one in getattr(message, name)]
+        return pa.list_(kind), lambda message: [convert(item_key) for item_key in getattr(message, name)]
     if field.has_presence:
         return kind, lambda message: convert(getattr(message, name)) if message.HasField(name) else None
     return kind, lambda message: convert(getattr(message, name))

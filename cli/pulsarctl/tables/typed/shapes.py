@@ -20,9 +20,9 @@ def shape_of(info: dict[str, Any]) -> ColumnType:
     Raises `DoesNotFit` for an invalid definition.
     """
     kind, definition = info["type"], info["schema"]
-    found = plain(kind)
-    if found is not None:
-        return found
+    column_type = plain(kind)
+    if column_type is not None:
+        return column_type
     match kind:
         case "AVRO":
             return avro(definition)

@@ -100,9 +100,9 @@ class TypedValues:
         return pa.array(kept, self._kind.arrow)
 
     def _decoder(self, version: bytes | None) -> Decoder | str:
-        found = self._made(version)
-        self._decoders[version] = found
-        return found
+        decoder = self._made(version)
+        self._decoders[version] = decoder
+        return decoder
 
     def _made(self, version: bytes | None) -> Decoder | str:
         """The decoder of a version, or why there is none."""

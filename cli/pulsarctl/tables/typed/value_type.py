@@ -62,10 +62,10 @@ def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueT
 
 def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
     try:
-        found = admin.schemas.all_versions(topic)
+        documents = admin.schemas.all_versions(topic)
     except NotFound:
         return []
-    return [(int(one["version"]), one["schemaInfo"]) for one in found]
+    return [(int(document["version"]), document["schemaInfo"]) for document in documents]
 
 
 def united_type(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueType | None:

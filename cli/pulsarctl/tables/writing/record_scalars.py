@@ -90,17 +90,17 @@ def _listed(column: pa.Array) -> Sequence[Any]:
     return column.to_pylist()  # type: ignore[no-any-return]  # pyarrow ships no types
 
 
-def _texts(found: Sequence[Any]) -> Sequence[str | None]:
-    return [None if each is None else f"{each:f}" for each in found]
+def _texts(decimals: Sequence[Any]) -> Sequence[str | None]:
+    return [None if value is None else f"{value:f}" for value in decimals]
 
 
 def _json_floats(column: pa.Array) -> Sequence[float | str | None]:
     """JSON has no number for these three: they are text, as Jackson writes them in Java's clients."""
-    return [each if each is None or math.isfinite(each) else _WORDS[str(each)] for each in _listed(column)]
+    return [value if value is None or math.isfinite(value) else _WORDS[str(value)] for value in _listed(column)]
 
 
 _WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def _latin_1(column: pa.Array) -> Sequence[str | None]:
-    return [None if each is None else each.decode("latin-1") for each in _listed(column)]
+    return [None if value is None else value.decode("latin-1") for value in _listed(column)]

@@ -72,11 +72,11 @@ class _Parts:
 
         return Part({"type": "record", "name": own_name, "fields": fields}, rows)
 
-    def _record_name(self, wanted: str) -> str:
+    def _record_name(self, preferred: str) -> str:
         """Two records may not have one name, and a_b is a field b of a, or a field a_b."""
-        name, number = wanted, 2
+        name, number = preferred, 2
         while name in self._records:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = f"{preferred}_{number}", number + 1
         self._records.add(name)
         return name
 

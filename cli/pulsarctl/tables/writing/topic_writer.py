@@ -41,8 +41,10 @@ _COMPRESSIONS = {
 class Encoded(pulsar_schema.Schema):  # type: ignore[misc]  # the client ships no types
     """The schema of payloads that are already encoded."""
 
-    def __init__(self, found: Payloads) -> None:
-        super().__init__(bytes, getattr(_pulsar.SchemaType, found.schema_type), found.definition, found.schema_type)
+    def __init__(self, payloads: Payloads) -> None:
+        super().__init__(
+            bytes, getattr(_pulsar.SchemaType, payloads.schema_type), payloads.definition, payloads.schema_type
+        )
 
     def encode(self, data: bytes) -> bytes:
         return data
@@ -155,7 +157,7 @@ def _fields(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 def _key(key: str | bytes | None) -> str | None:
-    """Bytes that are no text become base64, as in Pulsar's clients."""
+    """Bytes that are not UTF-8 become base64, as in Pulsar's clients."""
     if not isinstance(key, bytes):
         return key
     try:
@@ -164,8 +166,8 @@ def _key(key: str | bytes | None) -> str | None:
         return base64.b64encode(key).decode()
 
 
-def _pairs(found: Sequence[tuple[str, str | None]] | None) -> dict[str, str] | None:
-    return None if found is None else {key: value or "" for key, value in found}
+def _pairs(pairs: Sequence[tuple[str, str | None]] | None) -> dict[str, str] | None:
+    return None if pairs is None else {key: value or "" for key, value in pairs}
 
 
 def _partition(key: str | None, row: int, count: int) -> int:

@@ -34,11 +34,11 @@ class WriteOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "WriteOptions":
         """Names in any case, as Spark passes them. Raises `UsageProblem`."""
-        found = values.read_options({name.lower(): text for name, text in options.items()}, _READERS)
-        if "topic" not in found:
+        fields_read = values.read_options({name.lower(): text for name, text in options.items()}, _READERS)
+        if "topic" not in fields_read:
             raise UsageProblem("cannot write rows: no topic given", hint="specify the option topic")
-        access = access_of(found)
-        return cls(**found, access=access)
+        access = access_of(fields_read)
+        return cls(**fields_read, access=access)
 
 
 def _topic(name: str, text: str) -> str:
