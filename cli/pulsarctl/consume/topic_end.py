@@ -60,7 +60,7 @@ class Partition:
     def is_endless(self) -> bool:
         return self._last is NOWHERE
 
-    def wanted(self, records: list[ClientRecord]) -> list[ClientRecord]:
+    def before_end(self, records: list[ClientRecord]) -> list[ClientRecord]:
         """The records up to the end. Marks the partition as done if the end is reached."""
         for count, record in enumerate(records):
             place = (record.ledger_id, record.entry_id, record.batch_index)
@@ -117,7 +117,7 @@ class Bounded:
             self._consumer.settle(records)  # type: ignore[arg-type]  # they come from the last `receive`
 
     def _take(self, partition: Partition, timeout_ms: int, count_max: int) -> list[ClientRecord]:
-        records = partition.wanted(partition.consumer.receive(timeout_ms, count_max))
+        records = partition.before_end(partition.consumer.receive(timeout_ms, count_max))
         if records:
             self._consumer = partition.consumer
             self._silent_since = time.monotonic()

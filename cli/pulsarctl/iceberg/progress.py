@@ -42,14 +42,14 @@ def through_of(table: "Table | None", topic: str) -> Through:
     if table is None:
         return {}
     check_lake(table, topic)
-    found = json.loads(table.properties.get(THROUGH, "{}"))
-    return {part: (ledger, entry) for part, (ledger, entry) in found.items()}
+    members = json.loads(table.properties.get(THROUGH, "{}"))
+    return {part: (ledger, entry) for part, (ledger, entry) in members.items()}
 
 
 def created_of(table: "Table | None") -> dict[str, str]:
     """Empty for a table of an earlier version."""
-    found: dict[str, str] = json.loads(table.properties.get(CREATED, "{}")) if table is not None else {}
-    return found
+    members: dict[str, str] = json.loads(table.properties.get(CREATED, "{}")) if table is not None else {}
+    return members
 
 
 def append(

@@ -54,10 +54,10 @@ def candidates(root: Any, words: Sequence[str], current: str, names: Names) -> l
         option, equals, value = current.partition("=")
         return _after_equals(option, value, names, at) if equals else _option_names(root, at.command, current)
     if isinstance(at.command, Group):
-        return [Candidate(*each) for each in at.command.summaries(current)]
+        return [Candidate(*summary) for summary in at.command.summaries(current)]
     argument = _argument(at.command, at.arguments)
     values = [] if argument is None else _values(argument, current, names, at)
-    return values and [each for each in values if at.has_dashes or not each.word.startswith("-")]
+    return values and [value for value in values if at.has_dashes or not value.word.startswith("-")]
 
 
 def position(root: Any, words: Sequence[str]) -> Position:

@@ -158,10 +158,10 @@ def ranges_of_topic(
 def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) -> list[LedgerRange]:
     """Cuts ranges so that there are at least `tasks_min`, where there is enough to read, and none is too large."""
     ranges = list(ranges)
-    total = sum(each.entries for each in ranges)
+    total = sum(ledger_range.entries for ledger_range in ranges)
     fair_share = max(total // max(tasks_min, 1), TASK_ENTRIES_MIN)
     entries_max = max(min(entries_max, fair_share), 1)
-    return [part for each in ranges for part in _pieces(each, entries_max)]
+    return [part for ledger_range in ranges for part in _pieces(ledger_range, entries_max)]
 
 
 def _position(bound: Bound) -> LedgerPosition:

@@ -50,7 +50,9 @@ def plan(options: TableOptions, snapshot: TopicSnapshot | None = None) -> list[L
     try:
         place_of = _place_of(admin, options)
         parts = [(topic, known.of(admin, topic)) for topic in topic_parts(admin, options)]
-        ranges = [each for topic, stats in parts for each in _ranges(admin, options, topic, stats, place_of)]
+        ranges = [
+            ledger_range for topic, stats in parts for ledger_range in _ranges(admin, options, topic, stats, place_of)
+        ]
     finally:
         admin.close()
     return split(ranges, tasks_min=options.tasks_min, entries_max=options.entries_per_task)
@@ -96,13 +98,13 @@ def _full_pattern(pattern: str) -> str:
 
 def _namespace(pattern: str) -> str:
     """The namespace that is searched. Raises `UsageProblem` if it is part of the pattern."""
-    found = LITERAL.match(_full_pattern(pattern))
-    if found is None:
+    match = LITERAL.match(_full_pattern(pattern))
+    if match is None:
         raise UsageProblem(
             f"option topics_pattern: '{pattern}' does not name one namespace",
             hint="start with TENANT/NAMESPACE/, such as shop/eu/orders-.*",
         )
-    return namespace_of(full_topic(f"{found[1]}/{found[2]}/t"))
+    return namespace_of(full_topic(f"{match[1]}/{match[2]}/t"))
 
 
 def _ranges(
@@ -125,8 +127,8 @@ def _near(admin: AdminClient, topic: str, bound: Bound, shift_ms: int) -> Bound:
     if bound.time_ms is None:
         return bound
     try:
-        found = admin.topics.message_id_at(topic, max(bound.time_ms + shift_ms, 0))
-        position = (int(found["ledgerId"]), int(found["entryId"]))
+        message_id = admin.topics.message_id_at(topic, max(bound.time_ms + shift_ms, 0))
+        position = (int(message_id["ledgerId"]), int(message_id["entryId"]))
     except (NotFound, KeyError, ValueError):
         return bound
     return replace(bound, position=position) if position[0] >= 0 and position[1] >= 0 else bound

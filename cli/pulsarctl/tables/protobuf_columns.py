@@ -73,10 +73,10 @@ class Words:
         near = places >= self._whole
         if not np.count_nonzero(near):
             return self._words[places]
-        found = np.zeros(len(places), np.uint64)
-        found[near] = self._last_words[places[near] - self._whole]
-        found[~near] = self._words[places[~near]]
-        return found
+        values = np.zeros(len(places), np.uint64)
+        values[near] = self._last_words[places[near] - self._whole]
+        values[~near] = self._words[places[~near]]
+        return values
 
     def sizes(self, at: Array) -> Array:
         """The big-endian numbers of four bytes at these places."""

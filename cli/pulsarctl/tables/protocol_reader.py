@@ -99,7 +99,7 @@ class ProtocolReader:
             arrived.appendleft(message_run)
             self._skip(position)
             return None
-        run = self._wanted(message_run)
+        run = self._in_range(message_run)
         if not len(run):
             return None
         messages = run.messages  # an entry that is damaged is the next one until it was read
@@ -108,7 +108,7 @@ class ProtocolReader:
         self._repay(consumer, len(run), messages)
         return run
 
-    def _wanted(self, message_run: MessageRun) -> EntryRun:
+    def _in_range(self, message_run: MessageRun) -> EntryRun:
         """The entries from the expected one on, up to the end of the range."""
         first, last = self._next - message_run.entry_id, self._last + 1 - message_run.entry_id
         rows = slice(0) if message_run.ledger_id != self._ledger_id else slice(first, last)
@@ -120,12 +120,12 @@ class ProtocolReader:
         """Permits what is left of the range, judged by the batches so far, and no more than that."""
         consumer.passed(self._ledger_id, self._next - 1)
         self._permitted -= messages
-        wanted = min(PERMITS, (self._last - self._next + 1) * -(-messages // entries))
-        if not wanted or self._permitted >= wanted / 2:
+        permits = min(PERMITS, (self._last - self._next + 1) * -(-messages // entries))
+        if not permits or self._permitted >= permits / 2:
             return
         try:
-            consumer.flow(wanted - self._permitted)
-            self._permitted = wanted
+            consumer.flow(permits - self._permitted)
+            self._permitted = permits
         except ConnectionLost:
             self._close()  # the run that was taken is complete, and the next one comes over a new connection
 

@@ -60,14 +60,14 @@ class TierFile:
 
     def check_bytes(self) -> None:
         """Reads all of the object: other readers use more of it than this one. Raises `DamagedEntry`, `CliError`."""
-        found = 0
+        checksum = 0
         try:
             size = self.file.size()
             for start in range(0, size, REQUEST_BYTES):
-                found = crc32c(self.file.read_at(min(REQUEST_BYTES, size - start), start), found)
+                checksum = crc32c(self.file.read_at(min(REQUEST_BYTES, size - start), start), checksum)
         except OSError as error:
             raise CliError(f"cannot read {self.where}: {error}", hint=HINT) from error
-        if found != self.crc32c:
+        if checksum != self.crc32c:
             ledger_id = self.footer.index.ledger_id
             raise DamagedEntry(
                 f"cannot trust the copy of ledger {ledger_id}: {self.where} was altered: the checksum of its bytes is"
@@ -156,13 +156,13 @@ class TierFileReader:
     def runs(self) -> Iterator[EntryRun]:
         """Raises `DamagedEntry`, `DataLoss`, and `CliError` if the store does not answer."""
         expected = self._first
-        for found in self._found():
-            yield from self._runs_of(found)
-            expected = found.first + len(found.counts)
+        for group in self._groups():
+            yield from self._runs_of(group)
+            expected = group.first + len(group.counts)
         if expected <= self._last:
             self._missing.check(self._ledger_id, expected, self._last)
 
-    def _found(self) -> Iterator[GroupEntries]:
+    def _groups(self) -> Iterator[GroupEntries]:
         """Reads one stretch ahead."""
         coming: Coming | None = None
         with ThreadPoolExecutor(1, "tier-file") as ahead:
@@ -185,13 +185,13 @@ class TierFileReader:
                 f"cannot read ledger {self._ledger_id} of {self._topic}: {self._tier.where} was altered: {error}"
             ) from error
 
-    def _runs_of(self, found: GroupEntries) -> Iterator[EntryRun]:
+    def _runs_of(self, group: GroupEntries) -> Iterator[EntryRun]:
         """What is of the range, without the markers of replicators, which no reader gets."""
-        entry_ids = np.arange(found.first, found.first + len(found.counts))
-        offsets = np.asarray(found.offsets, np.int64)
+        entry_ids = np.arange(group.first, group.first + len(group.counts))
+        offsets = np.asarray(group.offsets, np.int64)
         starts, ends = offsets[:-1], offsets[1:]
-        wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (np.asarray(found.counts) > 0)
-        if not wanted.all():
-            entry_ids, starts, ends = entry_ids[wanted], starts[wanted], ends[wanted]
+        in_range = (entry_ids >= self._first) & (entry_ids <= self._last) & (np.asarray(group.counts) > 0)
+        if not in_range.all():
+            entry_ids, starts, ends = entry_ids[in_range], starts[in_range], ends[in_range]
         if len(starts):
-            yield EntryRun(self._topic, self._ledger_id, entry_ids, found.data, starts, ends, verify=False)
+            yield EntryRun(self._topic, self._ledger_id, entry_ids, group.data, starts, ends, verify=False)

@@ -55,18 +55,20 @@ TIER_READERS: Mapping[str, values.Reader] = {
 }
 
 
-def tier_of(found: dict[str, Any], timeout_seconds: float) -> TierStore | None:
+def tier_of(values: dict[str, Any], timeout_seconds: float) -> TierStore | None:
     """Removes the options of `TIER_READERS` from those found. Raises `UsageProblem`."""
-    given = {name.removeprefix("tier_"): found.pop(name) for name in TIER_READERS if name in found}
-    uri = given.pop("store", "")
+    settings = {name.removeprefix("tier_"): values.pop(name) for name in TIER_READERS if name in values}
+    uri = settings.pop("store", "")
     if not uri:
-        if given:
-            raise UsageProblem(f"option tier_{min(given)}: it needs tier_store", hint="name the store of the ledgers")
+        if settings:
+            raise UsageProblem(
+                f"option tier_{min(settings)}: it needs tier_store", hint="name the store of the ledgers"
+            )
         return None
-    if bool(given.get("access_key")) != bool(given.get("secret_key") or given.get("secret_key_file")):
+    if bool(settings.get("access_key")) != bool(settings.get("secret_key") or settings.get("secret_key_file")):
         raise UsageProblem(
             "cannot use the credential of the store: the access key or the secret key is missing",
             hint="specify tier_access_key, and tier_secret_key_file or tier_secret_key",
         )
     offload_settings(uri)  # an unusable URI is refused before a job starts
-    return TierStore(uri, **given, timeout_seconds=timeout_seconds)
+    return TierStore(uri, **settings, timeout_seconds=timeout_seconds)

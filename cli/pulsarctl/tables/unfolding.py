@@ -218,7 +218,7 @@ class Unfolding:
         if wanting and self._wants_values:
             values = [None if metadata.null_value else plain_payload(metadata, entry.payload)]
         count = metadata.num_messages_in_batch
-        for each in wanting:
+        for unacknowledged in wanting:
             self._rows.add(
                 entry_id,
                 entry,
@@ -226,8 +226,8 @@ class Unfolding:
                 [metadata],
                 values,
                 [-1],
-                stands_for=count if each is None else each.wanted_of_batch(entry_id, count),
-                subscription=None if each is None else each.subscription,
+                stands_for=count if unacknowledged is None else unacknowledged.wanted_of_batch(entry_id, count),
+                subscription=None if unacknowledged is None else unacknowledged.subscription,
             )
 
     def _take_messages(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[Unacknowledged | None]) -> None:
@@ -237,14 +237,14 @@ class Unfolding:
         if part.through >= 0 and entry_id == part.last:
             kept = sum(index <= part.through for index in indexes)
             messages, values, indexes = messages[:kept], values[:kept], indexes[:kept]
-        for each in wanting:
-            if each is None:
+        for unacknowledged in wanting:
+            if unacknowledged is None:
                 self._rows.add(entry_id, entry, size, messages, values, indexes)
                 continue
-            if rows := each.wanted_rows(entry_id, indexes):
+            if rows := unacknowledged.wanted_rows(entry_id, indexes):
                 own, contents = [messages[row] for row in rows], [values[row] for row in rows] if values else ()
                 places = [indexes[row] for row in rows]
-                self._rows.add(entry_id, entry, size, own, contents, places, subscription=each.subscription)
+                self._rows.add(entry_id, entry, size, own, contents, places, subscription=unacknowledged.subscription)
 
     def _messages(self, entry: Entry) -> tuple[Sequence[Message], Sequence[bytes | None], Sequence[int]]:
         metadata = entry.metadata
@@ -270,7 +270,7 @@ class Unfolding:
             return ()
         if part.subscriptions is None:
             return _EVERYONE
-        return [each for each in part.subscriptions if each.wants(entry_id)]
+        return [unacknowledged for unacknowledged in part.subscriptions if unacknowledged.wants(entry_id)]
 
 
 def _built(column: Column, pieces: list[Piece]) -> pa.Array:

@@ -61,7 +61,9 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
         return _instants(column, kind)
     if kind == PROPERTIES and not pa.types.is_map(column.type):
-        return pa.array([None if each is None else list(properties_of(each).items()) for each in _found(column)], kind)
+        return pa.array(
+            [None if members is None else list(properties_of(members).items()) for members in _maps(column)], kind
+        )
     return column.cast(kind)
 
 
@@ -73,11 +75,14 @@ def _instants(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind, safe=not is_finer)
 
 
-def _found(column: pa.Array) -> list[Any]:
+def _maps(column: pa.Array) -> list[Any]:
     """JSON text or structs; the fields of a struct that are null are not there."""
     if not pa.types.is_struct(column.type):
         return column.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]  # pyarrow ships no types
-    return [each and {key: value for key, value in each.items() if value is not None} for each in column.to_pylist()]
+    return [
+        members and {key: value for key, value in members.items() if value is not None}
+        for members in column.to_pylist()
+    ]
 
 
 _NAMES = {

@@ -103,20 +103,20 @@ def _single(text: str) -> ImportSource:
 
 def _exported(place: Place, names: Sequence[str], exported: manifest.Manifest) -> ImportSource:
     _check_decoded(place, exported)
-    files = [each.path for each in exported.files]
+    files = [file.path for file in exported.files]
     missing = sorted(set(files).difference(names))
     if missing:
         raise CliError(
             f"cannot import {place.describe()}: {place.describe(missing[0])} is missing", hint="export the topic again"
         )
-    sums = {each.path: Sum(each.bytes, each.crc32c) for each in exported.files if each.crc32c is not None}
-    sizes = [each.bytes for each in exported.files]
+    sums = {file.path: Sum(file.bytes, file.crc32c) for file in exported.files if file.crc32c is not None}
+    sizes = [file.bytes for file in exported.files]
     return ImportSource(exported.id, place, files, exported.schemas, exported.rows, sums, sizes)
 
 
 def _check_decoded(place: Place, exported: manifest.Manifest) -> None:
     """JSON lines show decoded values as text, which is not a payload of their schemas."""
-    kinds = sorted({str(each.get("type")) for each in exported.schemas.values()} - {"STRING", "BYTES"})
+    kinds = sorted({str(schema.get("type")) for schema in exported.schemas.values()} - {"STRING", "BYTES"})
     if exported.format == FileFormat.JSONL and exported.decode != "raw" and kinds:
         raise UsageProblem(
             f"cannot import {place.describe()}: its values are decoded, and JSON lines are not {', '.join(kinds)}",
@@ -126,7 +126,7 @@ def _check_decoded(place: Place, exported: manifest.Manifest) -> None:
 
 def _others(place: Place, names: Sequence[str]) -> ImportSource:
     endings = tuple(f".{kind}" for kind in FileFormat)
-    files = [each for each in names if each.endswith(endings) and not each.rpartition("/")[2].startswith(".")]
+    files = [file for file in names if file.endswith(endings) and not file.rpartition("/")[2].startswith(".")]
     if not files:
         raise UsageProblem(f"cannot import {place.describe()}: it has no file that ends with {', '.join(endings)}")
     return _identified(place, files)
@@ -134,6 +134,6 @@ def _others(place: Place, names: Sequence[str]) -> ImportSource:
 
 def _identified(place: Place, names: Sequence[str]) -> ImportSource:
     """Files of others: they are the same as long as none of them changes."""
-    found = [place.identity(each) for each in names]
-    own_id = sha256(repr(found).encode()).hexdigest()[:16]
-    return ImportSource(own_id, place, names, sizes=[each.bytes for each in found])
+    identities = [place.identity(name) for name in names]
+    own_id = sha256(repr(identities).encode()).hexdigest()[:16]
+    return ImportSource(own_id, place, names, sizes=[identity.bytes for identity in identities])

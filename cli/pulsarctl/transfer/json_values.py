@@ -33,9 +33,9 @@ def _with_objects(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_struct(kind):
         return {part.name: _with_objects(value[part.name], part.type) for part in kind}
     if pa.types.is_list(kind):
-        return [_with_objects(each, kind.value_type) for each in value]
+        return [_with_objects(item, kind.value_type) for item in value]
     if pa.types.is_map(kind):
-        return {_name(key): _with_objects(each, kind.item_type) for key, each in value}
+        return {_name(key): _with_objects(item, kind.item_type) for key, item in value}
     return value
 
 
@@ -50,9 +50,9 @@ def _dumped(value: Any) -> str:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_finite(each) for each in value]
+        return [_finite(item) for item in value]
     return _WORDS[str(value)] if isinstance(value, float) and not math.isfinite(value) else value
 
 

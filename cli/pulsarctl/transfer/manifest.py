@@ -56,11 +56,11 @@ def load(place: Place) -> Manifest | None:
         data = place.read(NAME)
         if data is None:
             return None
-        found = parse_json(data)
-        if found.pop("version") != VERSION:
+        members = parse_json(data)
+        if members.pop("version") != VERSION:
             raise CliError(f"cannot read {name}: it is of a newer version", hint="update pulsarctl")
-        found["files"] = [FileFacts(**item) for item in found["files"]]
-        return Manifest(**found)
+        members["files"] = [FileFacts(**item) for item in members["files"]]
+        return Manifest(**members)
     except OSError as error:
         raise CliError(f"cannot read {name}: {reason_of(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -80,13 +80,13 @@ def save(place: Place, manifest: Manifest) -> None:
 
 def clear(place: Place) -> None:
     """Deletes an earlier export, the state file first. Raises `Conflict` if the place has anything else."""
-    found = place.names()
-    if foreign := foreign_files(found):
+    names = place.names()
+    if foreign := foreign_files(names):
         raise Conflict(
             f"cannot overwrite {place.describe()}: {foreign[0]} is not part of an export",
             hint="choose an empty directory",
         )
-    for item in sorted(found, key=lambda name: name != NAME):
+    for item in sorted(names, key=lambda name: name != NAME):
         place.remove(item)
 
 

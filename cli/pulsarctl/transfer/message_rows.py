@@ -34,7 +34,7 @@ def sources(batch: pa.RecordBatch) -> list[int]:
     """The partition of each row where it came from, -1 for none."""
     if "partition" not in batch.schema.names:
         return [-1] * batch.num_rows
-    return [-1 if each is None else each for each in batch.column("partition").to_pylist()]
+    return [-1 if partition is None else partition for partition in batch.column("partition").to_pylist()]
 
 
 def message_rows(batch: pa.RecordBatch, encoded: Payloads) -> Iterator[MessageRow]:

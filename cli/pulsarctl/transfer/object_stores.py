@@ -101,9 +101,9 @@ def azure_options(uri: str) -> dict[str, str]:
         raise UsageProblem(f"cannot use {uri.partition('?')[0]}: it names no account", hint=HINT)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     scheme = "http" if query.get("enable_tls") == "false" else "https"
-    found = {"account_name": parts.hostname.partition(".")[0]}
+    properties = {"account_name": parts.hostname.partition(".")[0]}
     for service in ("blob", "dfs"):
-        found[f"{service}_storage_scheme"] = scheme
+        properties[f"{service}_storage_scheme"] = scheme
         if authority := query.get(f"{service}_storage_authority"):
-            found[f"{service}_storage_authority"] = authority
-    return found
+            properties[f"{service}_storage_authority"] = authority
+    return properties

@@ -64,12 +64,12 @@ def _records(kind: pa.DataType, schema: str) -> Payloads:
         raise UsageProblem(f"cannot write a struct with schema={schema}", hint="use schema=json or schema=avro")
     definition, rows = struct_rows(kind, as_json=schema == "json")
     if schema == "json":
-        return Payloads("JSON", definition, lambda column: _each(msgspec.json.encode, rows(column)))
+        return Payloads("JSON", definition, lambda column: _encoded(msgspec.json.encode, rows(column)))
     parsed = fastavro.parse_schema(definition)
-    return Payloads("AVRO", definition, lambda column: _each(lambda row: _avro(parsed, row), rows(column)))
+    return Payloads("AVRO", definition, lambda column: _encoded(lambda row: _avro(parsed, row), rows(column)))
 
 
-def _each(encode: Callable[[Any], bytes], rows: Sequence[Any]) -> Sequence[bytes | None]:
+def _encoded(encode: Callable[[Any], bytes], rows: Sequence[Any]) -> Sequence[bytes | None]:
     return [None if row is None else encode(row) for row in rows]
 
 

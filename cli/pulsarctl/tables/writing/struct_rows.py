@@ -65,7 +65,7 @@ class _Parts:
         ]
 
         def rows(column: pa.Array) -> Sequence[Any]:
-            columns = [part.rows(each) for part, each in zip(parts, column.flatten(), strict=True)]
+            columns = [part.rows(values) for part, values in zip(parts, column.flatten(), strict=True)]
             found = zip(*columns, strict=True) if columns else [()] * len(column)
             records = (dict(zip(names, row, strict=True)) for row in found)
             return _where_valid(column, list(records))
@@ -97,7 +97,7 @@ class _Parts:
             keys = column.keys.slice(first, last - first).to_pylist()
             items = item.rows(column.items.slice(first, last - first))
             pairs = _grouped(column, list(zip(keys, items, strict=True)))
-            return [None if each is None else _object(each, path) for each in pairs]
+            return [None if values is None else _object(values, path) for values in pairs]
 
         return Part({"type": "map", "values": _nullable(item.avro)}, rows)
 
