@@ -33,6 +33,7 @@ UNCOVERED = (
     "allowed_topic_properties_for_metrics",
     "migrated",
 )
+_UNSET = {"offload_threshold": -1, "offload_threshold_in_seconds": -1}  # elsewhere, -1 is a value that was set
 METHOD_NOT_ALLOWED = 405  # Pulsar can only delete at that path
 _CHEAP_STATS = {
     "getPreciseBacklog": False,
@@ -107,7 +108,7 @@ class Reader:
         namespaces = self._objects("namespaces", self._namespaces(needed, existing), _policies_document)
         for name, document in namespaces.items():
             existing.namespaces[name] = namespace_of_document(document, existing.cluster)
-            uncovered = [key for key in UNCOVERED if _is_set(document.get(key))]
+            uncovered = [key for key in UNCOVERED if _is_set(key, document.get(key))]
             existing.uncovered[f"namespace {name}"] = uncovered
         self._read_topics(needed, existing, namespaces)
         return existing
@@ -233,9 +234,9 @@ def _grants(document: Document) -> Document:
     return {key: policies.get(key) or {} for key in ("namespace_auth", "destination_auth", "subscription_auth_roles")}
 
 
-def _is_set(value: Any) -> bool:
+def _is_set(key: str, value: Any) -> bool:
     """0 is a value: such a threshold offloads everything."""
-    return value is not False and value not in (None, "", [], {}, -1)
+    return value is not False and value not in (None, "", [], {}, _UNSET.get(key))
 
 
 def _or_none(read: Callable[[], T]) -> T | None:
