@@ -71,7 +71,7 @@ def _report(compared: list[Comparison], whole: bool) -> int:
     for each in unexplained:
         sys.stdout.write(each.shown())
     used = {reason for each in compared for reason in each.reasons}
-    unused = {each.name for each in reasons()} - used if whole else set()
+    unused = {each.name for each in reasons() if not each.sometimes} - used if whole else set()
     for name in sorted(unused):
         sys.stdout.write(f"the reason {name} explains nothing\n")
     for name in sorted(used):
