@@ -6,6 +6,7 @@ A short loop is part of the suite; `make restore-loop` runs 1,000 cycles.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -27,7 +28,7 @@ LEDGER_ENTRIES = 80
 LEDGERS_A_CYCLE = 4
 CYCLES_A_TOPIC = 5  # then a topic begins again, so that a loop does not slow down
 LATEST = (1 << 63) - 1
-KILLED = (ConnectionError, urllib.error.URLError, TimeoutError)
+KILLED = (ConnectionError, urllib.error.URLError, TimeoutError, http.client.HTTPException)
 
 
 class Loop:
