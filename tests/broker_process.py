@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 READY_SECONDS = 30.0
@@ -18,6 +18,13 @@ STOP_SECONDS = 20.0
 
 class BrokerDied(Exception):
     """The broker exited or was not ready in time; the text contains the end of its log."""
+
+
+def _has_data(stream: IO[bytes], seconds: float) -> bool:
+    """By `poll`: a process whose clients have opened more than 1,024 files cannot select."""
+    waiting = select.poll()
+    waiting.register(stream, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))
 
 
 class BrokerProcess:
@@ -61,7 +68,7 @@ class BrokerProcess:
         line, deadline = b"", time.monotonic() + READY_SECONDS
         while not line.endswith(b"\n"):
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+            if left <= 0 or not _has_data(self._process.stdout, left):
                 raise BrokerDied(f"not ready in {READY_SECONDS:.0f} s\n{self.log_tail()}")
             chunk = os.read(self._process.stdout.fileno(), 4096)
             if not chunk:
@@ -74,7 +81,7 @@ class BrokerProcess:
     def is_ready(self) -> bool:
         """Whether it has printed its addresses or exited, after a start without waiting."""
         assert self._process is not None and self._process.stdout is not None
-        return bool(select.select([self._process.stdout], [], [], 0)[0])
+        return _has_data(self._process.stdout, 0)
 
     def check_running(self) -> None:
         """Raises BrokerDied if the broker has exited without being asked to."""
