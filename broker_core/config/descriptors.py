@@ -12,8 +12,10 @@ import sys
 
 CLIENTS = 5 / 8  # share of all descriptors; ledger files take a quarter at most
 ADMIN = 6 / 8  # the admin API answers while other clients are refused
-MOST = 1 << 20  # some systems say "unlimited", and mean less
+LIMITS = (1 << 20, 1 << 16, 24_576, 10_240)  # some systems say "unlimited", and allow one of these
 TOO_MANY = "Reached the maximum number of connections: the process cannot open more files (ulimit -n)"
+
+_is_owned = False
 
 
 def limit() -> int:
@@ -22,12 +24,20 @@ def limit() -> int:
 
 
 def raise_limit() -> None:
-    """Raise the limit to what the system allows, as a JVM does. Call it only in a process that the broker owns."""
+    """Raise the limit to what the system allows, as a JVM does. Call it only in a process that the broker owns.
+
+    Only then are connections refused: elsewhere, the files of another program count.
+    """
+    global _is_owned  # the limit is one of the process
+    _is_owned = True
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    target = MOST if hard == resource.RLIM_INFINITY else min(hard, MOST)
-    if soft != resource.RLIM_INFINITY and soft < target:
+    allowed = [most if hard == resource.RLIM_INFINITY else min(hard, most) for most in LIMITS]
+    for target in allowed:
+        if soft == resource.RLIM_INFINITY or soft >= target:
+            return
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+            return
 
 
 def descriptor_of(transport: asyncio.BaseTransport) -> int:
@@ -41,4 +51,4 @@ def are_scarce(descriptor: int, share: float = CLIENTS) -> bool:
 
     The system gives a new connection the lowest free number, so its number tells how many are in use.
     """
-    return descriptor >= limit() * share
+    return _is_owned and descriptor >= limit() * share

@@ -35,9 +35,22 @@ def page_header(data: bytes | memoryview, at: int) -> tuple[Struct, int]:
     """The header of the page at that offset, by the IDs of parquet.thrift, and its end. Raises ValueError."""
     compact = _Compact(data, at)
     try:
-        return compact.struct(), compact.at
+        header = compact.struct()
     except IndexError:
         raise CutOff("the header of a page is cut off") from None
+    _check_types(header)
+    return header, compact.at
+
+
+def _check_types(header: Struct) -> None:
+    """Raises ValueError unless the fields that are read have the types of parquet.thrift."""
+    structs = [header.get(number, {}) for number in (5, 7, 8)]  # DataPageHeader, DictionaryPageHeader, DataPageHeaderV2
+    numbers = [header.get(number, 0) for number in (1, 2, 3)]
+    if all(isinstance(struct, dict) for struct in structs):
+        numbers += [struct.get(number, 0) for struct in structs for number in (1, 2, 4)]
+        if all(isinstance(number, int) for number in numbers):
+            return
+    raise ValueError("a field in the header of a page has another type")
 
 
 class CutOff(ValueError):

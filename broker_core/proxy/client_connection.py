@@ -24,7 +24,7 @@ from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
 from broker_core.proxy.splice import Splice
-from broker_core.security.unauthenticated import TOO_MANY
+from broker_core.security.unauthenticated import TOO_MANY, UnauthenticatedConnection
 from broker_core.server.liveness import Liveness
 from broker_core.tasks import close_with
 from broker_core.wire import commands
@@ -58,6 +58,7 @@ class ClientConnection(asyncio.Protocol):
         self._challengers: list[BrokerLink] = []  # brokers that wait for new credentials of the client
         self._liveness = Liveness(self, gateway.config.limits.keep_alive_seconds, lambda: True, lambda: self._busy)
         self._has_place = False
+        self._unauthenticated: UnauthenticatedConnection | None = None  # until the client has authenticated
 
     # -- life --------------------------------------------------------------------------------------------
 

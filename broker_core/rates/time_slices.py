@@ -23,9 +23,11 @@ class TimeSlices:
     clients on the same machine get the processor. `make bench ARGS='--row beside'` measures what producers see of it.
     """
 
-    __slots__ = ("_ends",)
+    __slots__ = ("_ends", "_pause_seconds")
 
-    def __init__(self) -> None:
+    def __init__(self, pause_seconds: float = PAUSE_SECONDS) -> None:
+        """`pause_seconds`: 0 for work that a message or a stop waits for."""
+        self._pause_seconds = pause_seconds
         self._ends = time.perf_counter() + SLICE_SECONDS
 
     @property
@@ -35,7 +37,7 @@ class TimeSlices:
     async def pause(self) -> None:
         """Returns at once if the time slice is not over."""
         if self.over:
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(self._pause_seconds)
             self._ends = time.perf_counter() + SLICE_SECONDS
 
 

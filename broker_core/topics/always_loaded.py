@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
-from broker_core.rates.time_slices import sliced
+from broker_core.rates.time_slices import TimeSlices, sliced
 
 if TYPE_CHECKING:
     from broker_core.metadata.tenancy.tenancy import Tenancy
@@ -39,7 +39,7 @@ class AlwaysLoadedTopics:
         await self._load_each(self._persistent(namespace, topic))
 
     async def _load_each(self, keys: list[str]) -> None:
-        async for key in sliced(keys):
+        async for key in sliced(keys, TimeSlices(0)):
             if key not in self._loaded:
                 await self.load_if_needed(parse_topic(key))
 

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 
-from broker_core.rates.time_slices import sliced
+from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.storage.catalog.tables import Deflated, RowChange, delete, put
 from broker_core.storage.records.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.records.offloaded import OffloadedCopy
@@ -36,10 +36,10 @@ async def add_cursor_rows(catalog: Catalog, rows: list[RowChange]) -> None:
     journal, and repeating them in order ends in the same state. Later changes are for the next checkpoint. A
     failure in between loses nothing, because a cursor counts as clean only once its rows are in the list.
     """
-    async for cursor_id in sliced(list(catalog.removed_cursors)):
+    async for cursor_id in sliced(list(catalog.removed_cursors), TimeSlices(0)):
         rows += [delete(table, cursor_id) for table in ("cursor", "ack_window", "ack_batches")]
         catalog.removed_cursors.discard(cursor_id)
-    async for cursor_id in sliced(list(catalog.changed_cursors)):
+    async for cursor_id in sliced(list(catalog.changed_cursors), TimeSlices(0)):
         cursor = catalog.changed_cursors.pop(cursor_id, None)
         if cursor is not None:  # else it was deleted in the meantime
             rows += _cursor_rows(catalog.owners.pop(cursor_id), cursor)

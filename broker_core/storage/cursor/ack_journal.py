@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 
-from broker_core.rates.time_slices import sliced
+from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.storage.errors import StorageError
 from broker_core.storage.log.journal import Journal
@@ -53,7 +53,7 @@ class AckJournal:
         self._spawn(self._write_all(list(self._dirty.items())))
 
     async def _write_all(self, dirty: list[tuple[ManagedCursor, int]]) -> None:
-        async for cursor, owner in sliced(dirty):
+        async for cursor, owner in sliced(dirty, TimeSlices(0)):
             if cursor in self._dirty:  # else it was written or deleted in the meantime
                 self.write(owner, cursor)
 
@@ -84,7 +84,7 @@ class AckJournal:
 
     async def _measure_all(self) -> None:
         while self._unmeasured and not self._closed:
-            async for cursor in sliced(list(self._unmeasured)):
+            async for cursor in sliced(list(self._unmeasured), TimeSlices(0)):
                 if not self._closed:
                     await self._measure_one(cursor)
                 self._unmeasured.pop(cursor, None)

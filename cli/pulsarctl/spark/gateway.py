@@ -20,7 +20,7 @@ from pulsarctl.spark.properties import write_properties
 END_SECONDS_MAX = 300.0  # a training run writes its archive
 VERBOSE = ("debug", "info")
 
-_SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_SUBMIT_ARGUMENTS, _SHELL = "PYSPARK_SUBMIT_ARGS", "pyspark-shell"
 
 
 @contextmanager
@@ -34,8 +34,9 @@ def java_gateway(settings: Mapping[str, str], scratch: Path, log_level: str) -> 
     stderr, write = os.pipe()
     messages = JavaMessages(os.fdopen(stderr, "rb"), _to_stderr, all_of_them=log_level in VERBOSE)
     try:
-        with _submit_arguments(write_properties(scratch, settings)):
-            gateway = _launched(settings["spark.master"], write, messages)
+        master = settings["spark.master"]
+        with _submit_arguments(master, write_properties(scratch, settings)):
+            gateway = _launched(master, write, messages)
     finally:
         os.close(write)
     is_whole = False
@@ -62,9 +63,10 @@ def _launched(master: str, stderr: int, messages: JavaMessages) -> Any:
 
 def _end(gateway: Any, *, in_order: bool) -> None:
     """A JVM that ends in order writes its class archive. One that started this process is not ours to end."""
-    gateway.shutdown()
     if gateway.proc is None:
+        gateway.close()
         return
+    gateway.shutdown()
     try:
         if in_order:
             gateway.proc.stdin.close()
@@ -77,15 +79,18 @@ def _end(gateway: Any, *, in_order: bool) -> None:
 
 
 @contextmanager
-def _submit_arguments(ours: list[str]) -> Iterator[None]:
-    given = os.environ.get(_SUBMIT_ARGUMENTS)
-    os.environ[_SUBMIT_ARGUMENTS] = f"{shlex.join(ours)} {given or 'pyspark-shell'}"
+def _submit_arguments(master: str, ours: list[str]) -> Iterator[None]:
+    """Ours follow those of the environment, so that they win. In this process, only ours count."""
+    before = os.environ.get(_SUBMIT_ARGUMENTS)
+    theirs = [] if before is None or master.startswith("local") else shlex.split(before)
+    options = [word for word in theirs if word != _SHELL]
+    os.environ[_SUBMIT_ARGUMENTS] = shlex.join([*options, "--master", master, *ours, _SHELL])
     try:
         yield
     finally:
         os.environ.pop(_SUBMIT_ARGUMENTS)
-        if given is not None:
-            os.environ[_SUBMIT_ARGUMENTS] = given
+        if before is not None:
+            os.environ[_SUBMIT_ARGUMENTS] = before
 
 
 def _to_stderr(line: bytes) -> None:

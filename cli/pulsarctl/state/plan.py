@@ -60,7 +60,7 @@ class Plan:
 
 
 def plan(declared: dict[str, Objects], existing: Found, scope: Scope, *, prune: bool) -> Plan:
-    """`wanted` is a checked document."""
+    """`declared` is a checked document."""
     made = Plan(existing.cluster)
     for section, kind in KINDS.items():
         live = existing.section(section)

@@ -87,7 +87,14 @@ def test_counts_of_the_index_that_lie_are_an_error(tmp_path: Path, change: dict[
         tier_file(tmp_path / "x", b"entry", Group(0, 1, 1, 5, 0, 0)._replace(**change))
 
 
-@pytest.mark.parametrize("header", [b"", b"\x15", b"\x15" + b"\xff" * 30, b"\x1c" * 50, b"\x19" * 50, b"\x18\xff\x7f"])
+OTHER_BYTES = [b"", b"\x15", b"\x15" + b"\xff" * 30, b"\x1c" * 50, b"\x19" * 50, b"\x18\xff\x7f"]
+OTHER_TYPES = [  # a text in place of the DataPageHeader, and a boolean in place of a size
+    b"\x15\x00\x15\x02\x15\x02\x28\x00\x00",
+    b"\x15\x00\x11\x15\x02\x2c\x15\x02\x15\x00\x00\x00",
+]
+
+
+@pytest.mark.parametrize("header", OTHER_BYTES + OTHER_TYPES)
 def test_a_header_of_other_bytes_is_an_error(header: bytes) -> None:
     with pytest.raises(ValueError, match="page"):
         check_pages(memoryview(header), 1, 100)

@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 import socket
 
+import pytest
+
 from broker_core.config.proxy import ProxyLimits, ProxySecurityConfig
 from broker_core.proxy.splice import Splice
 from broker_core.testing import EmbeddedBroker
@@ -24,7 +26,7 @@ def limited(broker: EmbeddedBroker, **limits: int) -> RunningProxy:
     return RunningProxy(dataclasses.replace(proxy_config(broker), limits=ProxyLimits(**limits)))
 
 
-def test_more_connections_than_allowed_are_refused(broker: EmbeddedBroker) -> None:
+def test_more_connections_than_allowed_are_refused(broker: EmbeddedBroker, caplog: pytest.LogCaptureFixture) -> None:
     for limit, reason in (("max_connections", "connections"), ("max_connections_per_ip", "connections on address")):
         with limited(broker, **{limit: 2}) as proxy:
             clients = [RawClient(proxy.service_url) for _ in range(2)]
@@ -38,6 +40,7 @@ def test_more_connections_than_allowed_are_refused(broker: EmbeddedBroker) -> No
             clients.append(RawClient(proxy.service_url))
             for client in (*clients, third):
                 client.close()
+    assert "Exception in" not in caplog.text
 
 
 def test_a_spliced_connection_keeps_its_place_until_it_ends(broker: EmbeddedBroker) -> None:

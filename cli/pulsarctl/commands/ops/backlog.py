@@ -89,12 +89,13 @@ def backlog(
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
+    ttl_seconds = None if ttl is None else parse_duration(ttl)
+    quota_bytes = None if quota is None else parse_size(quota)
     plan = _plan(call, target, csv(subscription), Where.given(engine, local_max, master, conf))
     if dry_run:
         show_plan(call, _facts(plan))
         return
-    ttl_seconds = None if ttl is None else parse_duration(ttl)
-    report = _take(call, plan, ttl_seconds, None if quota is None else parse_size(quota))
+    report = _take(call, plan, ttl_seconds, quota_bytes)
     _show(call, report, details=details)
     if html is not None:
         _write_page(call, report, html)

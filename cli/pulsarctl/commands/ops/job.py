@@ -50,7 +50,7 @@ class Job:
 
     @classmethod
     def choose(cls, name: str, where: Where, entries: int, size: int, doing: str = "") -> Self:
-        """`doing` is as in `choose`. Raises `CliError` without Spark where it is asked for."""
+        """`doing` says in a notice what the job does. Raises `CliError` if Spark is asked for and missing."""
         from pulsarctl.spark.session import require_spark
 
         choice = choose(
