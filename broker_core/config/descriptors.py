@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import sys
 
 CLIENTS = 5 / 8  # share of all descriptors; ledger files take a quarter at most
@@ -19,6 +18,8 @@ _is_owned = False
 
 
 def limit() -> int:
+    import resource
+
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
@@ -28,6 +29,10 @@ def raise_limit() -> None:
 
     Only then are connections refused: elsewhere, the files of another program count.
     """
+    if sys.platform == "win32":  # the console runs there, too
+        return
+    import resource
+
     global _is_owned  # the limit is one of the process
     _is_owned = True
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
