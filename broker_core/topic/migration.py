@@ -23,8 +23,9 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from broker_core.errors import NotAllowed, TopicFenced, TopicMoved
+from broker_core.errors import NotAllowed, TopicFenced, TopicMoved, TopicTerminated
 from broker_core.metadata.policies.migration import Destination
+from broker_core.storage.errors import Terminated
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
@@ -183,14 +184,17 @@ class TopicMigration:
     # -- the copy of a topic of another cluster
 
     async def open_above(self, ledger_id: int) -> None:
-        """Gives everything stored from now on greater ledger IDs; durable on return.
+        """Gives everything stored from now on greater ledger IDs; durable on return. Raises `TopicTerminated`.
 
         Clients that come from the other cluster take smaller IDs for messages that they have acknowledged there.
         """
         on_disk = self._context.log.on_disk
         if on_disk is None:
             raise NotAllowed("Migration of a non-persistent topic is not allowed")
-        await on_disk.open_above(ledger_id)
+        try:
+            await on_disk.open_above(ledger_id)
+        except Terminated as error:
+            raise TopicTerminated(f"Topic {self._context.name} is terminated and takes no more messages") from error
 
     # -- Pulsar's flags
 

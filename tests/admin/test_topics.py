@@ -351,3 +351,13 @@ class TestWithoutAutoCreation:
     async def test_a_subscription_creates_no_topic(self, shop: Admin) -> None:
         assert (await shop("PUT", f"{SHOP}/none/subscription/s")).status == 404
         assert not shop.broker.topics.exists(parse_topic(f"{FULL}/none"))
+
+
+async def test_a_terminated_topic_takes_no_ledger_for_messages_of_another_cluster(shop: Admin) -> None:
+    await shop("PUT", f"{SHOP}/ended")
+    await shop("POST", f"{SHOP}/ended/terminate")
+    answer = await shop("POST", f"{SHOP}/ended/migration/ledger", {"above": 100})
+    assert (answer.status, answer.json["reason"]) == (
+        409,
+        f"Topic {FULL}/ended is terminated and takes no more messages",
+    )
