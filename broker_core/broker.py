@@ -96,7 +96,9 @@ class Broker:
         self.config = config.copy()  # its dynamic settings change
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
-        self._places = ConnectionCount(config.connection.max_connections, config.connection.max_connections_per_ip)
+        self._connection_count = ConnectionCount(
+            config.connection.max_connections, config.connection.max_connections_per_ip
+        )
         self.security = Security(config.security, config.openid, self.clock, self.spawn)
         self.command_bounds = CommandBounds(config.by_key())
         limits = config.connection
@@ -258,7 +260,7 @@ class Broker:
         if descriptors.are_scarce(connection.descriptor):
             refusal = descriptors.TOO_MANY
         else:
-            refusal = self._places.take(connection.host)
+            refusal = self._connection_count.take(connection.host)
         if refusal:
             self.admissions.fail()
         else:
@@ -270,7 +272,7 @@ class Broker:
         """A connection has ended, admitted or not."""
         if connection in self.connections:
             self.connections.remove(connection)
-            self._places.free(connection.host)
+            self._connection_count.free(connection.host)
 
     def addresses(self, listener: str) -> ListenerUrls:
         """The addresses in the answer to a lookup for a listener, or for none; raises `UnknownListener`."""

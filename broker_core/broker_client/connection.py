@@ -29,7 +29,7 @@ class BrokerConnection(ClientProtocol, asyncio.Protocol):
         self._replies: dict[int, asyncio.Future[Command]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        self.transport = transport  # type: ignore[assignment]  # uvloop's is not a subclass
 
     async def shake_hands(self, connect: bytes) -> CommandConnected:
         """The answer to CONNECT. Raises `refusal`, or why the connection ended."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-_DATA_PAGE, _PLAIN = 0, 0  # `PageType` and `Encoding` of parquet.thrift
+DATA, DICTIONARY, DATA_V2 = 5, 7, 8  # IDs of the structs in PageHeader of parquet.thrift
+PLAIN = 0  # of Encoding there
+_DATA_PAGE = 0  # of PageType there
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 12
 _NUMBERS = (_I16, _I32, _I64)
 _DEEPEST = 8
@@ -22,9 +24,9 @@ def check_pages(chunk: memoryview, values: int, size: int) -> None:
     at = seen = decompressed = 0
     while seen < values:
         header, at = page_header(chunk, at)
-        data = header.get(5, {})
+        data = header.get(DATA, {})
         whole, stored, count = header.get(2, 0), header.get(3, 0), data.get(1, 0)
-        if (header.get(1), data.get(2)) != (_DATA_PAGE, _PLAIN) or min(whole, stored, count) <= 0:
+        if (header.get(1), data.get(2)) != (_DATA_PAGE, PLAIN) or min(whole, stored, count) <= 0:
             raise ValueError("a page is not one that an offload writes")
         at, seen, decompressed = at + stored, seen + count, decompressed + whole
         if at > len(chunk) or seen > values or decompressed > size:
@@ -44,7 +46,7 @@ def page_header(data: bytes | memoryview, at: int) -> tuple[Struct, int]:
 
 def _check_types(header: Struct) -> None:
     """Raises ValueError unless the fields that are read have the types of parquet.thrift."""
-    structs = [header.get(number, {}) for number in (5, 7, 8)]  # DataPageHeader, DictionaryPageHeader, DataPageHeaderV2
+    structs = [header.get(number, {}) for number in (DATA, DICTIONARY, DATA_V2)]
     numbers = [header.get(number, 0) for number in (1, 2, 3)]
     if all(isinstance(struct, dict) for struct in structs):
         numbers += [struct.get(number, 0) for struct in structs for number in (1, 2, 4)]

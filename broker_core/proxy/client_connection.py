@@ -57,13 +57,13 @@ class ClientConnection(asyncio.Protocol):
         self._lookups: Lookups | None = None
         self._challengers: list[BrokerLink] = []  # brokers that wait for new credentials of the client
         self._liveness = Liveness(self, gateway.config.limits.keep_alive_seconds, lambda: True, lambda: self._busy)
-        self._has_place = False
+        self._is_counted = False
         self._unauthenticated: UnauthenticatedConnection | None = None  # until the client has authenticated
 
     # -- life --------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        self.transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is not a subclass
         host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]
         self.host, self.address = str(host), f"/{host}:{port}"
         gateway = self._gateway
@@ -77,20 +77,20 @@ class ClientConnection(asyncio.Protocol):
         """Why the connection is refused, or ""."""
         if descriptors.are_scarce(descriptor):
             return descriptors.TOO_MANY
-        if refused := self._gateway.places.take(self.host):
+        if refused := self._gateway.connection_count.take(self.host):
             return refused
-        self._has_place = True
+        self._is_counted = True
         self._unauthenticated = self._gateway.security.unauthenticated.admit(self.host, self.give_up)
         return "" if self._unauthenticated is not None else TOO_MANY
 
-    def _free_place(self) -> None:
-        if self._has_place:
-            self._has_place = False
-            self._gateway.places.free(self.host)
+    def _leave_count(self) -> None:
+        if self._is_counted:
+            self._is_counted = False
+            self._gateway.connection_count.free(self.host)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.left()
-        self._free_place()
+        self._leave_count()
 
     def left(self) -> None:
         """The connection is closed, or a splice has it."""
@@ -363,7 +363,7 @@ class ClientConnection(asyncio.Protocol):
         if self._handshake is not None:
             self._handshake.end()
         self._gateway.unspliced(splice)
-        self._free_place()
+        self._leave_count()
 
 
 def _target(text: str) -> Endpoint:

@@ -53,7 +53,7 @@ class Gateway:
         self.own = own_credentials(brokers.plugin, brokers.parameters)
         self.bounds = CommandBounds(BrokerConfig().by_key())
         self.counts = Counts()
-        self.places = ConnectionCount(config.limits.max_connections, config.limits.max_connections_per_ip)
+        self.connection_count = ConnectionCount(config.limits.max_connections, config.limits.max_connections_per_ip)
         self.looking_up = 0  # requests in flight
         self.is_leaving = False  # load balancers should send no more clients
         self.clients: set[Client] = set()

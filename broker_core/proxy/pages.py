@@ -57,7 +57,7 @@ def metrics(gateway: Gateway) -> Page:
 def _figures(gateway: Gateway) -> list[tuple[str, str, Any]]:
     counts, live = gateway.counts, list(gateway.splices)
     figures: list[tuple[str, str, Any]] = [
-        ("pulsar_proxy_active_connections", "gauge", gateway.places.taken),
+        ("pulsar_proxy_active_connections", "gauge", gateway.connection_count.taken),
         ("pulsar_proxy_spliced_connections", "gauge", len(live)),
         ("pulsar_proxy_lookups_in_flight", "gauge", gateway.looking_up),
         ("pulsar_proxy_new_connections_total", "counter", counts.new),

@@ -54,7 +54,7 @@ def _launched(master: str, stderr: int, messages: JavaMessages) -> Any:
     from pyspark.errors import PySparkException
 
     try:
-        return java_gateway.launch_gateway(None, {"stdout": DEVNULL, "stderr": stderr})  # type: ignore[no-untyped-call]
+        return java_gateway.launch_gateway(None, {"stdout": DEVNULL, "stderr": stderr})  # type: ignore[no-untyped-call]  # PySpark has no types here
     except (PySparkException, OSError) as error:
         reason = messages.last_line() or error
         hint = "repeat the command with --log-level info"

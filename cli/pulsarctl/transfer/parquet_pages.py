@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from broker_core.offload.tier_pages import CutOff, page_header
+from broker_core.offload.tier_pages import DATA, DATA_V2, DICTIONARY, PLAIN, CutOff, page_header
 
 PAGE_BYTES_MAX = 512 << 20
 FOOTER_BYTES_MAX = 256 << 20
 _HEADERS = (64 << 10, 16 << 20)  # bytes to read for one; statistics may have long values
-_DATA, _DATA_V2, _DICTIONARY = 5, 8, 7  # IDs in PageHeader of parquet.thrift
-_PLAIN = 0
 
 
 class _Page(NamedTuple):
@@ -74,12 +72,12 @@ def _pages(file: int, chunk: Any) -> Iterator[_Page]:
 def _page(file: int, at: int) -> _Page:
     header, end = _header(file, at)
     size, stored = header.get(2, -1), header.get(3, -1)
-    data, newer = header.get(_DATA, {}), header.get(_DATA_V2, {})
+    data, newer = header.get(DATA, {}), header.get(DATA_V2, {})
     values = data.get(1, 0) + newer.get(1, 0)
     if min(size, stored, values) < 0:
         raise ValueError("a page has a negative size")
-    encoding = data.get(2, newer.get(4, _PLAIN))
-    return _Page(size, values, encoding == _PLAIN and _DICTIONARY not in header, end + stored)
+    encoding = data.get(2, newer.get(4, PLAIN))
+    return _Page(size, values, encoding == PLAIN and DICTIONARY not in header, end + stored)
 
 
 def _header(file: int, at: int) -> tuple[dict[int, Any], int]:

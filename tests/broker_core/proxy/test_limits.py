@@ -36,7 +36,7 @@ def test_more_connections_than_allowed_are_refused(broker: EmbeddedBroker, caplo
             assert f"Reached the maximum number of {reason}" in error.message
             assert third.is_closed()
             clients.pop().close()
-            wait_until(lambda: proxy.gateway.places.taken == 1, 5)
+            wait_until(lambda: proxy.gateway.connection_count.taken == 1, 5)
             clients.append(RawClient(proxy.service_url))
             for client in (*clients, third):
                 client.close()
@@ -48,8 +48,8 @@ def test_a_spliced_connection_keeps_its_place_until_it_ends(broker: EmbeddedBrok
         with RawClient(proxy.service_url, handshake=False) as client:
             client.send(connect_to(broker.service_url))
             client.expect(BaseCommand.CONNECTED)
-            assert proxy.gateway.places.taken == 1
-        wait_until(lambda: proxy.gateway.places.taken == 0, 5)
+            assert proxy.gateway.connection_count.taken == 1
+        wait_until(lambda: proxy.gateway.connection_count.taken == 0, 5)
 
 
 def test_more_lookups_than_allowed_are_refused() -> None:

@@ -93,7 +93,7 @@ class Job:
         def on_spark(context: "SparkContext", progress: Progress) -> list[Result]:
             from pulsarctl.spark.jobs.parts import run_spark
 
-            return run_spark(context, self.name, work, parts, lambda done: _show_done(progress, done, len(parts)))
+            return run_spark(context, self.name, work, parts, lambda done: show_done(progress, done, len(parts)))
 
         return self.run(call, lambda progress: _one_by_one(work, parts, progress), on_spark) if parts else []
 
@@ -101,12 +101,12 @@ class Job:
 def _one_by_one(work: Callable[[Part], Result], parts: Sequence[Part], progress: Progress) -> list[Result]:
     results: list[Result] = []
     for part in parts:
-        _show_done(progress, len(results), len(parts))
+        show_done(progress, len(results), len(parts))
         results.append(work(part))
     return results
 
 
-def _show_done(progress: Progress, done: int, count: int) -> None:
+def show_done(progress: Progress, done: int, count: int) -> None:
     progress.show(f"{done} of {count} parts done")
 
 

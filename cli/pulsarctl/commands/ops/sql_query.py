@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import EngineChoice
-from pulsarctl.commands.ops.job import Job, Where
+from pulsarctl.commands.ops.job import Job, Where, show_done
 from pulsarctl.commands.ops.on_spark import access, explained_query
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Progress
@@ -84,26 +85,26 @@ def _check_names(where: Where, statement: "Statement") -> None:
         raise UsageProblem(f"cannot run the query: Spark has no function {names}", hint=hint)
 
 
-def run(call: Call, of: SqlPlan) -> "pa.Table":
+def run(call: Call, query: SqlPlan) -> "pa.Table":
     """The rows of the result. Raises `CliError`."""
     from pulsarctl.sql.local import run_local
     from pulsarctl.sql.printed import with_names
 
     def locally(progress: Progress) -> "pa.Table":
-        return run_local(
-            of.statement, of.references, lambda done, count: progress.show(f"{done} of {count} parts done")
-        )
+        return run_local(query.statement, query.references, partial(show_done, progress))
 
     def on_spark(context: "SparkContext", progress: Progress) -> "pa.Table":
         from pulsarctl.spark.jobs.sql import run_spark
         from pulsarctl.sql.planning import columns_hint
 
-        tell = lambda done: progress.show(f"{done} tasks done")  # noqa: E731  # shorter than a function
+        def show_tasks(done: int) -> None:
+            progress.show(f"{done} tasks done")
+
         return explained_query(
-            lambda: run_spark(context, of.statement, of.references, tell), columns_hint(of.references)
+            lambda: run_spark(context, query.statement, query.references, show_tasks), columns_hint(query.references)
         )
 
-    return with_names(of.job.run(call, locally, on_spark))
+    return with_names(query.job.run(call, locally, on_spark))
 
 
 def require_sql() -> None:

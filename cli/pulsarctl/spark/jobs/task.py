@@ -5,19 +5,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import Generic, TypeVar
 
-Given = TypeVar("Given")
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-class Task(Generic[Given, Result]):
+class Task(Generic[Part, Result]):
     """A function for Spark that does `work`, which is pickled."""
 
-    def __init__(self, work: Callable[[Given], Result]) -> None:
+    def __init__(self, work: Callable[[Part], Result]) -> None:
         self._work = work
 
-    def __call__(self, given: Given) -> Result:
+    def __call__(self, part: Part) -> Result:
         freeze()
-        return self._work(given)
+        return self._work(part)
 
 
 @cache
