@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.browsers import is_loopback
+from broker_core.security.peer_certificate import peer_certificate
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -12,20 +13,14 @@ if TYPE_CHECKING:
 
 def certificate_of(request: web.BaseRequest) -> bytes:
     """The client's certificate in DER form, verified by TLS; empty without one."""
-    tls = _extra_info(request, "ssl_object")
-    return (tls.getpeercert(True) or b"") if tls is not None else b""
+    return peer_certificate(request.transport)
 
 
 def own_end(request: web.BaseRequest) -> tuple[Any, ...] | None:
     """The address of this machine by which the request came."""
-    address: tuple[Any, ...] | None = _extra_info(request, "sockname")
-    return address
+    return request.transport.get_extra_info("sockname") if request.transport is not None else None
 
 
 def is_over_loopback(request: web.BaseRequest) -> bool:
     address = own_end(request)
     return address is None or is_loopback(str(address[0]))
-
-
-def _extra_info(request: web.BaseRequest, name: str) -> Any:
-    return request.transport.get_extra_info(name) if request.transport is not None else None

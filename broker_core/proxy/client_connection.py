@@ -24,6 +24,7 @@ from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.handshake import Handshake
 from broker_core.proxy.lookups import METRIC_NAMES, Lookups, refusal
 from broker_core.proxy.splice import Splice
+from broker_core.security.peer_certificate import peer_certificate
 from broker_core.security.unauthenticated import TOO_MANY, UnauthenticatedConnection
 from broker_core.server.liveness import Liveness
 from broker_core.tasks import close_with
@@ -123,8 +124,7 @@ class ClientConnection(asyncio.Protocol):
     @property
     def certificate(self) -> bytes:
         """The client's certificate in DER form, verified by TLS; empty without one."""
-        ssl_object = self.transport.get_extra_info("ssl_object")
-        return (ssl_object.getpeercert(True) or b"") if ssl_object is not None else b""
+        return peer_certificate(self.transport)
 
     def send(self, data: bytes) -> None:
         if not self.is_closed:

@@ -25,6 +25,7 @@ from broker_core.errors import (
     TopicFenced,
 )
 from broker_core.limits.incomplete_frames import COUNTED_FROM
+from broker_core.security.peer_certificate import peer_certificate
 from broker_core.security.unauthenticated import TOO_MANY, UnauthenticatedConnection
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
@@ -161,8 +162,7 @@ class Connection(asyncio.Protocol):
     @property
     def certificate(self) -> bytes:
         """The client's certificate in DER form, verified by TLS; empty without one."""
-        ssl_object = self._transport.get_extra_info("ssl_object")
-        return (ssl_object.getpeercert(True) or b"") if ssl_object is not None else b""
+        return peer_certificate(self._transport)
 
     def permissions_changed(self) -> None:
         self._spawn(self.session.permissions_changed())
