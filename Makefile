@@ -29,17 +29,15 @@ demo: $(READY) ## run the main job on real data, from start to end, in under two
 # would each start that is measured.
 test test-clients quick ready coverage bench: export PYTHONDONTWRITEBYTECODE =
 
-test: $(READY) ## run the test suite (ARGS='tests/wire -k frame' for a part)
+test: $(READY) ## run the test suite (ARGS='tests/unit -k frame' for a part)
 	@mkdir -p build
 	@$(PY) -m pytest -n 2 --dist loadfile --junitxml $(RESULTS) $(ARGS)
 
 test-clients: $(READY) ## run the tests with Java, Go, Node, and Python clients (needs mvn, java, go, node, npm; ARGS='--only go')
 	@$(PY) -m tests.clients.run $(ARGS)
 
-# What needs neither a broker's process nor a client's: codecs, storage, dispatch, metadata, and the forms of the output.
-QUICK := tests/wire tests/broker_core/metadata tests/broker_core/storage tests/broker_core/rates tests/broker_core/limits \
-  tests/broker_core/dispatch tests/cli/values tests/cli/output tests/cli/records tests/cli/settings tests/cli/diagnosis \
-  tests/test_layers.py tests/test_habits.py
+# What needs no broker's process, and the rules of the project.
+QUICK := tests/unit tests/test_layers.py tests/test_habits.py tests/test_suite.py
 
 .PHONY: quick
 quick: $(READY) ## run three thousand tests in less than a minute (ARGS as for test)
@@ -90,55 +88,55 @@ audit: build/dev/.installed ## look for known vulnerabilities of the dependencie
 	@build/dev/bin/python .ci/audit.py
 
 bench: $(READY) ## measure speed, memory, and start time (PEER=pulsar://host:port compares with another broker)
-	@$(PY) -m tests.bench $(if $(PEER),--peer $(PEER)) $(ARGS)
+	@$(PY) -m tests.long.bench $(if $(PEER),--peer $(PEER)) $(ARGS)
 
 soak: ROUNDS ?= 200
 soak: $(READY) ## kill the broker under load and restart it (ROUNDS=200)
-	@$(PY) -m tests.soak --rounds $(ROUNDS) $(ARGS)
+	@$(PY) -m tests.long.soak --rounds $(ROUNDS) $(ARGS)
 
 soak-messaging: ROUNDS = 50
 soak-messaging: ROUNDS ?= 50
 soak-messaging: $(READY) ## test key order, deduplication, delays, and compaction through kill -9 (ROUNDS=50)
-	@$(PY) -m tests.soak_messaging --rounds $(ROUNDS) $(ARGS)
+	@$(PY) -m tests.long.soak_messaging --rounds $(ROUNDS) $(ARGS)
 
 offload-kills: ROUNDS ?= 25
 offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)
-	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker_core/offload/test_kill.py $(ARGS)
+	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker/offload/test_kill.py $(ARGS)
 
 .PHONY: restore-loop
 restore-loop: CYCLES ?= 1000
 restore-loop: $(READY) ## publish, offload, and restore in a loop, with and without kill -9 (CYCLES=1000)
-	@RESTORE_CYCLES=$(CYCLES) $(PY) -m pytest -q tests/broker_core/offload/test_restore_loop.py $(ARGS)
+	@RESTORE_CYCLES=$(CYCLES) $(PY) -m pytest -q tests/broker/offload/test_restore_loop.py $(ARGS)
 
 lake-kills: ROUNDS ?= 30
 lake-kills: $(READY) ## kill -9 `ops lake --follow` while it commits (ROUNDS=30)
-	@LAKE_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/iceberg/test_topic_lake.py -k killed_again $(ARGS)
+	@LAKE_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/cli/iceberg/test_topic_lake.py -k killed_again $(ARGS)
 
 stream-kills: ROUNDS ?= 30
 stream-kills: $(READY) ## kill -9 the driver and executors of a streaming query on a Spark cluster (ROUNDS=30)
-	@STREAM_KILLS=$(ROUNDS) $(PY) -m pytest -q -s tests/spark/test_stream_kills.py $(ARGS)
+	@STREAM_KILLS=$(ROUNDS) $(PY) -m pytest -q -s tests/cli/spark/test_stream_kills.py $(ARGS)
 
 .PHONY: import-kills
 import-kills: ROUNDS ?= 10
 import-kills: $(READY) ## kill -9 `ops import --engine spark` while it sends (ROUNDS=10)
-	@IMPORT_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/spark/test_import.py -k command_that_was_killed $(ARGS)
+	@IMPORT_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/cli/spark/test_import.py -k command_that_was_killed $(ARGS)
 
 replication-kills: ROUNDS ?= 50
 replication-kills: $(READY) ## kill -9 clusters that replicate, and cut and slow their network (ROUNDS=50 of 5 faults)
-	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 7200 tests/broker_core/replication/test_kills.py $(ARGS)
+	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 7200 tests/broker/replication/test_kills.py $(ARGS)
 
 .PHONY: replication-volume replication-latency
 replication-volume: N = 1000000
-replication-volume: VOLUME = $(if $(REAL),tests/real_pulsar/test_replication_volume.py,tests/broker_core/replication/test_volume.py)
+replication-volume: VOLUME = $(if $(REAL),tests/long/real_pulsar/test_replication_volume.py,tests/broker/replication/test_volume.py)
 replication-volume: $(READY) ## replicate messages of all kinds in a ring of three clusters, and compare (N=1000000; REAL=1: with Apache Pulsar)
 	@REPLICATION_MESSAGES=$(N) $(PY) -m pytest -q -s $(VOLUME) $(ARGS)
 
 replication-latency: $(READY) ## compare the latency of publishing while another cluster is away (N=100000)
-	@REPLICATION_PUBLISHES=$(N) $(PY) -m pytest -q -s tests/broker_core/replication/test_latency.py $(ARGS)
+	@REPLICATION_PUBLISHES=$(N) $(PY) -m pytest -q -s tests/broker/replication/test_latency.py $(ARGS)
 
 failover: ROUNDS ?= 20
 failover: $(READY) ## move a consumer between clusters, and kill -9 the one it leaves (ROUNDS=20)
-	@FAILOVER_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 3600 tests/broker_core/replication/test_failover.py $(ARGS)
+	@FAILOVER_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 3600 tests/broker/replication/test_failover.py $(ARGS)
 
 .PHONY: migration-kills
 migration-kills: ROUNDS ?= 20
@@ -146,38 +144,38 @@ migration-kills: TOPICS ?= 100
 migration-kills: MB ?= 1000
 migration-kills: $(READY) ## kill -9 a migration again and again, with clients that move (ROUNDS=20 TOPICS=100 MB=1000)
 	@MIGRATION_ROUNDS=$(ROUNDS) MIGRATION_TOPICS=$(TOPICS) MIGRATION_MB=$(MB) \
-	  $(PY) -m pytest -q -s --timeout 7200 tests/migration/test_kills.py $(ARGS)
+	  $(PY) -m pytest -q -s --timeout 7200 tests/cli/migration/test_kills.py $(ARGS)
 
 powercut: $(READY) ## rebuild the disk as it was after each recorded call, and open it
-	@$(PY) -m tests.powercut $(ARGS)
+	@$(PY) -m tests.long.powercut $(ARGS)
 
 damage: TRIALS ?= 300
 damage: $(READY) ## damage every kind of file and check what the broker serves and reports (TRIALS=300)
-	@$(PY) -m tests.damage --trials $(TRIALS) $(ARGS)
+	@$(PY) -m tests.long.damage --trials $(TRIALS) $(ARGS)
 
 abuse: MINUTES ?= 30
 abuse: $(READY) ## send hostile input to a live broker next to a well-behaved client (MINUTES=30)
-	@$(PY) -m tests.abuse --minutes $(MINUTES) $(ARGS)
+	@$(PY) -m tests.long.abuse --minutes $(MINUTES) $(ARGS)
 
 crowd: LOGINS ?= 1000000
 crowd: CONNECTIONS ?= 2000
 crowd: AT_ONCE ?= 10000
 crowd: $(READY) ## fail to log in and hold slow connections next to a well-behaved client (LOGINS=1000000, CONNECTIONS=2000, AT_ONCE=10000)
-	@$(PY) -m tests.abuse.crowd --logins $(LOGINS) --connections $(CONNECTIONS) --at-once $(AT_ONCE) $(ARGS)
+	@$(PY) -m tests.long.abuse.crowd --logins $(LOGINS) --connections $(CONNECTIONS) --at-once $(AT_ONCE) $(ARGS)
 
 fuzz: $(READY) ## mutate frames, TLS records, authentication data, and HTTP requests (N=100000)
-	@$(PY) -m tests.fuzz --count $(N) $(ARGS)
+	@$(PY) -m tests.long.fuzz --count $(N) $(ARGS)
 
 authorization: $(READY) ## compare who may do what with a real Apache Pulsar, cell by cell (needs mvn and java)
-	@$(PY) -m tests.real_pulsar.authorization
+	@$(PY) -m tests.long.real_pulsar.authorization
 
 .PHONY: walk
 walk: $(READY) ## compare pulsar-admin and pulsarctl on Apache Pulsar and here (needs mvn and java; ARGS='--only topics')
-	@$(PY) -m tests.walk $(ARGS)
+	@$(PY) -m tests.long.walk $(ARGS)
 
 openapi: EXAMPLES ?= 50
 openapi: $(READY) ## send requests generated from the OpenAPI document to a broker (EXAMPLES=50)
-	@$(PY) -m tests.admin.generated --examples $(EXAMPLES) $(ARGS)
+	@$(PY) -m tests.broker.admin.generated --examples $(EXAMPLES) $(ARGS)
 
 proto: $(READY) ## generate the protobuf modules from proto/
 	@$(PY) proto/generate.py
@@ -189,7 +187,7 @@ completions: $(READY) ## write the completion scripts of bash, zsh, and fish
 
 docs: $(READY) ## generate docs/reference (commands, configuration, REST, pulsar-admin), conf/, and parts of README.md and docs/reference/compatibility.md
 	@$(PY) .ci/docs/generate.py
-	@$(PY) -m tests.walk.page
+	@$(PY) -m tests.long.walk.page
 
 .PHONY: site
 site: $(READY) ## build the documentation as a site in build/site/html

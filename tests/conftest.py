@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+from tests.support.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 
 # Hypothesis measures wall time, which says nothing about a test on a busy machine.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 SUMMARY = Path(__file__).resolve().parent.parent / ".ci" / "summary.py"
-PASSED = '<testcase classname="tests.wire.test_frame" name="a"/>'
+PASSED = '<testcase classname="tests.unit.broker_core.wire.test_frame" name="a"/>'
 SKIPPED = '<testcase classname="{module}" name="b"><skipped message="no Java here"/></testcase>'
-FAILED = '<testcase classname="tests.wire.test_frame" name="c"><failure message="no"/></testcase>'
+FAILED = '<testcase classname="tests.unit.broker_core.wire.test_frame" name="c"><failure message="no"/></testcase>'
 
 
 def summarise(
@@ -29,9 +29,9 @@ def test_the_summary_says_what_passed(tmp_path: Path) -> None:
 
 
 def test_the_summary_says_what_was_skipped_and_why(tmp_path: Path) -> None:
-    code, text = summarise(tmp_path, PASSED, SKIPPED.format(module="tests.spark.test_java"))
+    code, text = summarise(tmp_path, PASSED, SKIPPED.format(module="tests.cli.spark.test_java"))
     assert code == 0
-    assert "skipped 1 in tests.spark.test_java: no Java here" in text
+    assert "skipped 1 in tests.cli.spark.test_java: no Java here" in text
 
 
 def test_a_skipped_python_client_test_fails_the_run(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def run(directory: Path, *options: str) -> str:
             "-p",
             "xdist.plugin",
             "-p",
-            "tests.distribution",
+            "tests.support.distribution",
             "--dist",
             "loadfile",
             *options,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.bench.__main__ import STANDING
-from tests.bench.rows import BY_NAME
+from tests.long.bench.__main__ import STANDING
+from tests.long.bench.rows import BY_NAME
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -10,29 +10,29 @@ import pytest
 TESTS = Path(__file__).parent
 # Where time itself is the subject, so that no condition can end the wait.
 SLEEPS = {
-    "tests/abuse/client.py": "paces the load",
-    "tests/abuse/crowd.py": "samples for a given time",
-    "tests/abuse/http_table.py": "a client that holds its connections open",
-    "tests/abuse/probed_broker.py": "samples the stack at intervals",
-    "tests/abuse/run.py": "samples memory and stalls for a given time",
-    "tests/bench/bounds.py": "measures the CPU time of a second",
-    "tests/bench/load.py": "paces the load",
-    "tests/bench/proxy_clients.py": "paces the load",
-    "tests/bench/rest.py": "measures a broker that has nothing to do",
-    "tests/bench/throttled_broker.py": "a slow disk",
-    "tests/broker_core/dispatch/test_failover.py": "a slow journal",
-    "tests/broker_core/storage/faulty_disk.py": "a slow disk",
-    "tests/broker_core/storage/test_waiting.py": "counts the turns of the event loop while the disk is slow",
-    "tests/broker_core/test_longest_turns.py": "must not fill the event loop that it measures",
-    "tests/soak/broker_events.py": "samples the journal for a given time",
-    "tests/soak/rounds.py": "kills the broker at a random moment of its recovery",
-    "tests/soak/writer.py": "paces the load",
-    "tests/soak_messaging/compaction.py": "kills the broker at a random moment; lets another compaction end",
-    "tests/soak_messaging/dedup.py": "kills the broker at a random moment of its recovery",
-    "tests/soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
-    "tests/soak_messaging/order.py": "moves consumers at random times",
-    "tests/soak_messaging/rebalance.py": "paces the load",
-    "tests/spark/test_stream_kills.py": "kills at random moments",
+    "tests/long/abuse/client.py": "paces the load",
+    "tests/long/abuse/crowd.py": "samples for a given time",
+    "tests/long/abuse/http_table.py": "a client that holds its connections open",
+    "tests/long/abuse/probed_broker.py": "samples the stack at intervals",
+    "tests/long/abuse/run.py": "samples memory and stalls for a given time",
+    "tests/long/bench/bounds.py": "measures the CPU time of a second",
+    "tests/long/bench/load.py": "paces the load",
+    "tests/long/bench/proxy_clients.py": "paces the load",
+    "tests/long/bench/rest.py": "measures a broker that has nothing to do",
+    "tests/long/bench/throttled_broker.py": "a slow disk",
+    "tests/broker/dispatch/test_failover.py": "a slow journal",
+    "tests/support/faulty_disk.py": "a slow disk",
+    "tests/unit/broker_core/storage/test_engine_waiting.py": "counts the turns of the loop while the disk is slow",
+    "tests/broker/server/test_longest_turns.py": "must not fill the event loop that it measures",
+    "tests/long/soak/broker_events.py": "samples the journal for a given time",
+    "tests/long/soak/rounds.py": "kills the broker at a random moment of its recovery",
+    "tests/long/soak/writer.py": "paces the load",
+    "tests/long/soak_messaging/compaction.py": "kills the broker at a random moment; lets another compaction end",
+    "tests/long/soak_messaging/dedup.py": "kills the broker at a random moment of its recovery",
+    "tests/long/soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
+    "tests/long/soak_messaging/order.py": "moves consumers at random times",
+    "tests/long/soak_messaging/rebalance.py": "paces the load",
+    "tests/cli/spark/test_stream_kills.py": "kills at random moments",
 }
 
 
@@ -70,8 +70,8 @@ def test_no_module_imports_from_a_test_module() -> None:
 
 def test_an_import_from_a_test_module_is_recognized() -> None:
     assert is_in_a_test_module("tests.test_suite.SLEEPS")
-    assert is_in_a_test_module("tests.broker_core.test_names")
-    assert not is_in_a_test_module("tests.condition.wait_until")
+    assert is_in_a_test_module("tests.unit.broker_core.test_names")
+    assert not is_in_a_test_module("tests.support.condition.wait_until")
 
 
 def sleeps(tree: ast.Module) -> bool:
@@ -86,7 +86,7 @@ def sleeps(tree: ast.Module) -> bool:
 
 def test_no_module_sleeps_unless_time_is_its_subject() -> None:
     found = {path for path, tree in trees().items() if sleeps(tree)}
-    assert found - set(SLEEPS) == set(), "use tests/condition.py, or move the clock (tests/clocks.py)"
+    assert found - set(SLEEPS) == set(), "use tests/support/condition.py, or move the clock (tests/support/clocks.py)"
     assert set(SLEEPS) - found == set(), "these no longer sleep: delete them here"
 
 
@@ -104,9 +104,53 @@ def test_a_sleep_is_recognized(code: str, found: bool) -> None:
     assert sleeps(ast.parse(code)) is found
 
 
-@pytest.mark.parametrize(("tests", "code"), [("tests/cli", "cli/pulsarctl"), ("tests/broker_core", "broker_core")])
-def test_tests_mirror_the_packages(tests: str, code: str) -> None:
-    folders = {path.parent.name for path in (TESTS.parent / tests).glob("*/__init__.py")}
-    packages = {path.parent.name for path in (TESTS.parent / code).glob("*/__init__.py")}
+PACKAGES = {"broker_core": "broker_core", "pulsarctl": "cli/pulsarctl"}  # below tests/unit, and in the repository
+PROGRAMS = {"tests/broker": "broker_core", "tests/cli": "cli/pulsarctl"}
+# Folders that test no package.
+EXAMPLES = {"tests/cli/examples"}
+# Packages whose tests stand elsewhere.
+ELSEWHERE = {
+    "broker_core/backlog": "tests/cli/backlog",
+    "broker_core/broker_client": "tests/broker/replication",
+    "broker_core/stats": "tests/broker/admin",
+}
+
+
+def modules_under_test(test: Path) -> list[Path]:
+    """The modules and packages that a unit test may be about: `test_log_x.py` is about `log.py` or `log_x.py`."""
+    package, *below = test.relative_to(TESTS / "unit").parent.parts
+    words = test.stem.removeprefix("test_").split("_")
+    names = ["_".join(words[: count + 1]) for count in range(len(words))]
+    folder = TESTS.parent.joinpath(PACKAGES[package], *below)
+    return [path for name in names for path in (folder / f"{name}.py", folder / name) if path.exists()]
+
+
+def test_a_unit_test_is_named_after_the_module_that_it_tests() -> None:
+    tests = [*(TESTS / "unit").rglob("test_*.py")]
+    assert len(tests) > 100
+    assert [test for test in tests if not modules_under_test(test)] == []
+
+
+@pytest.mark.parametrize(("tests", "code"), PROGRAMS.items())
+def test_a_folder_of_tests_is_named_after_a_package(tests: str, code: str) -> None:
+    folders = [file.parent for file in (TESTS.parent / tests).rglob("__init__.py")]
     assert len(folders) > 10
-    assert folders - packages == set(), "a folder of tests has the name of the package that it tests"
+    strays = {
+        folder.relative_to(TESTS.parent).as_posix()
+        for folder in folders
+        if not (TESTS.parent / code / folder.relative_to(TESTS.parent / tests)).is_dir()
+    }
+    assert strays == EXAMPLES & strays
+
+
+@pytest.mark.parametrize(("tests", "code"), PROGRAMS.items())
+def test_each_package_has_a_folder_of_tests(tests: str, code: str) -> None:
+    packages = {file.parent for file in (TESTS.parent / code).glob("*/__init__.py")}
+    unit = TESTS / "unit" / Path(code).name
+    untested = {
+        package.relative_to(TESTS.parent).as_posix()
+        for package in packages
+        if not (TESTS.parent / tests / package.name).is_dir() and not (unit / package.name).is_dir()
+    }
+    assert untested - set(ELSEWHERE) == set()
+    assert all((TESTS.parent / folder).is_dir() for folder in ELSEWHERE.values())

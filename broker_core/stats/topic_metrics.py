@@ -1,7 +1,7 @@
 """The metrics of a topic, its subscriptions, consumers, and producers, under the names and labels of Pulsar 4.0.
 
 The values are read from the topic itself and not from its stats, which cost several times as much: a scrape reads
-thousands of topics. `tests/admin/test_metrics.py` compares the two.
+thousands of topics. `tests/broker/admin/test_metrics.py` compares the two.
 """
 
 from __future__ import annotations

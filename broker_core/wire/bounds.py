@@ -1,6 +1,6 @@
 """Limits for the fields of a client's command: a table, and the check of a command against it.
 
-Every string, list, and size in every command that the broker takes has a row here; `tests/wire/test_bounds.py` compares
+Every string, list, and size in every command that the broker takes has a row here; its test compares
 the rows with the protocol. The configuration key names the limit. A field that exceeds its limit, and text that is not
 UTF-8, makes a `Flaw`: the broker answers the command with that error and does not execute it.
 

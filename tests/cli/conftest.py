@@ -8,8 +8,8 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli
-from tests.every_store import EVERY_STORE
+from tests.support.every_store import EVERY_STORE
+from tests.support.runner import Cli
 
 # In the background or under nohup, these signals are ignored, which every program that a test interrupts would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)

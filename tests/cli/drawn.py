@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.cli.program import PULSARCTL
+from tests.support.program import PULSARCTL
 
 SECONDS = 60.0
 HOME = "\x1b[H"  # begins each frame

@@ -9,7 +9,7 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 CLI = Path(__file__).parent
 ELSEWHERE = {

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.program import Program
+from tests.support.program import Program
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "tls.md"
 

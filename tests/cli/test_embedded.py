@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import Program, run
-from tests.cli.runner import Cli, Outcome
+from tests.support.program import Program, run
+from tests.support.runner import Cli, Outcome
 
 TURNS_SECONDS = 240  # a busy machine needs more than a minute for eight brokers, one after the other
 READ = ("read", "t", "-m", "earliest", "-e", "-F", "%v\\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import Program
+from tests.support.program import Program
 
 INTERRUPTS = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
 

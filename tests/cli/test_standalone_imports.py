@@ -5,8 +5,8 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from tests.broker_process import BrokerProcess
-from tests.official_client import connect
+from tests.support.broker_process import BrokerProcess
+from tests.support.official_client import connect
 
 PROGRAM = (sys.executable, "-X", "importtime", "-m", "pulsarctl", "standalone")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 TEXTS = ["mit leer zeichen", "100%", "%2F", "grüße", "😀", "a+b&c=d", '"quoted"']
 

@@ -6,8 +6,8 @@ from broker_core.compaction.compaction import CompactionState
 from broker_core.testing import EmbeddedBroker
 from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
 
 
 def start(broker: EmbeddedBroker, topic: str) -> Topic:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.broker_process import BrokerProcess
 from tests.clients.tool_chains import Broker
-from tests.proxy_process import PULSARCTL
+from tests.support.broker_process import BrokerProcess
+from tests.support.proxy_process import PULSARCTL
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.clients.secured_broker import PROXY, REFRESH_SECONDS, TOKEN_PLUGIN, Secured, credentials, shared_settings
-from tests.real_pulsar.java_pulsar import JavaPulsar, free_ports
+from tests.long.real_pulsar.java_pulsar import JavaPulsar, free_ports
 
 # Where a release differs from this broker's defaults. The tests of backlog quotas wait for the check. It is not precise
 # about time, because Pulsar then waits on the only thread that can end the wait, and stops for 30 s.

@@ -18,14 +18,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
 from tests.clients.differences import DIFFERENT, Run, judged
 from tests.clients.other_cluster import other_cluster
 from tests.clients.real_pulsar import plain_pulsar, secured_pulsar
 from tests.clients.secured_broker import secured_broker, secured_proxy
 from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
-from tests.proxy_process import ProxyProcess
+from tests.support.broker_process import BrokerProcess
+from tests.support.proxy_process import ProxyProcess
 
 # The tests of backlog quotas wait for the broker's check, which by default runs once a minute.
 SETTINGS = ("backlogQuotaCheckIntervalInSeconds=1", "preciseTimeBasedBacklogQuotaCheck=true")

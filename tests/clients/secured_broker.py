@@ -23,11 +23,11 @@ from pathlib import Path
 
 import bcrypt
 
-from tests.broker_core.security.authority import Authority
-from tests.broker_core.security.local_issuer import AUDIENCE, CLIENT, CLIENT_SECRET, LocalIssuer
-from tests.broker_core.security.secured import ADMIN, SECRET, token
-from tests.broker_process import BrokerProcess
-from tests.proxy_process import ProxyProcess
+from tests.support.authority import Authority
+from tests.support.broker_process import BrokerProcess
+from tests.support.local_issuer import AUDIENCE, CLIENT, CLIENT_SECRET, LocalIssuer
+from tests.support.proxy_process import ProxyProcess
+from tests.support.secured import ADMIN, SECRET, token
 
 PASSWORD = "open sesame"  # of the user `admin`
 PROXY = "proxy"

@@ -10,9 +10,9 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.policies import PolicyConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from tests import official_client
 from tests.clients.publishing import publish_keyed
-from tests.condition import wait_until
+from tests.support import official_client
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("compaction")
 

@@ -14,15 +14,15 @@ from broker_core.metadata.policies.values import EVICT, HOLD, REFUSE, BacklogQuo
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests import official_client
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_topic_policies
-from tests.clocks import ShiftedClock
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
-from tests.managed_ledgers import managed_ledger
-from tests.raw_client import RawClient
-from tests.raw_publishing import producer as asking
+from tests.support import official_client
+from tests.support.clocks import ShiftedClock
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
+from tests.support.managed_ledgers import managed_ledger
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer as asking
 
 pytestmark = pytest.mark.feature("backlog_quota")
 

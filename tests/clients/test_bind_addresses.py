@@ -12,8 +12,8 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.loopback import has_more_loopback_addresses
-from tests.official_client import connect
-from tests.raw_client import RawClient
+from tests.support.official_client import connect
+from tests.support.raw_client import RawClient
 
 pytestmark = [
     pytest.mark.feature("addresses"),

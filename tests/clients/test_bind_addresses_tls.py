@@ -14,11 +14,11 @@ from broker_core.config.tls import TlsConfig
 from broker_core.errors import InvalidConfiguration
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
-from tests.broker_core.security.authority import Authority
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.loopback import has_more_loopback_addresses
-from tests.official_client import connect
-from tests.raw_client import RawClient
+from tests.support.authority import Authority
+from tests.support.official_client import connect
+from tests.support.raw_client import RawClient
 
 pytestmark = [
     pytest.mark.feature("addresses"),

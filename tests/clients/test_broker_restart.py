@@ -11,8 +11,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
+from tests.support.broker_process import BrokerProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.feature("durability")]
 

@@ -17,7 +17,7 @@ from broker_core.topic.topic import Topic
 from tests.clients.compacting import compact, read_compacted
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.receiving import consume, payloads
-from tests.condition import wait_until
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("chunking")
 

@@ -14,9 +14,9 @@ from broker_core.metadata.policies.values import EVICT, BacklogQuota, RetentionP
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clocks import ShiftedClock
-from tests.condition import wait_until
-from tests.managed_ledgers import managed_ledger
+from tests.support.clocks import ShiftedClock
+from tests.support.condition import wait_until
+from tests.support.managed_ledgers import managed_ledger
 
 pytestmark = pytest.mark.feature("durability")
 

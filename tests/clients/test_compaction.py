@@ -11,8 +11,8 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.compacting import compact, read_compacted
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.publishing import publish_keyed
-from tests.condition import wait_until
-from tests.managed_ledgers import managed_ledger
+from tests.support.condition import wait_until
+from tests.support.managed_ledgers import managed_ledger
 
 pytestmark = pytest.mark.feature("compaction")
 

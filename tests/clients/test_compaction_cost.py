@@ -16,12 +16,12 @@ from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.disk import RealDisk
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.broker_process import BrokerProcess, port_of
 from tests.clients.compacting import compact, read_compacted, start
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.publishing import publish_keyed
-from tests.condition import wait_until
+from tests.support.broker_process import BrokerProcess, port_of
+from tests.support.condition import wait_until
+from tests.support.faulty_disk import FaultyDisk
 
 pytestmark = pytest.mark.feature("compaction")
 

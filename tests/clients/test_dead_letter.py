@@ -7,8 +7,8 @@ from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.publishing import publish
 from tests.clients.receiving import gets_only, is_silent, receive, values
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("negative_ack", "dead_letter")
 

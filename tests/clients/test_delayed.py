@@ -18,13 +18,13 @@ from broker_core.names import NamespaceName, parse_topic
 from broker_core.storage.records.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.subscription import Subscription
-from tests.bench import delivery_times
-from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.receiving import is_silent
-from tests.clocks import ShiftedClock
-from tests.condition import wait_until
-from tests.official_client import connect
+from tests.long.bench import delivery_times
+from tests.support.broker_process import BrokerProcess
+from tests.support.clocks import ShiftedClock
+from tests.support.condition import wait_until
+from tests.support.official_client import connect
 
 pytestmark = pytest.mark.feature("delayed_delivery")
 

@@ -17,9 +17,9 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, ServiceNotReady
-from tests.broker_core.proxy.running_proxy import QUIET
 from tests.clients.conftest import TIMEOUT_MS
-from tests.raw_client import RawClient
+from tests.support.raw_client import RawClient
+from tests.support.running_proxy import QUIET
 
 pytestmark = pytest.mark.feature("addresses")
 

@@ -13,11 +13,11 @@ from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.clients.conftest import TIMEOUT_MS
-from tests.condition import wait_until
-from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.support.condition import wait_until
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer, send
 
 pytestmark = pytest.mark.feature("durability")
 

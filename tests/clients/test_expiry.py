@@ -11,8 +11,8 @@ from broker_core.names import NamespaceName, parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.publishing import publish
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("expiry")
 

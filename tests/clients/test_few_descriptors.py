@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_process import PULSARCTL, BrokerProcess
-from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.support.broker_process import PULSARCTL, BrokerProcess
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer, send
 
 pytestmark = pytest.mark.feature("durability")
 

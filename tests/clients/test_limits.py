@@ -12,8 +12,8 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.clients.policies import make_namespace, set_namespace_policies, set_topic_policies
-from tests.condition import wait_until
-from tests.raw_client import RawClient
+from tests.support.condition import wait_until
+from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("limits")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from tests.broker_process import BrokerProcess
-from tests.condition import wait_until
+from tests.support.broker_process import BrokerProcess
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("durability")
 PATIENCE_SECONDS = 30.0

@@ -11,13 +11,13 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe, CommandTopicMigrated, ServerError
-from tests.broker_core.replication.clusters import admin
 from tests.clients.conftest import TIMEOUT_MS
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
-from tests.official_client import connect
-from tests.raw_client import RawClient
-from tests.raw_consuming import receive, subscribe
+from tests.support.clusters import admin
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
+from tests.support.official_client import connect
+from tests.support.raw_client import RawClient
+from tests.support.raw_consuming import receive, subscribe
 
 pytestmark = pytest.mark.feature("migration")
 

@@ -15,9 +15,9 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe, CommandTopicMigrated
-from tests.broker_core.replication.clusters import admin
-from tests.loaded_topics import loaded
-from tests.raw_client import RawClient
+from tests.support.clusters import admin
+from tests.support.loaded_topics import loaded
+from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("migration")
 

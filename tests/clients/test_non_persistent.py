@@ -12,7 +12,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.receiving import consume, payloads, shares
-from tests.condition import wait_until
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("non_persistent")
 

@@ -8,9 +8,9 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
-from tests.condition import wait_until
+from tests.support.broker_process import BrokerProcess
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("access_modes", "producer_names", "sequence_ids")
 

@@ -17,12 +17,12 @@ from broker_core.stats.topic_stats import topic_stats
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests import official_client
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_namespace_policies, set_topic_policies
-from tests.loaded_topics import loaded
-from tests.raw_client import RawClient
-from tests.raw_publishing import close_producer, producer, send
+from tests.support import official_client
+from tests.support.loaded_topics import loaded
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import close_producer, producer, send
 
 pytestmark = pytest.mark.feature("rates")
 

@@ -11,7 +11,7 @@ from tests.clients.compacting import compact
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_namespace_policies
 from tests.clients.publishing import publish
-from tests.loaded_topics import loaded
+from tests.support.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("reader")
 

@@ -14,11 +14,11 @@ from typing import Any
 import pulsar
 import pytest
 
-from tests.broker_core.security.local_issuer import AUDIENCE
-from tests.broker_core.security.secured import token
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.secured_broker import PASSWORD, Secured, secured_broker, secured_proxy
-from tests.condition import wait_until
+from tests.support.condition import wait_until
+from tests.support.local_issuer import AUDIENCE
+from tests.support.secured import token
 
 pytestmark = pytest.mark.feature("security")
 

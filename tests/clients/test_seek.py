@@ -13,7 +13,7 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_namespace_policies
 from tests.clients.publishing import publish
 from tests.clients.receiving import gets_only, receive, shares, values
-from tests.condition import wait_until
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("seek")
 

@@ -14,9 +14,9 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_topic_policies
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
-from tests.raw_client import RawClient
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
+from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("stats")
 

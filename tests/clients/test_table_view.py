@@ -4,7 +4,7 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.condition import wait_until
+from tests.support.condition import wait_until
 
 pytestmark = pytest.mark.feature("table_view", "reader")
 

@@ -11,8 +11,8 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe
 from tests.clients.conftest import TIMEOUT_MS
-from tests.condition import wait_until
-from tests.raw_client import RawClient
+from tests.support.condition import wait_until
+from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("termination")
 

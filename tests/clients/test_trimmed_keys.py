@@ -9,8 +9,8 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.clients.compacting import compact
 from tests.clients.conftest import TIMEOUT_MS
-from tests.condition import wait_until
-from tests.loaded_topics import loaded
+from tests.support.condition import wait_until
+from tests.support.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("compaction")
 

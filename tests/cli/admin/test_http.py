@@ -12,9 +12,9 @@ import pytest
 
 from pulsarctl.admin.http import AdminHttp
 from pulsarctl.settings.settings import Settings
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli, Outcome
-from tests.condition import wait_until
+from tests.support.condition import wait_until
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli, Outcome
 
 TENANTS = Reply(200, ["public"])
 LISTED = Outcome(0, "public\n", "")

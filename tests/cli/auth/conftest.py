@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_core.security.authority import Authority
 from tests.cli.auth.secured_cluster import Credentials, issuer, start_broker
-from tests.cli.http_stub import HttpStub
-from tests.cli.runner import Cli, Outcome
+from tests.support.authority import Authority
+from tests.support.http_stub import HttpStub
+from tests.support.runner import Cli, Outcome
 
 Run = Callable[..., Outcome]
 

@@ -12,9 +12,9 @@ import bcrypt
 from broker_core.config.tls import TlsConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.auth.plugins import PLUGINS
-from tests.broker_core.security.authority import Authority
-from tests.broker_core.security.secured import ADMIN, config, prepare, token
-from tests.cli.http_stub import HttpStub, Reply, Request
+from tests.support.authority import Authority
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.secured import ADMIN, config, prepare, token
 
 PASSWORD = "open sesame"
 SECRET = "s3cr3t/+ of the client"  # of OAuth 2.0

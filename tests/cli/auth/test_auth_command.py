@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_core.security.secured import NAMESPACE, PARTED, PLAIN, token
 from tests.cli.auth.conftest import Run
 from tests.cli.auth.secured_cluster import Credentials
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli, Outcome
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli, Outcome
+from tests.support.secured import NAMESPACE, PARTED, PLAIN, token
 
 QUESTIONS = [
     ("admin", "administrate", "*", True, "superUserRoles"),

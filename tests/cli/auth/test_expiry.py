@@ -8,8 +8,8 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import NotAuthorized
 from pulsarctl.raw.entry_reader import LATEST, EntryReader
 from pulsarctl.settings.client_security import ClientSecurity
-from tests.broker_core.security.authority import Authority
-from tests.broker_core.security.secured import PLAIN, connect, expiring_token, token
+from tests.support.authority import Authority
+from tests.support.secured import PLAIN, connect, expiring_token, token
 
 
 def expiring(folder: Path, authority: Authority) -> ClientSecurity:

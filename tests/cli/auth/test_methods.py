@@ -5,9 +5,9 @@ import time
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_core.security.secured import NAMESPACE, PLAIN, token
 from tests.cli.auth.conftest import Run
 from tests.cli.auth.secured_cluster import METHODS, Credentials
+from tests.support.secured import NAMESPACE, PLAIN, token
 
 COMMANDS = {
     "admin": ("topics", "list", NAMESPACE),
@@ -21,7 +21,7 @@ EVERY_COMMAND = pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS
 @pytest.fixture(scope="module")
 def message(broker: EmbeddedBroker) -> None:
     """For the commands that read one."""
-    from tests.broker_core.security.secured import connect
+    from tests.support.secured import connect
 
     client = connect(broker, "admin")
     for _ in range(20):

@@ -14,7 +14,7 @@ from pulsarctl.errors import CannotConnect, UsageProblem
 from pulsarctl.settings.client_security import ClientSecurity
 from tests.cli.auth.conftest import Run
 from tests.cli.auth.secured_cluster import SECRET, Credentials
-from tests.cli.http_stub import HttpStub, Reply, Request
+from tests.support.http_stub import HttpStub, Reply, Request
 
 KEY = json.dumps({"type": "client_credentials", "client_id": "me", "client_secret": SECRET})
 IN_BASE64 = base64.b64encode(KEY.encode()).decode()

@@ -10,12 +10,12 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.settings.client_security import ClientSecurity
-from tests.broker_core.security.authority import Authority
-from tests.broker_core.security.secured import NAMESPACE, PLAIN, connect
 from tests.cli.auth.secured_cluster import Credentials, start_broker
-from tests.cli.http_stub import HttpStub, Reply
-from tests.cli.runner import Cli, Outcome
-from tests.threaded_listener import ThreadedListener
+from tests.support.authority import Authority
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.runner import Cli, Outcome
+from tests.support.secured import NAMESPACE, PLAIN, connect
+from tests.support.threaded_listener import ThreadedListener
 
 COMMANDS = {
     "admin": ("topics", "list", NAMESPACE),

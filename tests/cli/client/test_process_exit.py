@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.program import Program
+from tests.support.program import Program
 
 PROCESSES = 12  # at the same time, so that the threads of each run late
 SHUTDOWN = "the interpreter shuts down"

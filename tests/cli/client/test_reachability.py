@@ -16,9 +16,9 @@ from pulsarctl.client.connect_frame import connect_frame
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.output.next_steps import after_no_answer, is_of_use
 from pulsarctl.settings.settings import Settings
-from tests.cli.http_stub import HttpStub, Reply
-from tests.cli.program import run
-from tests.cli.runner import Cli, Outcome
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.program import run
+from tests.support.runner import Cli, Outcome
 
 HINT = "hint: check the address, or choose another broker with --url URL\n"
 WORDS = pytest.mark.parametrize("words", [["produce", "t", "-m", "x"], ["consume", "t", "-e"]])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.program import run
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.program import run
+from tests.support.runner import Cli
 
 
 def answer(request: Request) -> Reply:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl import __version__
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 
 def test_the_cluster_of_the_broker_is_listed(cli: Cli) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli, Outcome
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli, Outcome
 
 SILENT = Outcome(0, "", "")
 TOPIC = "persistent://public/default/prices"

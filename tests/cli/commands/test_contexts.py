@@ -5,9 +5,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.cli.program import PULSARCTL, Program
-from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
+from tests.support.program import PULSARCTL, Program
+from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 

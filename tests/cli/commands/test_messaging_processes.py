@@ -13,10 +13,10 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_process import BrokerProcess
-from tests.cli.program import PULSARCTL, Program, run
 from tests.clients.publishing import publish
 from tests.clients.receiving import is_silent, receive, values
+from tests.support.broker_process import BrokerProcess
+from tests.support.program import PULSARCTL, Program, run
 
 POSITION = ("-p", "Earliest")
 

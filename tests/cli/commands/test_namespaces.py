@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 

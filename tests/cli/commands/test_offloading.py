@@ -8,8 +8,8 @@ import pytest
 
 from pulsarctl.commands.topics.offload_start import first_within
 from pulsarctl.values.message_ids import MessageId
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli, Outcome
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli, Outcome
 
 
 def published(cli: Cli, client: pulsar.Client, topic: str) -> None:

@@ -11,8 +11,8 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.program import Program, run
-from tests.cli.runner import Cli
+from tests.support.program import Program, run
+from tests.support.runner import Cli
 
 FREE = ("--port", "0", "--http-port", "0", "--print-urls", "json")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.http_stub import HttpStub, Reply
-from tests.cli.runner import Cli, Outcome
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 A = {"type": "record", "name": "A", "fields": [{"name": "a", "type": "int"}]}

@@ -7,7 +7,7 @@ import pytest
 
 from pulsarctl.shell.session import split
 from tests.cli.drawn import Drawn
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 
 def test_a_line_that_fails_does_not_end_it(cli: Cli) -> None:

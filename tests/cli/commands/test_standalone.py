@@ -14,8 +14,8 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_core.replication.clusters import config_of
-from tests.cli.program import Program, run
+from tests.support.clusters import config_of
+from tests.support.program import Program, run
 
 FREE = ("--port", "0", "--http-port", "0", "--print-urls", "json")
 

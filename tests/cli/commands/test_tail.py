@@ -9,9 +9,9 @@ import pulsar
 import pytest
 
 from tests.cli.drawn import Drawn
-from tests.cli.program import Program
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.program import Program
+from tests.support.runner import Cli
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`pulsarctl tenants`, exact output."""
 
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 

@@ -8,7 +8,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 
 def mode(path: Path) -> int:

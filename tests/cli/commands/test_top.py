@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.drawn import Drawn
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 DEFAULT = "persistent://public/default"

@@ -13,9 +13,9 @@ from broker_core.console.admin_api import Refused
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.console.remote_api import RemoteAdminApi
 from pulsarctl.settings.settings import resolve
-from tests.admin.console_browser import Browser, Shown
 from tests.cli.console.running import console
-from tests.cli.runner import Cli
+from tests.support.console_browser import Browser, Shown
+from tests.support.runner import Cli
 
 TOPIC = "persistent://public/default/orders"
 

@@ -1,6 +1,6 @@
 """What `consume` prints when it succeeds."""
 
-from tests.cli.runner import Outcome
+from tests.support.runner import Outcome
 
 
 def consumed(stdout: str, count: int, outcome: str = "successfully consumed") -> Outcome:

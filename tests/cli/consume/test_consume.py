@@ -10,7 +10,7 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.cli.consume.consumed import consumed
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 
 def subscriptions(broker: EmbeddedBroker, topic: str) -> list[str]:

@@ -7,7 +7,7 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.program import Program, run
+from tests.support.program import Program, run
 
 POSITION = ("-p", "Earliest", "-F", "%v\\n")
 TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")

@@ -5,7 +5,7 @@ import pytest
 
 from tests.cli.consume.consumed import consumed
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 SHARED = ("-t", "Shared", "-s", "s", "-p", "Earliest")
 

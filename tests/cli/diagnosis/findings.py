@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from tests.cli.runner import Cli
-from tests.condition import wait_until
+from tests.support.condition import wait_until
+from tests.support.runner import Cli
 
 DEADLINE_SECONDS = 15.0
 

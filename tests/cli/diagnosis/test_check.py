@@ -9,13 +9,13 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.security.authority import Authority
-from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.cli.http_stub import HttpStub, Reply
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
-from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.support.authority import Authority
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer, send
+from tests.support.runner import Cli
 
 NOWHERE = ("--admin-url", "http://127.0.0.1:1", "--url", "pulsar://127.0.0.1:1")
 

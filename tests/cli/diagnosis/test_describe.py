@@ -5,9 +5,9 @@ import re
 
 import pulsar
 
-from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli
 
 
 def described(cli: Cli, *words: str) -> list[str]:

@@ -12,8 +12,8 @@ from pulsarctl.facts import topic as diagnosing
 from pulsarctl.values.clock import now_ms
 from tests.cli.diagnosis.findings import eventually, findings
 from tests.cli.publishing import publish, publish_batch
-from tests.cli.runner import Cli
-from tests.condition import wait_until
+from tests.support.condition import wait_until
+from tests.support.runner import Cli
 
 Shared, KeyShared = ConsumerType.Shared, ConsumerType.KeyShared
 

@@ -6,12 +6,12 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.replication.clusters import new_namespace, register, replication_stats
 from tests.cli.diagnosis.findings import findings
-from tests.cli.runner import Cli
-from tests.condition import wait_until
-from tests.raw_client import RawClient
-from tests.raw_publishing import producer, publish, send
+from tests.support.clusters import new_namespace, register, replication_stats
+from tests.support.condition import wait_until
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer, publish, send
+from tests.support.runner import Cli
 
 SNAPSHOT = 12
 QUIET = ("--skip", "no-retention", "--skip", "no-quota")

@@ -18,7 +18,7 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.encryption.key_source import public_key_file
 from tests.cli.consume.consumed import consumed
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 KEYS = Path(__file__).parents[2] / "clients" / "keys"
 PUBLIC = KEYS / "public.pem"

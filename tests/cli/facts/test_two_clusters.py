@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.http_stub import HttpStub, Reply
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.runner import Cli
 
 WORDS = pytest.mark.parametrize("words", [["produce", "-m", "a"], ["consume", "-e"]], ids=["produce", "consume"])
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PULSARCTL
-from tests.cli.runner import Cli
 from tests.cli.terminal import on_a_terminal
+from tests.support.program import PULSARCTL
+from tests.support.runner import Cli
 
 CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 HEADING = "\x1b[1mTENANT\x1b[0m"

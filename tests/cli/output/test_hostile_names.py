@@ -8,9 +8,9 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.program import PULSARCTL
-from tests.cli.runner import Cli
 from tests.cli.terminal import on_a_terminal
+from tests.support.program import PULSARCTL
+from tests.support.runner import Cli
 
 FORGED = "problem  forged"
 TOPIC = f"public/default/evil\n{FORGED}\x1b[31m"

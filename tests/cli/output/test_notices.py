@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.program import PULSARCTL, Program, run
-from tests.cli.runner import Cli
 from tests.cli.terminal import on_a_terminal
+from tests.support.program import PULSARCTL, Program, run
+from tests.support.runner import Cli
 
 TOKEN_WARNING = (
     "warning: --token shows a secret to other users of this machine; "

@@ -9,8 +9,8 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.output.terminal_text import escaped
-from tests.cli.program import PULSARCTL
 from tests.cli.terminal import on_a_terminal
+from tests.support.program import PULSARCTL
 
 HOSTILE = "\x1b]0;title\x07\u202egnp.exe\x9b2J"
 HARMLESS = r"\u001b]0;title\u0007\u202egnp.exe\u009b2J"

@@ -11,7 +11,7 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.markers import Update, encode_update
 from broker_core.wire.send import SendRun
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 EDGE = "+--------+-------------------------------------------------+----------------+\n"
 HEAD = (

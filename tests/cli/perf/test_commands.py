@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 FAST = ("-r", "0", "--warmup-time", "0")
 

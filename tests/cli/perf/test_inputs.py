@@ -9,7 +9,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.perf.payloads import keys_of, letters, lines_of
 from pulsarctl.perf.perf_options import OUTSTANDING, window_and_format
 from pulsarctl.perf.stamps import Stamps
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 
 def test_keys_count_up_or_are_random() -> None:

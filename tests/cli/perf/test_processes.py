@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.program import Program
+from tests.support.program import Program
 
 SECONDS = 30.0
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.cli.policies.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 TENANT = "many-policies"
 NAMESPACES = [f"{TENANT}/{name}" for name in ("a", "b", "other")]

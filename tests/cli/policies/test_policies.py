@@ -6,7 +6,7 @@ import pytest
 
 from pulsarctl.policies import installing, offload, schema
 from tests.cli.policies.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 

@@ -9,9 +9,9 @@ from pulsarctl.policies.storage import BACKLOG_QUOTA, RETENTION
 from pulsarctl.policies.text import policy_text
 from pulsarctl.values.quantities import human_duration
 from tests.cli.policies.policy_lines import RATE
-from tests.cli.program import PULSARCTL
-from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
+from tests.support.program import PULSARCTL
+from tests.support.runner import Cli, Outcome
 
 
 @pytest.mark.parametrize(

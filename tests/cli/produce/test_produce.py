@@ -9,7 +9,7 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 TIMEOUT_MS = 10_000
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.cli.program import Program, run
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.program import Program, run
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import MAGIC
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSubscribe
 from pulsarctl.raw.entry_reader import EntryReader, StoredMessage
-from tests.cli.runner import Cli
-from tests.raw_client import RawClient
+from tests.support.raw_client import RawClient
+from tests.support.runner import Cli
 
 BATCH = 4
 

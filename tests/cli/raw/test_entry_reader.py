@@ -17,8 +17,8 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import CannotConnect, NotFound, TimedOut, UsageProblem
 from pulsarctl.raw.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince
 from tests.cli.publishing import publish
-from tests.official_client import connect
-from tests.threaded_listener import ThreadedListener
+from tests.support.official_client import connect
+from tests.support.threaded_listener import ThreadedListener
 
 TIMEOUT_SECONDS = 10.0
 """For what should come; what should not come is waited for only where an end says that it cannot."""

@@ -12,8 +12,8 @@ from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, T
 from pulsarctl.raw.reading import EntrySource, ReadRequest
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.positions import AtIndex
-from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.publishing import publish
+from tests.support.http_stub import HttpStub, Reply, Request
 
 RECEIVE_MS = 30_000
 

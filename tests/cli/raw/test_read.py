@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 
 @pytest.fixture

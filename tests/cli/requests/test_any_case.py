@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 NAMESPACE = "public/default"
 LINES = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli
 
 FUNCTION = "/admin/v3/functions/public/default/f"
 PACKAGE = "/admin/v3/packages/function/public/default/copy"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.http_stub import HttpStub, Reply
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.runner import Cli
 
 NAMESPACE = "public/default"
 BUNDLE = "0x00000000_0x40000000"

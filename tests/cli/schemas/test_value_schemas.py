@@ -18,8 +18,8 @@ from pulsarctl.errors import DoesNotFit
 from pulsarctl.records.schema_decoding import SchemaDecoder, decoder_of
 from pulsarctl.schemas.avro_json import AvroCodec
 from pulsarctl.tables.typed.shapes import shape_of
-from tests.cli.records.sample_record import SampleRecord
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
+from tests.support.sample_record import SampleRecord
 
 ORDER = {
     "type": "record",

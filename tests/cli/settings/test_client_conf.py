@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 
 @pytest.mark.parametrize(

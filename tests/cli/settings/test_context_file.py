@@ -8,7 +8,7 @@ import yaml
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.settings.contexts import ContextFile, default_path
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 FOREIGN = """
 auth-info:

@@ -12,7 +12,7 @@ from pulsarctl.shell.grammar import Group
 from pulsarctl.shell.metavars import SECRETS, takes_value
 from pulsarctl.shell.root import application
 from pulsarctl.shell.typed_line import TypedLine, for_bash, typed_line, without_program
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 ROOT = typer.main.get_command(application())
 BREAKS = " \t\n\"'><=;|&(:"

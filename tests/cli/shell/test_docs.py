@@ -12,7 +12,7 @@ from pulsarctl.shell import reference
 from pulsarctl.shell.reference import Page, documents
 from pulsarctl.state.editors import json_schema
 from tests.cli.parsed import parse
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 ROOT = Path(__file__).parents[3]
 FILES = {"bash": "pulsarctl.bash", "zsh": "_pulsarctl", "fish": "pulsarctl.fish"}

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli
 
 LINES = (
     "tenants create t",

@@ -12,8 +12,8 @@ import pytest
 from pulsarctl.errors import CliError
 from pulsarctl.shell.grammar import Modules
 from pulsarctl.shell.nouns import ALIASES, COMMANDS
-from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
+from tests.support.runner import Cli, Outcome
 
 PROGRAM = [sys.executable, "-m", "pulsarctl"]
 

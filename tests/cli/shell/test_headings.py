@@ -6,7 +6,7 @@ import pytest
 
 from pulsarctl.shell.grammar import Noun, NounGroup
 from pulsarctl.shell.headings import OF_POLICIES, Heading
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 NOUNS = ("topics", "namespaces", "topic_policies")
 GETTERS_AND_SETTERS = ("get-", "set-", "remove-")

@@ -12,8 +12,8 @@ from pulsarctl.output.next_steps import on_same_cluster
 from pulsarctl.settings.settings import resolve
 from pulsarctl.shell import options
 from tests.cli.parsed import parse
-from tests.cli.runner import Cli
 from tests.cli.shell.written_commands import shown_text
+from tests.support.runner import Cli
 
 PACKAGE = Path(__file__).parents[3] / "cli" / "pulsarctl"
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.shell.nouns import COMMANDS, MODULE_OF
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 LOSING = re.compile(r"^(delete|clear-backlog|skip|expire|unsubscribe|terminate|trim|truncate|accept-loss)|-terminate$")
 KEEPING = {"delete-properties", "delete-anti-affinity-group", "delete-bookie-affinity-group"}

@@ -15,7 +15,7 @@ from pulsarctl.shell.metavars import is_secret, takes_value
 from pulsarctl.shell.options import shared
 from pulsarctl.shell.secret_words import redacted
 from tests.cli.parsed import root
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 SECRET = "hunter2hunter2"
 SPEAKS = re.compile("token|secret|passw|pwd|credential|private.?key|api.?key|plugin.?param|auth.?param", re.IGNORECASE)

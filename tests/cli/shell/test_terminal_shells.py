@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from tests.cli.drawn import SECONDS, Drawn
-from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.shell.terminal_shell import SHELLS, TerminalShell, is_missing
-from tests.condition import wait_until
+from tests.support.condition import wait_until
+from tests.support.http_stub import HttpStub, Reply, Request
 
 HOSTILE = "z$(touch pwned)`touch pwned`'\" ;touch pwned"
 NAMES = [

@@ -11,9 +11,9 @@ import pytest
 
 from pulsarctl.shell.watching import with_seconds
 from tests.cli.drawn import Drawn
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.program import Program, run
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.program import Program, run
+from tests.support.runner import Cli
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 LIST = ("tenants", "list", "--watch", "200ms")

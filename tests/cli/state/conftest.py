@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 Write = Callable[..., str]
 

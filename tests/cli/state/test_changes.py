@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli, Outcome
 from tests.cli.state.conftest import Write
+from tests.support.runner import Cli, Outcome
 
 ORDERS = "persistent://shop/sales/orders"
 SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}

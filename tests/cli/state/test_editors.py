@@ -6,8 +6,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from tests.cli.runner import Cli
 from tests.cli.state.samples import OF_NAMESPACES, OF_TOPICS
+from tests.support.runner import Cli
 
 
 @pytest.fixture

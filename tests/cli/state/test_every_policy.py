@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from pulsarctl.state import settings
-from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write
 from tests.cli.state.samples import OF_NAMESPACES, OF_TOPICS
+from tests.support.runner import Cli
 
 NAMESPACE, TOPIC = "policies/all", "persistent://policies/all/one"
 

@@ -8,8 +8,8 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.state import documents, layers
 from pulsarctl.state.grammar import check
 from pulsarctl.state.session import Declared
-from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write
+from tests.support.runner import Cli
 
 TEXTS = (
     "1.5e3",

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.http_stub import HttpStub, Reply, Request
-from tests.cli.runner import Cli, Outcome
 from tests.cli.state.conftest import Write
+from tests.support.http_stub import HttpStub, Reply, Request
+from tests.support.runner import Cli, Outcome
 
 TOPIC = "/admin/v2/persistent/shop/a/t"
 STATE = "namespaces: {shop/a: {}}\ntopics: {shop/a/t: {policies: {max-producers: 3, max-consumers: 4}}}"

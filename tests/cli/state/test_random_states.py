@@ -6,9 +6,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write
 from tests.cli.state.samples import OF_NAMESPACES, OF_TOPICS
+from tests.support.runner import Cli
 
 TENANT = "random"
 NAMES = st.sampled_from(["a", "b", "c"])

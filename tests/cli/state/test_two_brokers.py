@@ -8,9 +8,9 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli, Outcome
 from tests.cli.state.conftest import Write
-from tests.official_client import connect
+from tests.support.official_client import connect
+from tests.support.runner import Cli, Outcome
 
 STATE = """
 tenants:

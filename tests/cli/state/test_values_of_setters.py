@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from broker_core.metadata.policies.topic_policies import POLICIES
 from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write
 from tests.cli.state.setters import SETTERS, TEXTS, Setter, asked, in_path
+from tests.support.runner import Cli
 
 TENANT = "setters"
 NUMBER = count()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.runner import Cli, Outcome
+from tests.support.runner import Cli, Outcome
 
 NAMESPACE = "public/many-subs"
 A, B, C = (f"persistent://{NAMESPACE}/{name}" for name in "abc")

@@ -9,8 +9,8 @@ import pytest
 from pulsarctl.commands.topics.actions import ROWS as ACTION_ROWS
 from pulsarctl.commands.topics.request_table import ROWS
 from pulsarctl.requests.on_topics import takes_topics
-from tests.cli.runner import Cli, Outcome
-from tests.condition import wait_until
+from tests.support.condition import wait_until
+from tests.support.runner import Cli, Outcome
 
 NAMESPACE = "public/many"
 

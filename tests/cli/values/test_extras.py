@@ -8,7 +8,7 @@ import pytest
 
 from pulsarctl.errors import CliError
 from pulsarctl.values.extras import EXTRAS, extra_with, require
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 MODULES = {"pyjwt": "jwt"}

@@ -6,7 +6,7 @@ import pytest
 
 from pulsarctl.shell.reference import Option, Page, pages
 from pulsarctl.values import positions, times
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 GRAMMARS = {"TIME": ("a time", times.GRAMMAR), "POSITION": ("a position", positions.GRAMMAR)}
 REQUIRED = {"produce": ("-m", "x"), "topics reset-cursor": ("-s", "x"), "subscriptions seek": ("-s", "x")}

@@ -6,7 +6,7 @@ import pytest
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.times import parse_time_ms, utc
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 NOW_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000

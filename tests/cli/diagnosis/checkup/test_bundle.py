@@ -14,7 +14,7 @@ import yaml
 from broker_core.config.sources import load_config
 from broker_core.testing import EmbeddedBroker
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.runner import Cli
 
 
 def contents(path: Path) -> dict[str, str]:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pulsarctl.client import certificates
-from tests.broker_core.security.authority import Authority
-from tests.cli.runner import Cli
+from tests.support.authority import Authority
+from tests.support.runner import Cli
 
 DAY_MS = 86_400_000
 

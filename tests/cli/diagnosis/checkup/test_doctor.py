@@ -11,9 +11,9 @@ from pulsar import ConsumerType
 
 from broker_core.testing import EmbeddedBroker
 from tests.cli.diagnosis.findings import eventually
-from tests.cli.http_stub import HttpStub, Reply
 from tests.cli.publishing import publish
-from tests.cli.runner import Cli
+from tests.support.http_stub import HttpStub, Reply
+from tests.support.runner import Cli
 
 QUIET = ("--skip", "no-retention", "--skip", "no-quota")
 

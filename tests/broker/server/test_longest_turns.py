@@ -1,0 +1,260 @@
+"""No turn of the event loop takes long, however many subscriptions, consumers, or partitions there are.
+
+What counts is the CPU time of the loop's thread. The limit is far above what a turn needs, and far below what the same
+work takes in one turn.
+"""
+
+import asyncio
+import gc
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.metadata.policies.values import DispatchRate
+from broker_core.names import TopicName, parse_topic
+from broker_core.rates.time_slices import sliced
+from broker_core.server.server import Server
+from broker_core.testing import FREE_PORTS
+from broker_core.topic.topic import Topic
+from broker_core.wire import client_commands, commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.support.loop_turns import MeasuredLoop, longest_turn, turns
+from tests.support.raw_publishing import producer, send
+
+SUBSCRIPTIONS = 10_000
+CONSUMERS = 1_000
+LIMIT = 0.05  # seconds
+DEADLINE = 60.0
+MANY = parse_topic("persistent://public/default/many")
+KEYS = "persistent://public/default/keys"
+WATCHED = range(0, SUBSCRIPTIONS, 500)  # a sample of the subscriptions
+
+
+class MeasuredBroker:
+    """A broker on a measured loop, which runs only during the calls."""
+
+    def __init__(self, directory: Path) -> None:
+        self._runner = asyncio.Runner(loop_factory=MeasuredLoop)
+        self._writers: list[asyncio.StreamWriter] = []
+        self.server = Server(BrokerConfig(server=FREE_PORTS), directory)
+        self.run(self.server.start())
+        self.broker = self.server.broker
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self._runner.run(work)
+
+    def longest_turn(self, work: Coroutine[Any, Any, object]) -> float:
+        gc.collect()
+        gc.disable()
+        try:
+            return float(self.run(longest_turn(work)))
+        finally:
+            gc.enable()
+
+    def stop(self) -> None:
+        for writer in self._writers:
+            writer.close()
+        self.run(self.server.stop())
+        self._runner.close()
+
+    async def topic(self) -> Topic:
+        return await self.broker.topics.for_client(MANY)
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
+        self._writers.append(writer)
+        writer.write(client_commands.connect("raw"))
+        await reader.read(1000)
+        return reader, writer
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not condition():  # noqa: ASYNC110  # conditions have no event
+            await asyncio.sleep(0.01)
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredBroker]:
+    """A broker with a topic that has many subscriptions and a few messages."""
+    broker = MeasuredBroker(tmp_path_factory.mktemp("many"))
+    broker.run(subscribe_many_times(broker))
+    broker.run(publish(broker))
+    yield broker
+    broker.stop()
+
+
+async def subscribe_many_times(broker: MeasuredBroker) -> None:
+    subscriptions = (await broker.topic()).subscriptions
+    names = iter(range(SUBSCRIPTIONS))
+
+    async def some() -> None:
+        for name in names:
+            await subscriptions.open(str(name), durable=True, start=None, earliest=True, properties={})
+
+    await asyncio.gather(*(some() for _ in range(200)))
+
+
+async def publish(broker: MeasuredBroker) -> None:
+    reader, writer = await broker.connect()
+    writer.write(frame(producer(str(MANY))))
+    await reader.read(1000)
+    for sequence_id in range(10):
+        writer.write(send(sequence_id))
+        await reader.read(1000)
+
+
+async def acknowledge(broker: MeasuredBroker, entry_id: int) -> None:
+    topic = await broker.topic()
+    ledger_id = topic.ledger.last_confirmed.ledger_id
+    async for one in sliced(list(topic.subscriptions.values())):
+        one.cursor.acknowledge(ledger_id, [entry_id])
+
+
+def test_loading_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:
+    many.run(many.broker.topics.unload(MANY))
+    assert many.longest_turn(many.topic()) < LIMIT
+
+
+def test_changing_a_rate_of_many_subscriptions(many: MeasuredBroker) -> None:
+    rate = DispatchRate(messages=1000)
+    changing = many.broker.tenancy.topic_policies.set(MANY, subscription_dispatch_rate=rate)
+    assert many.longest_turn(changing) < LIMIT
+    topic = many.run(many.topic())
+    assert all(one.delivery.dispatcher.budget.rates is not None for one in topic.subscriptions.values())
+
+
+def test_writing_the_acknowledgments_of_many_subscriptions(many: MeasuredBroker) -> None:
+    async def acknowledged() -> None:
+        await acknowledge(many, 4)
+        await many.broker.storage.acks.written()
+
+    assert many.longest_turn(acknowledged()) < LIMIT
+
+
+def test_a_checkpoint_of_many_changed_cursors(many: MeasuredBroker) -> None:
+    many.run(acknowledge(many, 6))
+    many.run(many.broker.storage.acks.written())
+    assert many.longest_turn(many.broker.storage.checkpoint()) < LIMIT
+
+
+def test_expiring_messages_of_many_subscriptions(many: MeasuredBroker) -> None:
+    topic = many.run(many.topic())
+    watched = [topic.subscriptions[str(name)].cursor for name in WATCHED]
+
+    async def expire() -> None:
+        await many.broker.tenancy.topic_policies.set(MANY, ttl_seconds=1)
+        await until(lambda: not any(cursor.backlog_entries for cursor in watched))
+
+    assert many.longest_turn(expire()) < LIMIT
+
+
+def test_closing_a_connection_with_many_consumers(many: MeasuredBroker) -> None:
+    many.run(attach_many(many))
+
+    async def close() -> None:
+        for connection in many.broker.connections:
+            connection.close()
+        await until(lambda: not many.broker.connections)
+
+    assert many.longest_turn(close()) < LIMIT
+
+
+async def attach_many(broker: MeasuredBroker) -> None:
+    reader, writer = await broker.connect()
+    reading = asyncio.create_task(reader.read())
+    for number in range(CONSUMERS):
+        kind = pb.CommandSubscribe.Key_Shared
+        writer.write(client_commands.subscribe(number, KEYS, "s", number, sub_type=kind))
+        if number % 100 == 0:
+            await asyncio.sleep(0.001)  # a turn for the broker: it bounds the requests in flight
+    await until(lambda: consumers(broker) == CONSUMERS)
+    reading.cancel()
+
+
+def consumers(broker: MeasuredBroker) -> int:
+    """0 while the topic is being loaded."""
+    topic = broker.broker.topics.loaded.get(KEYS)
+    return len(topic.subscriptions["s"].consumers) if topic is not None and "s" in topic.subscriptions else 0
+
+
+def test_acknowledging_entries_of_many_missing_ledgers(many: MeasuredBroker) -> None:
+    command = BaseCommand(type=BaseCommand.ACK)
+    command.ack.consumer_id, command.ack.ack_type = 1, pb.CommandAck.Individual
+    for number in range(20_000):
+        command.ack.message_id.add(ledgerId=10**9 + number, entryId=0)
+
+    async def acknowledged() -> None:
+        reader, writer = await many.connect()
+        writer.write(client_commands.subscribe(1, str(MANY), "1", 1, sub_type=pb.CommandSubscribe.Shared))
+        await reader.read(1000)
+        writer.write(frame(command) + client_commands.get_last_message_id(1, 2))
+        await reader.read(1000)
+
+    assert many.longest_turn(acknowledged()) < LIMIT
+
+
+def _acknowledging(count: int) -> BaseCommand:
+    command = BaseCommand(type=BaseCommand.ACK)
+    command.ack.consumer_id, command.ack.ack_type = 1, pb.CommandAck.Individual
+    for number in range(count):
+        command.ack.message_id.add(ledgerId=10**9, entryId=number)
+    return command
+
+
+def _redelivering(count: int) -> BaseCommand:
+    command = BaseCommand(type=BaseCommand.REDELIVER_UNACKNOWLEDGED_MESSAGES)
+    command.redeliverUnacknowledgedMessages.consumer_id = 1
+    for number in range(count):
+        command.redeliverUnacknowledgedMessages.message_ids.add(ledgerId=10**9, entryId=number)
+    return command
+
+
+@pytest.mark.parametrize("many_ids", [_acknowledging, _redelivering], ids=["ack", "redeliver"])
+def test_a_command_of_very_many_ids_is_carried_out_over_turns(
+    many: MeasuredBroker, many_ids: Callable[[int], BaseCommand]
+) -> None:
+    command = many_ids(150_000)
+
+    async def carried_out() -> None:
+        reader, writer = await many.connect()
+        writer.write(client_commands.subscribe(1, str(MANY), "1", 1, sub_type=pb.CommandSubscribe.Shared))
+        await reader.read(1000)
+        writer.write(frame(command) + client_commands.get_last_message_id(1, 2))
+        await reader.read(1000)
+
+    assert many.longest_turn(carried_out()) < LIMIT
+
+
+def test_small_commands_of_one_read_are_spread_over_turns(many: MeasuredBroker) -> None:
+    async def turns_to_answer(count: int) -> int:
+        reader, writer = await many.connect()
+        writer.write(commands.ping() * count)
+        before = turns().turns
+        await reader.readexactly(count * len(commands.pong()))
+        return turns().turns - before
+
+    assert many.run(turns_to_answer(15_000)) - many.run(turns_to_answer(1)) >= 10
+    assert many.longest_turn(turns_to_answer(20_000)) < LIMIT / 2
+
+
+def test_deleting_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:
+    assert many.longest_turn(many.broker.topics.delete(MANY, force=True)) < LIMIT
+
+
+def test_creating_and_deleting_many_partitions(many: MeasuredBroker) -> None:
+    name: TopicName = parse_topic("persistent://public/default/parts")
+
+    async def create_and_delete() -> None:
+        await many.broker.partitioned.create(name, 1_000)
+        await many.broker.partitioned.delete(name)
+
+    assert many.longest_turn(create_and_delete()) < LIMIT

@@ -1,0 +1,122 @@
+"""`pulsarctl standalone` with a watch on its event loop: `python -m tests.long.abuse.probed_broker STALLS ...`.
+
+The watch is a 10 ms timer on the event loop. The loop's own work, a thread that holds the interpreter, or the machine
+can delay it. The kernel reports how long each thread was ready but had no processor (`/proc/self/task/*/schedstat`,
+second number); that time of all threads is subtracted, since the loop may have waited for one after the other. The time
+that the process computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
+second thread saw during the stall.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from broker_core import log
+from broker_core.config.sources import load_config
+from broker_core.server import process
+from broker_core.server.server import Server
+
+COMMAND = (sys.executable, "-m", "tests.long.abuse.probed_broker")
+TICK_SECONDS = 0.01
+TICKS_BETWEEN_LISTS = 100
+REPORTED_SECONDS = 0.02
+SUSPICIOUS_SECONDS = 0.03
+FRAMES = 12
+
+
+class LoopWatch:
+    """Must start on the thread of the loop; ends with the process."""
+
+    def __init__(self, stalls: Path) -> None:
+        self._file = stalls.open("a")
+        self._loop = asyncio.get_running_loop()
+        self._ticks = 0
+        self._threads: dict[int, int] = {}  # id -> file
+        self._thread = threading.get_ident()
+        self._due = time.monotonic() + TICK_SECONDS
+        self._waited = self._queued()
+        self._cpu = time.process_time()
+        self._stack: list[str] = []
+        self._loop.call_later(TICK_SECONDS, self._tick)
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _queued(self) -> dict[int, float]:
+        """Seconds for which each thread was ready but had no processor."""
+        if self._ticks % TICKS_BETWEEN_LISTS == 0:
+            self._list_threads()
+        self._ticks += 1
+        found = {}
+        for thread, file in self._threads.items():
+            with contextlib.suppress(OSError):  # the thread ended
+                found[thread] = int(os.pread(file, 100, 0).split()[1]) / 1e9
+        return found
+
+    def _list_threads(self) -> None:
+        there = {int(name) for name in os.listdir("/proc/self/task")}
+        for gone in set(self._threads) - there:
+            os.close(self._threads.pop(gone))
+        for new in there - set(self._threads):
+            with contextlib.suppress(OSError):
+                self._threads[new] = os.open(f"/proc/self/task/{new}/schedstat", os.O_RDONLY)
+
+    def _tick(self) -> None:
+        now, waited, cpu = time.monotonic(), self._queued(), time.process_time()
+        late, computed = now - self._due, cpu - self._cpu
+        noise = sum(seconds - self._waited.get(thread, seconds) for thread, seconds in waited.items())
+        own = max(late - noise, min(late, computed))
+        if own >= REPORTED_SECONDS:
+            self._report(own, late, computed)
+        self._stack = []
+        self._due, self._waited, self._cpu = now + TICK_SECONDS, waited, cpu
+        self._loop.call_later(TICK_SECONDS, self._tick)
+
+    def _report(self, own: float, late: float, cpu: float) -> None:
+        line = {"at": time.time(), "own": own, "late": late, "cpu": cpu, "stack": self._stack}
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(TICK_SECONDS)  # samples the stack at intervals
+            if time.monotonic() - self._due > SUSPICIOUS_SECONDS and not self._stack:
+                frames = traceback.extract_stack(sys._current_frames()[self._thread])[-FRAMES:]
+                self._stack = [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
+
+
+class WatchedServer(Server):
+    def __init__(self, *arguments: Any, stalls: Path) -> None:
+        super().__init__(*arguments)
+        self._stalls = stalls
+
+    async def start(self) -> None:
+        await super().start()
+        self._watch = LoopWatch(self._stalls)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("stalls", type=Path)
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--print-urls")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--http-port", type=int)
+    parser.add_argument("-X", action="append", default=[], dest="settings")
+    options = parser.parse_args()
+    ports = {"brokerServicePort": options.port, "webServicePort": options.http_port}
+    loaded = load_config(None, environment={}, options=options.settings, flags=ports)
+    options.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log.start_logging()
+    server = WatchedServer(loaded.config, options.data_dir, stalls=options.stalls)
+    process.run(server, lambda urls: print(json.dumps(urls), flush=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Journal files are reused, and their old content is never replayed."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_core.config.storage import StorageConfig
+from broker_core.storage import filenames
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.log.journal_spare import SpareFiles, remove_spare_files
+from tests.support.storage import append, contents, crash, opened, run_of
+
+SIZE = 1 << 20
+
+
+@pytest.fixture
+def spare(tmp_path: Path) -> SpareFiles:
+    return SpareFiles(RealDisk(), tmp_path, journal_bytes=8 * SIZE)
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.glob("*"))
+
+
+def test_a_zeroed_file_is_created_once_and_used_once(spare: SpareFiles, tmp_path: Path) -> None:
+    spare.make()
+    spare.make()
+    journal = filenames.journal_file(tmp_path, 1)
+    spare._making.join()  # type: ignore[union-attr]  # it was started above
+    assert spare.take(journal) == SIZE
+    assert journal.stat().st_size == SIZE
+    assert spare.take(filenames.journal_file(tmp_path, 2)) == 0
+    assert names(tmp_path) == [journal.name]
+
+
+def test_a_retired_journal_becomes_a_spare_file(spare: SpareFiles, tmp_path: Path) -> None:
+    retired = filenames.journal_file(tmp_path, 1)
+    retired.write_bytes(b"old")
+    spare.keep(retired, SIZE)
+    assert not retired.exists()
+    assert spare.take(filenames.journal_file(tmp_path, 2)) == SIZE
+    assert filenames.journal_file(tmp_path, 2).read_bytes() == b"old"
+
+
+def test_small_and_surplus_journals_are_removed(spare: SpareFiles, tmp_path: Path) -> None:
+    for number, written in enumerate([SIZE - 1, *[SIZE] * 5], 1):
+        retired = filenames.journal_file(tmp_path, number)
+        retired.write_bytes(b"")
+        spare.keep(retired, written)
+    assert len(names(tmp_path)) == 4
+
+
+def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+    filenames.spare_journal(tmp_path, 7).write_bytes(b"left")
+    journal = filenames.journal_file(tmp_path, 1)
+    journal.write_bytes(b"kept")
+    remove_spare_files(RealDisk(), tmp_path)
+    assert names(tmp_path) == [journal.name]
+
+
+class CountingDisk(RealDisk):
+    """Counts journal files that were spare files, and spare files that were journal files."""
+
+    def __init__(self) -> None:
+        self.taken = self.kept = 0
+
+    def rename(self, path: Path, target: Path) -> None:
+        super().rename(path, target)
+        if path.suffix == ".spare":
+            self.taken += 1
+        elif target.suffix == ".spare":
+            self.kept += 1
+
+
+async def test_old_content_of_a_journal_file_is_not_replayed(tmp_path: Path) -> None:
+    """Each round reuses files of 128 KB and crashes within one of them."""
+    config = StorageConfig(reserve_mb=0, journal_max_mb=1, journal_pace_ms=0)
+    expected: list[bytes] = []
+    directory = tmp_path / "0"
+    for round_number in range(3):
+        disk = CountingDisk()
+        engine = await opened(directory, config, disk=disk)
+        assert engine.damage.reports == []
+        ledger = await engine.open_ledger("t")
+        assert await contents(ledger) == expected
+        for number in range(160):
+            entry = b"%d:%d:" % (round_number, number) + bytes(4000)
+            await append(ledger, run_of(entry))
+            expected.append(entry)
+            if number in (60, 120):
+                await engine.checkpoint()
+        directory = crash(directory)
+        await engine.close()
+        assert disk.kept > 0
+        assert disk.taken > 1

@@ -1,0 +1,4 @@
+import pytest
+
+for library in ("pyarrow", "duckdb", "sqlglot"):
+    pytest.importorskip(library)
