@@ -67,10 +67,12 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
 def messages_in_batch(entry: bytes) -> int:
     """The number of messages of a batch; 0 if the entry is not a batch, or malformed, as older versions stored it."""
     try:
-        metadata = parse_metadata(entry)
+        metadata = metadata_or_none(entry_parts(entry)[0])  # texts stay as they are: nothing else is read
     except MalformedEntry:
         return 0
-    return max(0, metadata.num_messages_in_batch) if metadata.HasField("num_messages_in_batch") else 0
+    if metadata is None or not metadata.HasField("num_messages_in_batch"):
+        return 0
+    return max(0, metadata.num_messages_in_batch)
 
 
 def entry_parts(entry: bytes) -> tuple[bytes, bytes]:

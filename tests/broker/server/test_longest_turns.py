@@ -258,3 +258,49 @@ def test_creating_and_deleting_many_partitions(many: MeasuredBroker) -> None:
         await many.broker.partitioned.delete(name)
 
     assert many.longest_turn(create_and_delete()) < LIMIT
+
+
+HOSTILE_LIMIT = 0.02  # seconds; what one client sends at once may hold up the others for this long
+
+
+async def request(port: int, data: bytes) -> bytes:
+    """The answer to bytes that close their HTTP connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    async with asyncio.timeout(DEADLINE):
+        answer = await reader.read()
+    writer.close()
+    return answer
+
+
+def test_a_thousand_lookups_in_one_write(many: MeasuredBroker) -> None:
+    lookups = b"".join(client_commands.lookup(number, f"{MANY}-{number}") for number in range(1_000))
+
+    async def look_up() -> None:
+        reader, writer = await many.connect()
+        writer.write(lookups + frame(BaseCommand(type=BaseCommand.PING, ping=pb.CommandPing())))
+        answers = await reader.read(1 << 20)
+        while len(answers) < 1_000 * 20:
+            answers += await reader.read(1 << 20)
+
+    assert many.longest_turn(look_up()) < HOSTILE_LIMIT
+
+
+def test_a_body_of_tiny_http_chunks(many: MeasuredBroker) -> None:
+    head = b"POST /admin/v2/namespaces/public/default/retention HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    body = b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n1\r\n" * 100_000 + b"0\r\n\r\n"
+
+    async def upload() -> None:
+        assert b" 400 " in await request(many.server.web_port, head + body)
+
+    many.run(request(many.server.web_port, b"GET /admin/v2/clusters HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+    assert many.longest_turn(upload()) < HOSTILE_LIMIT
+
+
+def test_the_first_request_for_the_openapi_document(many: MeasuredBroker) -> None:
+    get = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    async def read_document() -> None:
+        assert (await request(many.server.web_port, get)).startswith(b"HTTP/1.1 200 ")
+
+    assert many.longest_turn(read_document()) < HOSTILE_LIMIT
