@@ -86,7 +86,3 @@ def test_make_lets_processes_keep_compiled_modules() -> None:
         timeout=100,
     )
     assert done.stdout == "value: <>\n", done.stdout + done.stderr
-
-
-def test_make_uses_this_distribution() -> None:
-    assert (ROOT / "Makefile").read_text().count("-n 2 --dist loadfile") == 3

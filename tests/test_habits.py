@@ -42,21 +42,21 @@ def commands(workflow: Path) -> list[str]:
     return [command for command in found if "${{" not in command]
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: str(path.stem))
-def test_a_workflow_runs_only_targets_and_files_that_exist(workflow: Path) -> None:
-    assert commands(workflow)
-    for command in commands(workflow):
-        program, *words = command.split()
-        if program == "make":
-            assert words[0] in TARGETS, command
-        else:
-            assert [word for word in words if word.startswith(".ci/") and not (ROOT / word).exists()] == []
+def test_workflows_run_only_targets_and_files_that_exist() -> None:
+    for workflow in WORKFLOWS:
+        assert commands(workflow), workflow
+        for command in commands(workflow):
+            program, *words = command.split()
+            if program == "make":
+                assert words[0] in TARGETS, command
+            else:
+                assert [word for word in words if word.startswith(".ci/") and not (ROOT / word).exists()] == []
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: str(path.stem))
-def test_a_workflow_may_only_read_and_every_job_has_a_deadline(workflow: Path) -> None:
-    assert read(workflow)["permissions"] == {"contents": "read"}
-    assert [name for name, job in jobs(workflow).items() if "timeout-minutes" not in job] == []
+def test_workflows_may_only_read_and_every_job_has_a_deadline() -> None:
+    for workflow in WORKFLOWS:
+        assert read(workflow)["permissions"] == {"contents": "read"}, workflow
+        assert [name for name, job in jobs(workflow).items() if "timeout-minutes" not in job] == [], workflow
 
 
 def test_only_publishing_gets_an_identity() -> None:
@@ -80,9 +80,9 @@ def test_the_tests_run_on_every_python_that_the_metadata_names_and_on_both_syste
     assert [item["python"] for item in matrix["include"] if item["os"] == "macos-latest"] == [named[0], named[-1]]
 
 
-@pytest.mark.parametrize("target", ["soak", "powercut", "fuzz", "abuse", "damage"])
-def test_every_long_run_runs_at_night(target: str) -> None:
-    assert target in [command.split()[1] for command in commands(ROOT / ".github/workflows/nightly.yml")]
+def test_every_long_run_runs_at_night() -> None:
+    nightly = {command.split()[1] for command in commands(ROOT / ".github/workflows/nightly.yml")}
+    assert {"soak", "powercut", "fuzz", "abuse", "damage"} <= nightly
 
 
 def test_the_hooks_run_what_make_lint_runs() -> None:
@@ -101,24 +101,11 @@ def test_dependabot_looks_at_folders_with_something_to_update() -> None:
             assert (ROOT / folder.lstrip("/") / manifests[update["package-ecosystem"]]).exists(), update
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_page_names_only_targets_and_rows_of_the_benchmark_that_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", text, re.MULTILINE)) - TARGETS == set()
-    assert set(re.findall(r"--row ([a-z-]+)", text)) - {*BY_NAME, *STANDING} == set()
-
-
-@pytest.mark.parametrize("form", ["bug.yml", "feature.yml"])
-def test_an_issue_form_asks_for_something(form: str) -> None:
-    fields = [item for item in read(f".github/ISSUE_TEMPLATE/{form}")["body"] if item["type"] != "markdown"]
-    assert all(item["id"] and item["attributes"]["label"] for item in fields)
-    assert any(item.get("validations", {}).get("required") for item in fields)
-
-
-@pytest.mark.parametrize("page", ["SECURITY.md", "CODE_OF_CONDUCT.md", "changelog.d/README.md"])
-def test_a_page_links_only_to_files_that_exist(page: str) -> None:
-    links = re.findall(r"]\((?!https:)([^)#]+)", (ROOT / page).read_text())
-    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+def test_pages_name_only_targets_and_rows_of_the_benchmark_that_exist() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", text, re.MULTILINE)) - TARGETS == set(), page
+        assert set(re.findall(r"--row ([a-z-]+)", text)) - {*BY_NAME, *STANDING} == set(), page
 
 
 def test_the_fragments_of_the_changelog_have_names_that_a_release_reads() -> None:
@@ -181,6 +168,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
         LOWER_BOUNDS["constraints"](["rich"])
 
 
-@pytest.mark.parametrize("word", re.findall(r"tests/\S+", (ROOT / ".ci" / "test-dependencies").read_text()))
-def test_what_the_dependencies_are_tested_with_exists(word: str) -> None:
-    assert (ROOT / word).exists()
+def test_what_the_dependencies_are_tested_with_exists() -> None:
+    named = re.findall(r"tests/\S+", (ROOT / ".ci" / "test-dependencies").read_text())
+    assert named
+    assert [word for word in named if not (ROOT / word).exists()] == []

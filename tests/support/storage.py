@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.storage.records.block import Block
 from broker_core.storage.records.position import EARLIEST, Position
+from tests.support.condition import PATIENCE_SECONDS
 from tests.support.faulty_disk import FaultyDisk
 
 MANY = 1 << 30
-PATIENCE_SECONDS = 60.0  # only a failing test takes this long
 
 
 @dataclass
@@ -99,13 +99,6 @@ async def faulty(path: Path) -> tuple[FaultyDisk, StorageEngine, ManagedLedger]:
     disk = FaultyDisk()
     engine = await opened(path, disk=disk)
     return disk, engine, await engine.open_ledger("t")
-
-
-async def until(condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
-    """Waits until the condition holds; checks it in each iteration of the event loop."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  # what real threads bring about has no event to wait for
-            await asyncio.sleep(0)
 
 
 def crash(path: Path) -> Path:

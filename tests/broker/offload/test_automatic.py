@@ -17,7 +17,7 @@ _PEM = Path(__file__).parents[2] / "clients" / "keys"
 KEYS = pulsar.CryptoKeyReader(str(_PEM / "public.pem"), str(_PEM / "private.pem"))
 
 
-def test_f16_a_threshold_of_0_offloads_what_is_sealed_and_a_lag_of_0_deletes_the_file(tmp_path: Path) -> None:
+def test_a_threshold_of_0_offloads_what_is_sealed_and_a_lag_of_0_deletes_the_file(tmp_path: Path) -> None:
     config = in_directory(tmp_path / "store", threshold_bytes=0)
     with offloaded_topic(config) as one:
         one.rest("POST", "offloadPolicies", {"managedLedgerOffloadDeletionLagInMillis": 0})
@@ -27,7 +27,7 @@ def test_f16_a_threshold_of_0_offloads_what_is_sealed_and_a_lag_of_0_deletes_the
         assert one.read(30) == values(30)
 
 
-def test_f16_without_a_lag_the_local_file_stays(tmp_path: Path) -> None:
+def test_without_a_lag_the_local_file_stays(tmp_path: Path) -> None:
     with offloaded_topic(in_directory(tmp_path / "store", threshold_bytes=0)) as one:
         one.publish(values(10))
         wait_until(lambda: one.topic.offloading.offloaded_bytes > 0, 30)
@@ -47,7 +47,7 @@ def test_an_offload_that_fails_is_repeated_by_the_threshold(tmp_path: Path) -> N
         assert one.rest("GET", "stats")["lastOffloadFailureTimeStamp"] > 0
 
 
-def test_f11_many_small_ledgers_are_read_with_bounded_memory_and_few_open_objects(tmp_path: Path) -> None:
+def test_many_small_ledgers_are_read_with_bounded_memory_and_few_open_objects(tmp_path: Path) -> None:
     config = in_directory(tmp_path / "store", open_objects=4, read_cache_mb=1)
     with offloaded_topic(config) as one:
         sent = values(400, size=10_000)
@@ -104,7 +104,7 @@ def publish_all_kinds(one: OffloadedTopic) -> None:
             raw.expect(BaseCommand.SEND_RECEIPT)
 
 
-def test_f15_every_kind_of_entry_is_the_same_bytes_after_the_offload(tmp_path: Path) -> None:
+def test_every_kind_of_entry_is_the_same_bytes_after_the_offload(tmp_path: Path) -> None:
     with offloaded_topic(in_directory(tmp_path / "store")) as one:
         publish_all_kinds(one)
         one.roll()

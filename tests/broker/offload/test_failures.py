@@ -23,7 +23,7 @@ from tests.support.offloaded_topic import OffloadedTopic, values
 # ---- offloading
 
 
-def test_f4_a_ledger_that_is_trimmed_while_it_is_offloaded_leaves_no_object_and_no_error(
+def test_a_ledger_that_is_trimmed_while_it_is_offloaded_leaves_no_object_and_no_error(
     one: OffloadedTopic, s3: S3
 ) -> None:
     one.publish(values(10))
@@ -39,7 +39,7 @@ def test_f4_a_ledger_that_is_trimmed_while_it_is_offloaded_leaves_no_object_and_
     wait_until(lambda: not s3.of(one), 20)
 
 
-def test_f5_a_request_with_nothing_to_do_succeeds(one: OffloadedTopic) -> None:
+def test_a_request_with_nothing_to_do_succeeds(one: OffloadedTopic) -> None:
     assert one.rest("GET", "offload") == {"status": "NOT_RUN", "lastError": ""}
     one.offload()
     found = one.rest("GET", "offload")
@@ -55,7 +55,7 @@ def test_the_first_message_that_is_not_offloaded_is_the_next_one_when_all_are(on
     assert (first["ledgerId"], first["entryId"], first["partitionIndex"]) == (last.ledger_id, last.entry_id + 1, -1)
 
 
-def test_f5_an_upload_that_cannot_be_read_back_is_an_error(one: OffloadedTopic, s3: S3) -> None:
+def test_an_upload_that_cannot_be_read_back_is_an_error(one: OffloadedTopic, s3: S3) -> None:
     one.publish(values(10))
     with s3.proxy.doing("cut", s3.requests(one, "GET", ".parquet")):
         one.start()
@@ -76,7 +76,7 @@ async def two_offloads(one: OffloadedTopic, ledger_id: int) -> list[bool]:
     return list(await asyncio.gather(offload(), offload()))
 
 
-def test_f14_of_two_offloads_of_one_ledger_one_wins_and_the_other_cleans_up(one: OffloadedTopic, s3: S3) -> None:
+def test_of_two_offloads_of_one_ledger_one_wins_and_the_other_cleans_up(one: OffloadedTopic, s3: S3) -> None:
     one.publish(values(10))
     (info,) = one.log().copies.sealed()
 
@@ -104,7 +104,7 @@ def flipped(data: bytes, group: int = 0) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-def test_f8_a_reader_of_an_intact_row_group_does_not_hear_of_another_one_in_its_request(
+def test_a_reader_of_an_intact_row_group_does_not_hear_of_another_one_in_its_request(
     one: OffloadedTopic, s3: S3
 ) -> None:
     one.publish(values(8, size=1_100_000))
@@ -140,7 +140,7 @@ def test_f8_a_reader_of_an_intact_row_group_does_not_hear_of_another_one_in_its_
     [flipped, lambda data: data[:-100], lambda data: data[:100], lambda data: b"", lambda data: data + b"x"],
     ids=["flipped", "truncated", "shorter", "empty", "longer"],
 )
-def test_f8_an_altered_object_is_never_served_and_the_other_ledger_is(
+def test_an_altered_object_is_never_served_and_the_other_ledger_is(
     one: OffloadedTopic, s3: S3, change: Callable[[bytes], bytes]
 ) -> None:
     before = one.publish_and_offload()
@@ -154,7 +154,7 @@ def test_f8_an_altered_object_is_never_served_and_the_other_ledger_is(
     assert [block.entry(i) for i in range(len(block))] == before[10:]
 
 
-def test_f8_an_object_of_another_ledger_is_never_served(one: OffloadedTopic, s3: S3) -> None:
+def test_an_object_of_another_ledger_is_never_served(one: OffloadedTopic, s3: S3) -> None:
     one.publish_and_offload()
     first, second = s3.of(one, ".parquet")
     with s3.filesystem.open_input_stream(second) as source:
@@ -164,7 +164,7 @@ def test_f8_an_object_of_another_ledger_is_never_served(one: OffloadedTopic, s3:
         one.entries()
 
 
-def test_f8_a_deleted_object_is_named_and_skipped_once_the_loss_is_accepted(one: OffloadedTopic, s3: S3) -> None:
+def test_a_deleted_object_is_named_and_skipped_once_the_loss_is_accepted(one: OffloadedTopic, s3: S3) -> None:
     before = one.publish_and_offload()
     s3.filesystem.delete_file(s3.of(one, ".parquet")[0])
     with pytest.raises(Damaged, match="is missing"):
@@ -174,16 +174,14 @@ def test_f8_a_deleted_object_is_named_and_skipped_once_the_loss_is_accepted(one:
     assert one.entries() == before[10:]
 
 
-def test_f8_a_deleted_manifest_does_not_keep_the_ledger_from_being_read(one: OffloadedTopic, s3: S3) -> None:
+def test_a_deleted_manifest_does_not_keep_the_ledger_from_being_read(one: OffloadedTopic, s3: S3) -> None:
     before = one.publish_and_offload()
     for path in s3.of(one, ".json"):
         s3.filesystem.delete_file(path)
     assert one.entries() == before
 
 
-def test_f13_copies_stay_readable_after_the_policy_names_another_store(
-    one: OffloadedTopic, s3: S3, tmp_path: Path
-) -> None:
+def test_copies_stay_readable_after_the_policy_names_another_store(one: OffloadedTopic, s3: S3, tmp_path: Path) -> None:
     before = one.publish_and_offload()
     s3.filesystem.create_dir("elsewhere")
     bucket = {

@@ -62,7 +62,7 @@ def at(step: tuple[str, str]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.timeout(60 + 60 * ROUNDS)
-def test_f6_a_broker_killed_at_any_step_loses_nothing_and_leaves_no_object(s3: S3, tmp_path: Path) -> None:
+def test_a_broker_killed_at_any_step_loses_nothing_and_leaves_no_object(s3: S3, tmp_path: Path) -> None:
     config = s3.config(deletion_lag_ms=0)
     broker = BrokerProcess(
         tmp_path / "d",

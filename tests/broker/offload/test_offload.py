@@ -8,7 +8,7 @@ from broker_core.offload.manifest import Manifest
 from tests.support.offloaded_topic import in_directory, offloaded_topic, values
 
 
-def test_f1_a_reader_gets_every_message_after_all_local_files_are_deleted(tmp_path: Path) -> None:
+def test_a_reader_gets_every_message_after_all_local_files_are_deleted(tmp_path: Path) -> None:
     sent = values(35)
     with offloaded_topic(in_directory(tmp_path / "store")) as one:
         one.publish(sent)

@@ -20,7 +20,7 @@ def offload_everything(one: OffloadedTopic, sent: list[bytes]) -> None:
     one.drop_files()
 
 
-def test_f1_a_reader_gets_every_message_from_the_store_in_order(one: OffloadedTopic, s3: S3) -> None:
+def test_a_reader_gets_every_message_from_the_store_in_order(one: OffloadedTopic, s3: S3) -> None:
     sent = values(35)
     offload_everything(one, sent)
     before = len(s3.proxy.requests)
@@ -28,7 +28,7 @@ def test_f1_a_reader_gets_every_message_from_the_store_in_order(one: OffloadedTo
     assert any(request.method == "GET" for request in s3.proxy.requests[before:])
 
 
-def test_f1_a_reader_starts_at_any_position_and_at_any_time(one: OffloadedTopic) -> None:
+def test_a_reader_starts_at_any_position_and_at_any_time(one: OffloadedTopic) -> None:
     sent = values(25)
     offload_everything(one, sent)
     reader = one.client.create_reader(one.name, pulsar.MessageId.earliest)
@@ -40,12 +40,12 @@ def test_f1_a_reader_starts_at_any_position_and_at_any_time(one: OffloadedTopic)
     reader.close()
 
 
-def test_f2_the_first_read_of_an_offloaded_ledger_succeeds_at_once(one: OffloadedTopic) -> None:
+def test_the_first_read_of_an_offloaded_ledger_succeeds_at_once(one: OffloadedTopic) -> None:
     offload_everything(one, values(10))
     assert len(one.entries()) == 10  # raises what the first attempt met
 
 
-def test_f3_a_cursor_that_reads_while_the_local_files_go_continues_from_the_store(one: OffloadedTopic) -> None:
+def test_a_cursor_that_reads_while_the_local_files_go_continues_from_the_store(one: OffloadedTopic) -> None:
     sent = values(30)
     one.publish(sent)
     one.offload()
@@ -57,7 +57,7 @@ def test_f3_a_cursor_that_reads_while_the_local_files_go_continues_from_the_stor
     assert first + rest == sent
 
 
-def test_f10_admin_calls_see_offloaded_messages_as_local_ones(one: OffloadedTopic) -> None:
+def test_admin_calls_see_offloaded_messages_as_local_ones(one: OffloadedTopic) -> None:
     one.publish(values(20))
     calls = (
         ("GET", "lastMessageId"),
@@ -72,7 +72,7 @@ def test_f10_admin_calls_see_offloaded_messages_as_local_ones(one: OffloadedTopi
     assert [one.rest(*call, raw=True) for call in calls] == local
 
 
-def test_f10_skip_expire_and_reset_work_on_offloaded_messages(one: OffloadedTopic) -> None:
+def test_skip_expire_and_reset_work_on_offloaded_messages(one: OffloadedTopic) -> None:
     offload_everything(one, values(20))
 
     def backlog() -> int:
@@ -90,7 +90,7 @@ def test_f10_skip_expire_and_reset_work_on_offloaded_messages(one: OffloadedTopi
     assert backlog() == 0
 
 
-def test_f10_an_export_has_the_same_messages(one: OffloadedTopic, tmp_path: Path) -> None:
+def test_an_export_has_the_same_messages(one: OffloadedTopic, tmp_path: Path) -> None:
     cli = Cli(tmp_path, one.broker.http_url, one.broker.service_url)
 
     def exported(name: str) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def test_f10_an_export_has_the_same_messages(one: OffloadedTopic, tmp_path: Path
     assert [row["value"].encode() for row in local] == values(20)
 
 
-def test_f10_compaction_reads_offloaded_ledgers(one: OffloadedTopic) -> None:
+def test_compaction_reads_offloaded_ledgers(one: OffloadedTopic) -> None:
     for number in range(2):
         one.publish([f"{number}-{key}".encode() for key in range(10)], partition_key="k")
     one.offload()
@@ -132,7 +132,7 @@ def test_stats_name_what_is_offloaded(one: OffloadedTopic) -> None:
     assert all(ledger["offloadedContextUuid"] for ledger in info["ledgers"])
 
 
-def test_f12_the_local_file_goes_in_spite_of_a_consumer_that_has_not_read_it(one: OffloadedTopic) -> None:
+def test_the_local_file_goes_in_spite_of_a_consumer_that_has_not_read_it(one: OffloadedTopic) -> None:
     one.publish(values(20))
     one.offload()
     one.rest("POST", "offloadPolicies", {"managedLedgerOffloadDeletionLagInMillis": 0})
@@ -140,7 +140,7 @@ def test_f12_the_local_file_goes_in_spite_of_a_consumer_that_has_not_read_it(one
     assert len(one.entries()) == 20
 
 
-def test_f19_a_restored_ledger_has_the_same_entries_and_its_objects_are_removed(one: OffloadedTopic, s3: S3) -> None:
+def test_a_restored_ledger_has_the_same_entries_and_its_objects_are_removed(one: OffloadedTopic, s3: S3) -> None:
     one.publish(values(20))
     before = one.entries()
     one.offload()

@@ -15,7 +15,7 @@ from tests.support.condition import wait_until
 from tests.support.offloaded_topic import OffloadedTopic, offloaded_topic
 
 
-def test_f9_trimmed_ledgers_take_their_objects_with_them_and_no_others(one: OffloadedTopic, s3: S3) -> None:
+def test_trimmed_ledgers_take_their_objects_with_them_and_no_others(one: OffloadedTopic, s3: S3) -> None:
     neighbor = OffloadedTopic(one.broker, one.client, f"{one.name}-neighbor")
     for topic in (one, neighbor):
         topic.client.subscribe(topic.name, "keeps").close()
@@ -48,23 +48,21 @@ def test_an_empty_folder_is_an_orphan_and_swept(one: OffloadedTopic, s3: S3) -> 
     assert len(one.entries()) == 20
 
 
-def test_f9_a_deleted_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
+def test_a_deleted_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
     one.publish_and_offload()
     assert len(s3.of(one)) == 4
     one.rest("DELETE", "?force=true")
     wait_until(lambda: not s3.of(one), 20)
 
 
-def test_f9_a_truncated_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
+def test_a_truncated_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
     one.publish_and_offload()
     one.rest("DELETE", "truncate")
     wait_until(lambda: not s3.of(one), 20)
     assert one.entries() == []
 
 
-def test_f9_a_terminated_topic_is_read_from_its_objects_until_they_are_acknowledged(
-    one: OffloadedTopic, s3: S3
-) -> None:
+def test_a_terminated_topic_is_read_from_its_objects_until_they_are_acknowledged(one: OffloadedTopic, s3: S3) -> None:
     before = one.publish_and_offload()
     one.rest("POST", "terminate")
     one.forget()
@@ -75,7 +73,7 @@ def test_f9_a_terminated_topic_is_read_from_its_objects_until_they_are_acknowled
     wait_until(lambda: not s3.of(one), 20)
 
 
-def test_f9_a_deleted_namespace_takes_its_objects_with_it_and_no_others(one: OffloadedTopic, s3: S3) -> None:
+def test_a_deleted_namespace_takes_its_objects_with_it_and_no_others(one: OffloadedTopic, s3: S3) -> None:
     one.publish_and_offload()
     one.rest("PUT", "/namespaces/public/leaving", {})
     leaving = OffloadedTopic(one.broker, one.client, "persistent://public/leaving/left-behind")
@@ -87,7 +85,7 @@ def test_f9_a_deleted_namespace_takes_its_objects_with_it_and_no_others(one: Off
     assert len(s3.of(one)) == 4
 
 
-def test_f9_retention_keeps_the_objects_of_acknowledged_messages_until_it_ends(one: OffloadedTopic, s3: S3) -> None:
+def test_retention_keeps_the_objects_of_acknowledged_messages_until_it_ends(one: OffloadedTopic, s3: S3) -> None:
     one.rest("POST", "retention", {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1})
     before = one.publish_and_offload()
     one.acknowledge_all()
@@ -116,7 +114,7 @@ def test_a_store_that_does_not_answer_removals_and_audits_holds_no_reader_of_loc
         wait_until(lambda: not s3.of(one), 20)
 
 
-def test_f9_objects_that_cannot_be_removed_stay_on_record_until_they_are(one: OffloadedTopic, s3: S3) -> None:
+def test_objects_that_cannot_be_removed_stay_on_record_until_they_are(one: OffloadedTopic, s3: S3) -> None:
     one.publish_and_offload()
     tier = one.broker.broker.tier
     uuids = {info.copy.uuid for info in one.log().ledger_infos() if info.copy is not None}

@@ -10,7 +10,7 @@ from tests.broker.offload.conftest import S3
 from tests.support.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic, values
 
 
-def test_f17_producers_go_on_while_an_upload_waits(one: OffloadedTopic, s3: S3) -> None:
+def test_producers_go_on_while_an_upload_waits(one: OffloadedTopic, s3: S3) -> None:
     one.publish(values(10))
     with s3.proxy.doing("hold", s3.requests(one, "PUT", ".parquet")):
         one.start()
@@ -22,7 +22,7 @@ def test_f17_producers_go_on_while_an_upload_waits(one: OffloadedTopic, s3: S3) 
     assert len(one.entries()) == 20
 
 
-def test_f17_no_more_topics_offload_at_a_time_than_allowed(s3: S3, tmp_path: Path) -> None:
+def test_no_more_topics_offload_at_a_time_than_allowed(s3: S3, tmp_path: Path) -> None:
     with offloaded_topic(s3.config(max_threads=1), tmp_path / "d") as one:
         other = OffloadedTopic(one.broker, one.client, f"{one.name}-other")
         other.client.subscribe(other.name, "keeps").close()
@@ -42,7 +42,7 @@ def test_f17_no_more_topics_offload_at_a_time_than_allowed(s3: S3, tmp_path: Pat
         assert len(s3.of(other)) == 2
 
 
-def test_f17_an_upload_keeps_to_its_rate(tmp_path: Path) -> None:
+def test_an_upload_keeps_to_its_rate(tmp_path: Path) -> None:
     with offloaded_topic(in_directory(tmp_path / "store", upload_mb_per_second=8)) as one:
         one.publish([random.Random(number).randbytes(400_000) for number in range(10)])  # does not compress
         started = time.monotonic()
@@ -50,7 +50,7 @@ def test_f17_an_upload_keeps_to_its_rate(tmp_path: Path) -> None:
         assert time.monotonic() - started >= 4_000_000 / (8 << 20)
 
 
-def test_f17_publishing_stays_fast_while_much_is_offloaded(tmp_path: Path) -> None:
+def test_publishing_stays_fast_while_much_is_offloaded(tmp_path: Path) -> None:
     with offloaded_topic(in_directory(tmp_path / "store")) as one:
         one.publish([random.Random(number).randbytes(1_000_000) for number in range(30)])
         producer = one.client.create_producer(one.name, batching_enabled=False)

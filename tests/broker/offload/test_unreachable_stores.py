@@ -15,7 +15,7 @@ from tests.support.fault_proxy import Matches, Request
 from tests.support.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic, values
 
 
-def test_f7_an_offload_to_a_bucket_that_does_not_exist_says_so(one: OffloadedTopic, s3: S3) -> None:
+def test_an_offload_to_a_bucket_that_does_not_exist_says_so(one: OffloadedTopic, s3: S3) -> None:
     one.publish(values(10))
     policies = {
         "managedLedgerOffloadDriver": "aws-s3",
@@ -38,7 +38,7 @@ def test_f7_an_offload_to_a_bucket_that_does_not_exist_says_so(one: OffloadedTop
         ("drop", "NETWORK_CONNECTION", "curlCode"),
     ],
 )
-def test_f5_f7_an_upload_that_fails_is_an_error_whose_text_is_in_the_log_alone(
+def test_an_upload_that_fails_is_an_error_whose_text_is_in_the_log_alone(
     one: OffloadedTopic, s3: S3, fault: str, kind: str, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     one.publish(values(10))
@@ -67,7 +67,7 @@ def after_the_first(matches: Matches, then: Matches) -> Matches:
     return picks
 
 
-def test_f7_credentials_that_expire_midway_keep_what_is_done_and_the_next_run_does_the_rest(
+def test_credentials_that_expire_midway_keep_what_is_done_and_the_next_run_does_the_rest(
     one: OffloadedTopic, s3: S3
 ) -> None:
     one.publish(values(30))
@@ -88,7 +88,7 @@ def test_f7_credentials_that_expire_midway_keep_what_is_done_and_the_next_run_do
     wait_until(lambda: len(s3.of(one)) == 6, 20)
 
 
-def test_f7_while_a_store_refuses_one_topic_its_producers_and_other_topics_go_on(one: OffloadedTopic, s3: S3) -> None:
+def test_while_a_store_refuses_one_topic_its_producers_and_other_topics_go_on(one: OffloadedTopic, s3: S3) -> None:
     other = OffloadedTopic(one.broker, one.client, f"{one.name}-other")
     other.client.subscribe(other.name, "keeps").close()
     before = one.publish_and_offload()
@@ -105,7 +105,7 @@ def test_f7_while_a_store_refuses_one_topic_its_producers_and_other_topics_go_on
     assert len(one.entries()) == 30
 
 
-def test_f7_after_each_failure_the_thresholds_wait_twice_as_long(tmp_path: Path) -> None:
+def test_after_each_failure_the_thresholds_wait_twice_as_long(tmp_path: Path) -> None:
     (tmp_path / "store").write_bytes(b"not a directory")
     with offloaded_topic(in_directory(tmp_path / "store", threshold_bytes=0)) as one:
         one.publish(values(10))
@@ -122,7 +122,7 @@ def test_f7_after_each_failure_the_thresholds_wait_twice_as_long(tmp_path: Path)
     assert waits[-1] <= 1000 * LAST_RETRY_SECONDS
 
 
-def test_f7_a_store_that_does_not_answer_is_given_up_after_its_deadline(s3: S3, tmp_path: Path) -> None:
+def test_a_store_that_does_not_answer_is_given_up_after_its_deadline(s3: S3, tmp_path: Path) -> None:
     with offloaded_topic(s3.config(request_timeout_ms=300), tmp_path / "d") as one:
         before = one.publish_and_offload(10)
         held = s3.requests(one, "GET", ".parquet")
@@ -132,7 +132,7 @@ def test_f7_a_store_that_does_not_answer_is_given_up_after_its_deadline(s3: S3, 
 
 
 @pytest.mark.parametrize("fault", ["refuse", "busy", "cut"])
-def test_f7_a_store_that_fails_is_unreachable_and_read_again_when_it_is_back(
+def test_a_store_that_fails_is_unreachable_and_read_again_when_it_is_back(
     one: OffloadedTopic, s3: S3, fault: str
 ) -> None:
     before = one.publish_and_offload()

@@ -15,7 +15,7 @@ from broker_core.metadata.tenancy.documents import CLUSTER, Tenant
 from broker_core.names import POLICY_CURSOR, NamespaceName, parse_topic
 from broker_core.storage.disk import RealDisk
 from broker_core.topic.special_entries import MARKERS_PROPERTY
-from tests.support.storage import until
+from tests.support.condition import until
 
 NAMESPACE = NamespaceName("public", "shared")
 TOPIC = parse_topic("persistent://public/shared/t")

@@ -23,13 +23,13 @@ from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.support.condition import PATIENCE_SECONDS, until
 from tests.support.loop_turns import MeasuredLoop, longest_turn, turns
 from tests.support.raw_publishing import producer, send
 
 SUBSCRIPTIONS = 10_000
 CONSUMERS = 1_000
 LIMIT = 0.05  # seconds
-DEADLINE = 60.0
 MANY = parse_topic("persistent://public/default/many")
 KEYS = "persistent://public/default/keys"
 WATCHED = range(0, SUBSCRIPTIONS, 500)  # a sample of the subscriptions
@@ -71,12 +71,6 @@ class MeasuredBroker:
         writer.write(client_commands.connect("raw"))
         await reader.read(1000)
         return reader, writer
-
-
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not condition():  # noqa: ASYNC110  # conditions have no event
-            await asyncio.sleep(0.01)
 
 
 pytestmark = pytest.mark.slow
@@ -152,7 +146,7 @@ def test_expiring_messages_of_many_subscriptions(many: MeasuredBroker) -> None:
 
     async def expire() -> None:
         await many.broker.tenancy.topic_policies.set(MANY, ttl_seconds=1)
-        await until(lambda: not any(cursor.backlog_entries for cursor in watched))
+        await until(lambda: not any(cursor.backlog_entries for cursor in watched), interval=0.01)
 
     assert many.longest_turn(expire()) < LIMIT
 
@@ -163,7 +157,7 @@ def test_closing_a_connection_with_many_consumers(many: MeasuredBroker) -> None:
     async def close() -> None:
         for connection in many.broker.connections:
             connection.close()
-        await until(lambda: not many.broker.connections)
+        await until(lambda: not many.broker.connections, interval=0.01)
 
     assert many.longest_turn(close()) < LIMIT
 
@@ -176,7 +170,7 @@ async def attach_many(broker: MeasuredBroker) -> None:
         writer.write(client_commands.subscribe(number, KEYS, "s", number, sub_type=kind))
         if number % 100 == 0:
             await asyncio.sleep(0.001)  # a turn for the broker: it bounds the requests in flight
-    await until(lambda: consumers(broker) == CONSUMERS)
+    await until(lambda: consumers(broker) == CONSUMERS, interval=0.01)
     reading.cancel()
 
 
@@ -267,7 +261,7 @@ async def request(port: int, data: bytes) -> bytes:
     """The answer to bytes that close their HTTP connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(data)
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         answer = await reader.read()
     writer.close()
     return answer

@@ -1,7 +1,7 @@
 """Topics that lost messages: which subscriptions wait or skip them, and where the loss is shown."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ TYPES = [
     pulsar.ConsumerType.Shared,
     pulsar.ConsumerType.KeyShared,
 ]
-PATIENCE_MS = 30_000
+PATIENCE_SECONDS = 30
 
 
 def config(**storage: Any) -> BrokerConfig:
@@ -73,10 +73,6 @@ def consumer_of(broker: EmbeddedBroker, consumer_type: Any) -> Iterator[pulsar.C
     client.close()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    wait_until(condition, PATIENCE_MS / 1000)
-
-
 def rest(broker: EmbeddedBroker, path: str, method: str = "GET") -> Any:
     with urlopen(Request(f"{broker.http_url}/admin/v2/{path}", method=method)) as reply:
         return json.load(reply)
@@ -94,7 +90,7 @@ def test_lost_messages_are_skipped_by_configuration(damaged: Path, consumer_type
     with EmbeddedBroker(damaged, config=config(auto_skip_lost=True)) as broker:
         with consumer_of(broker, consumer_type) as consumer:
             assert sorted(payloads(consume(consumer, len(KEPT)))) == KEPT
-            until(lambda: subscription(broker)["msgBacklog"] == 0)
+            wait_until(lambda: subscription(broker)["msgBacklog"] == 0, PATIENCE_SECONDS)
         assert rest(broker, STATS)["lostEntries"] == len(LOST)
 
 
@@ -103,17 +99,17 @@ def test_a_subscription_waits_at_lost_messages_until_the_loss_is_accepted(damage
     with EmbeddedBroker(damaged, config=config()) as broker, consumer_of(broker, consumer_type) as consumer:
         before = [message(number) for number in range(LOST[0])]
         assert sorted(payloads(consume(consumer, len(before)))) == before
-        until(lambda: "readFailure" in subscription(broker))
+        wait_until(lambda: "readFailure" in subscription(broker), PATIENCE_SECONDS)
         assert "record checksum does not match" in subscription(broker)["readFailure"]
         assert "pulsarctl_storage_damaged_places" in urlopen(f"{broker.http_url}/metrics").read().decode()
         assert len(rest(broker, "brokers/damage/accept", "POST")) == 1
         assert sorted(payloads(consume(consumer, len(KEPT) - len(before)))) == KEPT[len(before) :]
-        until(lambda: "readFailure" not in subscription(broker))
+        wait_until(lambda: "readFailure" not in subscription(broker), PATIENCE_SECONDS)
 
 
 def test_the_internal_stats_name_the_lost_entries(damaged: Path) -> None:
     with EmbeddedBroker(damaged, config=config()) as broker, consumer_of(broker, TYPES[0]):
-        until(lambda: "readFailure" in subscription(broker))
+        wait_until(lambda: "readFailure" in subscription(broker), PATIENCE_SECONDS)
         [ledger] = [one for one in rest(broker, STATS[:-5] + "internalStats")["ledgers"] if "lost" in one]
         assert ledger["lost"] == [f"{ledger['ledgerId']}:{LOST[0]} to {ledger['ledgerId']}:{LOST[-1]}"]
 
@@ -126,18 +122,18 @@ def test_a_redelivery_of_lost_messages_waits_or_skips_them(tmp_path: Path, skips
         producer = client.create_producer(TOPIC, batching_enabled=False)
         for number in range(MESSAGES):
             producer.send(message(number))
-        first = [consumer.receive(PATIENCE_MS) for _ in range(MESSAGES)]
+        first = [consumer.receive(PATIENCE_SECONDS * 1000) for _ in range(MESSAGES)]
         evict(broker)
         damage(tmp_path)
         for one in first:
             consumer.negative_acknowledge(one)
         if skips:
             assert sorted(payloads(consume(consumer, len(KEPT)))) == KEPT
-            until(lambda: subscription(broker)["msgBacklog"] == 0)
+            wait_until(lambda: subscription(broker)["msgBacklog"] == 0, PATIENCE_SECONDS)
         else:
             assert payloads(consume(consumer, LOST[0])) == KEPT[: LOST[0]]
-            until(lambda: "readFailure" in subscription(broker))
-            until(lambda: subscription(broker)["msgInReplay"] == MESSAGES - LOST[0])
+            wait_until(lambda: "readFailure" in subscription(broker), PATIENCE_SECONDS)
+            wait_until(lambda: subscription(broker)["msgInReplay"] == MESSAGES - LOST[0], PATIENCE_SECONDS)
         client.close()
 
 

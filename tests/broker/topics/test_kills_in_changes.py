@@ -14,7 +14,8 @@ from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.metadata.schema.strategy import Strategy
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.storage.disk import RealDisk
-from tests.support.storage import crash, until
+from tests.support.condition import until
+from tests.support.storage import crash
 
 NAMESPACE = NamespaceName("public", "functions")
 NAME = parse_topic("persistent://public/functions/t")

@@ -34,18 +34,18 @@ def test_a_position_after_the_last_entry_of_a_sealed_ledger_takes_that_ledger() 
 @pytest.mark.parametrize(
     ("threshold_bytes", "found"), [(-1, []), (0, [1, 2, 3]), (99, [1, 2, 3]), (100, [1, 2]), (299, [1]), (300, [])]
 )
-def test_f16_a_size_threshold_keeps_the_newest_ledgers_that_fill_it(threshold_bytes: int, found: list[int]) -> None:
+def test_a_size_threshold_keeps_the_newest_ledgers_that_fill_it(threshold_bytes: int, found: list[int]) -> None:
     sealed = [ledger(1), ledger(2), ledger(3)]
     assert selection.over_thresholds(sealed, rules(threshold_bytes), NOW) == found
 
 
 @pytest.mark.parametrize(("seconds", "found"), [(-1, []), (0, [1, 2]), (400, [1, 2]), (500, [1]), (901, [])])
-def test_f16_a_time_threshold_takes_what_was_sealed_long_enough_ago(seconds: int, found: list[int]) -> None:
+def test_a_time_threshold_takes_what_was_sealed_long_enough_ago(seconds: int, found: list[int]) -> None:
     sealed = [ledger(1, sealed_ms=100_000), ledger(2, sealed_ms=600_000)]
     assert selection.over_thresholds(sealed, rules(threshold_seconds=seconds), NOW) == found
 
 
-def test_f16_either_threshold_suffices() -> None:
+def test_either_threshold_suffices() -> None:
     sealed = [ledger(1, sealed_ms=NOW), ledger(2, sealed_ms=NOW), ledger(3, sealed_ms=0)]
     assert selection.over_thresholds(sealed, rules(250, 900), NOW) == [1, 3]
 
@@ -60,7 +60,7 @@ def test_the_time_threshold_says_when_it_is_exceeded_next() -> None:
     assert selection.next_threshold_due(sealed, rules(0)) is None
 
 
-def test_f16_a_lag_of_0_deletes_at_once_and_none_never() -> None:
+def test_a_lag_of_0_deletes_at_once_and_none_never() -> None:
     sealed = [ledger(1, complete_ms=NOW), ledger(2)]
     assert selection.files_due(sealed, 0, NOW, {}) == ([1], None)
     assert selection.files_due(sealed, -1, NOW, {}) == ([], None)
@@ -71,12 +71,12 @@ def test_a_local_file_goes_when_its_lag_has_passed_and_the_next_one_is_known() -
     assert selection.files_due(sealed, 100, NOW, {}) == ([1], NOW + 60)
 
 
-def test_f18_a_clock_that_was_set_back_deletes_nothing_early() -> None:
+def test_a_clock_that_was_set_back_deletes_nothing_early() -> None:
     sealed = [ledger(1, complete_ms=NOW)]
     assert selection.files_due(sealed, 100, NOW - 50_000, {}) == ([], NOW + 100)
 
 
-def test_f18_a_copy_of_the_future_is_deleted_a_lag_after_it_was_seen() -> None:
+def test_a_copy_of_the_future_is_deleted_a_lag_after_it_was_seen() -> None:
     sealed = [ledger(1, complete_ms=NOW + 10**9)]
     seen = {"uuid-1": NOW}
     assert selection.files_due(sealed, 100, NOW + 99, seen) == ([], NOW + 100)

@@ -10,9 +10,10 @@ from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import Closed, StorageError
 from broker_core.storage.filenames import ledger_file
 from broker_core.storage.records.position import EARLIEST, Position
+from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.held_disk import HeldSyncs
-from tests.support.storage import append, contents, opened, run_of, until
+from tests.support.storage import append, contents, opened, run_of
 
 
 async def in_use(path: Path) -> tuple[FaultyDisk, StorageEngine]:

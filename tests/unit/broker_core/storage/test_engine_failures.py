@@ -11,8 +11,9 @@ from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.errors import DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.records.position import Position
+from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
-from tests.support.storage import append, contents, crash, faulty, opened, reopened, run_of, until
+from tests.support.storage import append, contents, crash, faulty, opened, reopened, run_of
 
 
 async def test_a_failed_sync_fences_only_its_ledger(tmp_path: Path) -> None:

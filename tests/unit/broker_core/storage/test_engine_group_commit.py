@@ -9,8 +9,9 @@ from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
 from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.storage.records.position import Position
+from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
-from tests.support.storage import append, opened, run_of, until
+from tests.support.storage import append, opened, run_of
 
 
 async def begun(path: Path) -> tuple[FaultyDisk, StorageEngine, ManagedLedger]:

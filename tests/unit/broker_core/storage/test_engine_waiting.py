@@ -15,8 +15,9 @@ from broker_core.storage.disk import RealDisk
 from broker_core.storage.log.open_files import OpenFiles
 from broker_core.storage.log.retention import Retention
 from broker_core.storage.records.position import EARLIEST, Position
+from tests.support.condition import PATIENCE_SECONDS, until
 from tests.support.faulty_disk import FaultyDisk
-from tests.support.storage import PATIENCE_SECONDS, append, contents, opened, run_of, until
+from tests.support.storage import append, contents, opened, run_of
 
 TURNS = 3
 

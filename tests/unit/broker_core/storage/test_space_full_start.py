@@ -13,8 +13,9 @@ from broker_core.storage import filenames, space
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import DiskFull
 from broker_core.storage.records.position import EARLIEST
+from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
-from tests.support.storage import append, contents, opened, run_of, until
+from tests.support.storage import append, contents, opened, run_of
 
 CONFIG = StorageConfig(reserve_mb=1, journal_max_mb=8)
 ENTRY = b"x" * 100_000

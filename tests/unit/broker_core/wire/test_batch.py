@@ -50,10 +50,10 @@ def test_splitting_undoes_joining(contents: list[tuple[str, bytes]]) -> None:
     assert [(message.metadata.partition_key, message.payload) for message in split] == contents
 
 
-@pytest.mark.parametrize("size", range(len(GOLDEN)))
-def test_a_torn_batch_is_refused(size: int) -> None:
-    with pytest.raises(MalformedEntry):
-        batch.split_batch(GOLDEN[:size], 2)
+def test_a_torn_batch_is_refused() -> None:
+    for size in range(len(GOLDEN)):
+        with pytest.raises(MalformedEntry):
+            batch.split_batch(GOLDEN[:size], 2)
 
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 3, 1 << 30])

@@ -203,12 +203,12 @@ def test_a_message_keeps_its_entry_unchanged() -> None:
 STREAM = PING + send(1, 126) + send(1, 127) + send(2, 0) + send(1, 128) + PING + with_broken_checksum(send(1, 129))
 
 
-@pytest.mark.parametrize("cut", range(len(STREAM) + 1))
-def test_every_split_in_two_gives_the_same(cut: int) -> None:
-    decoder = FrameDecoder(LIMIT)
-    items = decoder.feed(STREAM[:cut]) + decoder.feed(STREAM[cut:])
-    assert by_producer(rows(items)) == by_producer(decode(STREAM, LIMIT).rows)
-    assert decoder.buffered == 0
+def test_every_split_in_two_gives_the_same() -> None:
+    whole = by_producer(decode(STREAM, LIMIT).rows)
+    for cut in range(len(STREAM) + 1):
+        decoder = FrameDecoder(LIMIT)
+        items = decoder.feed(STREAM[:cut]) + decoder.feed(STREAM[cut:])
+        assert (by_producer(rows(items)), decoder.buffered) == (whole, 0), cut
 
 
 def test_one_byte_at_a_time_gives_the_same() -> None:

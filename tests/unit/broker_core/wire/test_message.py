@@ -31,18 +31,18 @@ def test_a_new_payload_gets_a_new_checksum() -> None:
     assert changed[:6] != ENTRY[:6]
 
 
-@pytest.mark.parametrize("position", range(2, len(ENTRY)))
-def test_a_changed_bit_is_detected(position: int) -> None:
-    damaged = bytearray(ENTRY)
-    damaged[position] ^= 0x10
-    with pytest.raises(ChecksumMismatch):
-        message.parse_entry(bytes(damaged))
+def test_a_changed_bit_is_detected() -> None:
+    for position in range(2, len(ENTRY)):
+        damaged = bytearray(ENTRY)
+        damaged[position] ^= 0x10
+        with pytest.raises(ChecksumMismatch):
+            message.parse_entry(bytes(damaged))
 
 
-@pytest.mark.parametrize("size", range(len(ENTRY)))
-def test_a_torn_entry_is_refused(size: int) -> None:
-    with pytest.raises(EntryError):
-        message.parse_entry(ENTRY[:size])
+def test_a_torn_entry_is_refused() -> None:
+    for size in range(len(ENTRY)):
+        with pytest.raises(EntryError):
+            message.parse_entry(ENTRY[:size])
 
 
 def test_the_metadata_can_be_read_without_verifying_the_checksum() -> None:

@@ -11,7 +11,7 @@ from broker_core.dispatch.delayed import time_index
 from broker_core.dispatch.delayed.bucket_files import BucketFiles
 from broker_core.dispatch.delayed.time_index import Row, TimeIndex
 from broker_core.storage.disk import RealDisk
-from tests.support.storage import until
+from tests.support.condition import until
 from tests.unit.broker_core.dispatch.delayed.work import Work
 
 

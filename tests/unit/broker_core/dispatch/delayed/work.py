@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from tests.support.storage import until
+from tests.support.condition import until
 
 
 class Work:

@@ -8,8 +8,9 @@ import pytest
 
 from broker_core.storage.catalog import tables
 from broker_core.storage.errors import StorageError
+from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
-from tests.support.storage import opened, until
+from tests.support.storage import opened
 
 SLOW_SECONDS = 0.2  # of a commit: long enough to cancel its caller first
 

@@ -9,8 +9,9 @@ from broker_core.config.storage import StorageConfig
 from broker_core.storage.errors import Closed, StorageError
 from broker_core.storage.records.position import EARLIEST, Position
 from broker_core.storage.records.spans import SPAN_ENTRIES
+from tests.support.condition import until
 from tests.support.held_disk import HeldReads
-from tests.support.storage import append, crash, opened, run_of, until
+from tests.support.storage import append, crash, opened, run_of
 
 
 async def test_an_entry_below_mark_delete_is_not_acknowledged_twice(tmp_path: Path) -> None:

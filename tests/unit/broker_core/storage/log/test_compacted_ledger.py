@@ -10,8 +10,9 @@ from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.filenames import compacted_file
 from broker_core.storage.records.position import EARLIEST, Position
+from tests.support.condition import until
 from tests.support.held_disk import HeldReads
-from tests.support.storage import append, entries_of, opened, run_of, until
+from tests.support.storage import append, entries_of, opened, run_of
 
 
 class HeldWrites(RealDisk):

@@ -10,7 +10,8 @@ from broker_core.storage.errors import DamageReport
 from broker_core.storage.filenames import ledger_file
 from broker_core.storage.log.synced_mark import Mark, read_mark, write_mark
 from broker_core.storage.repair.inspection.check import find_damage
-from tests.support.storage import append, crash, opened, run_of, until
+from tests.support.condition import until
+from tests.support.storage import append, crash, opened, run_of
 from tests.unit.broker_core.storage.damaged_files import flip, groups_in, journal_of, salvaged
 
 ENTRIES = [b"%d" % number for number in range(4)]
