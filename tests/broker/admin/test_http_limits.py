@@ -65,7 +65,7 @@ async def test_a_body_that_never_arrives_is_408(admin: Admin) -> None:
 
 async def test_a_head_with_too_many_lines_is_431(admin: Admin) -> None:
     status, reason = await answer(admin, b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(5000)))
-    assert status in (400, 431)  # either the limit of lines or that of bytes comes first
+    assert status == 431
     assert reason
 
 
@@ -77,7 +77,7 @@ async def test_a_client_that_has_not_sent_all_of_its_head_sees_the_refusal(admin
 async def test_a_head_that_is_too_large_is_refused_once(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
     head = b"POST / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(4000))
     status, _ = await answer(admin, head + b"Content-Length: 5000000\r\n\r\n" + bytes(5_000_000))
-    assert status in (400, 431)
+    assert status == 431
     assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
@@ -208,7 +208,7 @@ async def test_an_unread_answer_holds_its_memory_until_it_times_out(shop: Admin)
         one.connect(("127.0.0.1", shop.server.web_port))
         one.sendall(f"GET /admin/v2/{TOPIC}/examinemessage HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         await asyncio.to_thread(one.recv, 1)
-        assert (await shop("GET", f"{TOPIC}/examinemessage")).status in (200, 503)
+        assert (await shop("GET", f"{TOPIC}/examinemessage")).status == 503
         whole = await shop("GET", f"{TOPIC}/examinemessage")
     assert (whole.status, len(whole.text)) == (200, 16 * MB)
 

@@ -122,7 +122,7 @@ def test_a_user_changes_only_what_the_role_may_change_and_the_audit_log_says_so(
     broker: EmbeddedBroker, audit: Path
 ) -> None:
     form = {"do": "unload", "topic": PLAIN}
-    assert signed_in(broker, "producer").post("/console/action", **form).status in (401, 403)
+    assert signed_in(broker, "producer").post("/console/action", **form).status == 401
     assert signed_in(broker, "owner").post("/console/action", **form).status == 303
     # The broker writes the file in a thread.
     wait_until(lambda: any("/plain/unload" in line and "owner" in line for line in audit.read_text().splitlines()), 30)

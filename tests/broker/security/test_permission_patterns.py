@@ -83,7 +83,7 @@ def test_a_permission_on_a_topic_covers_its_partitions_and_no_topics_that_are_on
         assert "not authorized" in subscribed(literal, "topic-consumer", "s", topic)
         assert not may_produce(literal, "topic-producer", topic)
         path = topic.replace("://", "/")
-        assert ask(literal, "PUT", f"{path}/subscription/s", role="topic-consumer").status in (401, 403)
+        assert ask(literal, "PUT", f"{path}/subscription/s", role="topic-consumer").status == 401
         assert ask(literal, "GET", f"{path}/stats").status == 404
 
 
@@ -139,19 +139,19 @@ def test_a_subscription_begins_with_the_role(
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
+    ("method", "path", "status"),
     [
-        ("POST", f"persistent/{NAMESPACE}/plain/subscription/other/skip_all"),
-        ("POST", f"persistent/{NAMESPACE}/plain/subscription/other/expireMessages/1"),
-        ("POST", f"persistent/{NAMESPACE}/plain/all_subscription/expireMessages/1"),
-        ("DELETE", f"persistent/{NAMESPACE}/plain/subscription/other"),
-        ("POST", f"namespaces/{NAMESPACE}/unsubscribe/other"),
-        ("POST", f"namespaces/{NAMESPACE}/clearBacklog"),
+        ("POST", f"persistent/{NAMESPACE}/plain/subscription/other/skip_all", 401),
+        ("POST", f"persistent/{NAMESPACE}/plain/subscription/other/expireMessages/1", 401),
+        ("POST", f"persistent/{NAMESPACE}/plain/all_subscription/expireMessages/1", 401),
+        ("DELETE", f"persistent/{NAMESPACE}/plain/subscription/other", 401),
+        ("POST", f"namespaces/{NAMESPACE}/unsubscribe/other", 403),
+        ("POST", f"namespaces/{NAMESPACE}/clearBacklog", 403),
     ],
 )
-def test_the_prefix_counts_over_rest_too(prefixed: EmbeddedBroker, method: str, path: str) -> None:
+def test_the_prefix_counts_over_rest_too(prefixed: EmbeddedBroker, method: str, path: str, status: int) -> None:
     ask(prefixed, "PUT", f"persistent/{NAMESPACE}/plain/subscription/other")
-    assert ask(prefixed, method, path, role="consumer").status in (401, 403)
+    assert ask(prefixed, method, path, role="consumer").status == status
     assert "other" in ask(prefixed, "GET", f"persistent/{NAMESPACE}/plain/subscriptions").json
 
 
