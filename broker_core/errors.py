@@ -1,19 +1,18 @@
 """Every error of the broker, as one tree.
 
     BrokerError
-    ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
-    ├── ClusterNotFound, TenantNotFound, NamespaceNotFound
-    ├── InvalidName, InvalidRequest, InvalidValue, ReservedName, InvalidPartitionCount, FewerPartitions,
-    │   IncompatiblePolicies, FixedSetting, WholeTopicOnly
-    ├── AuthenticationFailed, Unauthorized, Forbidden, NotAllowed, NeedsPersistentTopic, WrongTopicKind
-    ├── AlreadyExists, AlreadyRunning, InUse, ReplicatedTopic, NotEmpty, NamespaceFull, LimitReached
-    ├── BundleNotFound, NoSuchPartition, NothingExpired, CannotShow
-    ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated (TopicMoved), TopicFenced,
-    │   NotImplementedHere
+    ├── NotFound                          no object of that name
+    │   └── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
+    ├── Conflict                          the state of an object forbids it
+    │   └── LimitReached
+    ├── PreconditionFailed, NotAcceptable, Unprocessable
+    ├── InvalidName, InvalidRequest, InvalidValue
+    ├── AuthenticationFailed, Unauthorized, Forbidden, NotAllowed
+    ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, ProducerHeld, ProducerBlocked
+    ├── TopicTerminated (TopicMoved), TopicFenced, NotImplementedHere
     ├── UnknownListener, BrokerUnreachable, TargetRefused
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
-    ├── ProducerHeld, ProducerBlocked
-    ├── SchemaNotFound, IncompatibleSchema, InvalidSchema
+    ├── IncompatibleSchema, InvalidSchema
     ├── InvalidConfiguration              before the broker starts; no client sees it
     └── ProtocolViolation                 the only one that closes the connection
 
@@ -77,34 +76,50 @@ class ProtocolViolation(BrokerError):
     closes_connection = True
 
 
-class TopicNotFound(BrokerError):
+class NotFound(BrokerError):
+    """There is no object of that name."""
+
     server_error = ServerError.TOPIC_NOT_FOUND
 
 
-class SubscriptionNotFound(BrokerError):
+class TopicNotFound(NotFound):
+    pass
+
+
+class SubscriptionNotFound(NotFound):
     server_error = ServerError.SUBSCRIPTION_NOT_FOUND
 
 
-class ConsumerNotFound(BrokerError):
+class ConsumerNotFound(NotFound):
     server_error = ServerError.CONSUMER_NOT_FOUND
 
 
-class ClusterNotFound(BrokerError):
-    server_error = ServerError.METADATA_ERROR
+class Conflict(BrokerError):
+    """The state of an object forbids the request: it exists, is not empty, or the same work is in progress."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class TenantNotFound(BrokerError):
-    server_error = ServerError.TOPIC_NOT_FOUND
+class LimitReached(Conflict):
+    """A limit on the number of objects is reached."""
 
 
-class NamespaceNotFound(BrokerError):
-    server_error = ServerError.TOPIC_NOT_FOUND
+class PreconditionFailed(BrokerError):
+    """The request does not fit the object: its name, its kind, its policies, or its clients."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class RecordNotFound(BrokerError):
-    """The broker keeps nothing under that name."""
+class NotAcceptable(BrokerError):
+    """The broker, or this kind of topic, has nothing that the request could apply to."""
 
-    server_error = ServerError.METADATA_ERROR
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class Unprocessable(BrokerError):
+    """The request is valid, and the topic cannot follow it: partitions only grow, replicated topics need force."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
 
 
 class InvalidName(BrokerError):
@@ -143,122 +158,8 @@ class NotAllowed(BrokerError):
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class LimitReached(BrokerError):
-    """A limit on the number of objects is reached."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
 class InvalidValue(BrokerError):
     """A value that its field cannot have."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class ReservedName(BrokerError):
-    """A name that has a meaning for the broker, such as that of a partition."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class InvalidPartitionCount(BrokerError):
-    """A number of partitions that is out of bounds."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class FewerPartitions(BrokerError):
-    """A partitioned topic keeps its partitions; their number only grows."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class IncompatiblePolicies(BrokerError):
-    """The policy does not fit the others of its topic or namespace."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class FixedSetting(BrokerError):
-    """A setting that cannot change while the broker runs."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class WholeTopicOnly(BrokerError):
-    """The operation applies to a partitioned topic, not to one of its partitions."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class NeedsPersistentTopic(BrokerError):
-    """The operation needs a topic that stores its messages."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class WrongTopicKind(BrokerError):
-    """The operation needs a partitioned topic and this one is not, or the reverse."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class AlreadyExists(BrokerError):
-    """An object of that name exists."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class AlreadyRunning(BrokerError):
-    """The same work is in progress."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class ReplicatedTopic(BrokerError):
-    """Only force deletes a topic with replicators: the other clusters keep their copies."""
-
-    server_error = ServerError.METADATA_ERROR
-
-
-class InUse(BrokerError):
-    """Clients are connected to it, or other objects need it."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class NotEmpty(BrokerError):
-    """It holds other objects, which must be deleted first."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class NamespaceFull(BrokerError):
-    """That many partitions exceed the limit of the namespace."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class BundleNotFound(BrokerError):
-    """The namespace has no such bundle."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class NoSuchPartition(BrokerError):
-    """The name of a partition that no partitioned topic has."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class NothingExpired(BrokerError):
-    """No message was old enough to expire."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class CannotShow(BrokerError):
-    """The admin API has no message to show, or cannot show the one there is."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
@@ -338,22 +239,6 @@ class NotImplementedHere(BrokerError):
     """Part of the API, but of a feature that this broker does not have."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
-
-
-class MissingAllocator(BrokerError):
-    """The broker has no memory allocator of that name."""
-
-    server_error = ServerError.METADATA_ERROR
-
-
-class NotBalanced(BrokerError):
-    """There is one broker, so there is nothing to compare or to move."""
-
-    server_error = ServerError.METADATA_ERROR
-
-
-class SchemaNotFound(BrokerError):
-    server_error = ServerError.TOPIC_NOT_FOUND
 
 
 class IncompatibleSchema(BrokerError):

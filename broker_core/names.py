@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
-from broker_core.errors import InvalidName, ReservedName
+from broker_core.errors import InvalidName, PreconditionFailed
 
 PARTITION_SUFFIX = "-partition-"
 PERSISTENT = "persistent"
@@ -131,9 +131,9 @@ def local_without_partition(local: str) -> str:
 
 
 def check_partitioned_name(topic: TopicName) -> None:
-    """Raises `ReservedName` if a partitioned topic cannot have that name: one of its partitions would be ambiguous."""
+    """Raises `PreconditionFailed` if a partition of a topic of that name would be ambiguous."""
     if PARTITION_SUFFIX in topic.local:
-        raise ReservedName(f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'")
+        raise PreconditionFailed(f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'")
 
 
 def check_entity(kind: str, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, obj
-from broker_core.errors import InvalidValue, RecordNotFound
+from broker_core.errors import InvalidValue, NotFound
 from broker_core.metadata.policies.json_values import string
 from broker_core.metadata.tenancy.tool_records import BOOKIE_RACKS
 from broker_core.security.operations import SUPER_USER
@@ -66,8 +66,8 @@ async def _remove(call: Call, bookie: str) -> bool:
     return False
 
 
-def _missing(bookie: str) -> RecordNotFound:
-    return RecordNotFound(f"Bookie rack placement configuration not found: {bookie}")
+def _missing(bookie: str) -> NotFound:
+    return NotFound(f"Bookie rack placement configuration not found: {bookie}")
 
 
 _RACKS = "/admin/v2/bookies/racks-info"

@@ -10,7 +10,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import add_drop_rates
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import subscription_body, topic_body
-from broker_core.errors import MissingAllocator, NotBalanced
+from broker_core.errors import Conflict, NotAcceptable
 from broker_core.names import NON_PERSISTENT, PERSISTENT
 from broker_core.rates.long_text import Json
 from broker_core.rates.time_slices import TimeSlices, sliced
@@ -141,7 +141,7 @@ async def allocator_stats(call: Call) -> dict[str, Any]:
     """The broker has no allocator of its own: the arenas are empty."""
     name = call.part("allocator")
     if name not in ("default", "ml-cache"):
-        raise MissingAllocator(f"Invalid allocator name : {name}")
+        raise NotAcceptable(f"Invalid allocator name : {name}")
     counts = dict.fromkeys(("numDirectArenas", "numHeapArenas", "numThreadLocalCaches"), 0)
     sizes = dict.fromkeys(("normalCacheSize", "smallCacheSize"), 0)
     used = {"usedDirectMemory": 0, "usedHeapMemory": 0}
@@ -163,7 +163,7 @@ _NO_OPERATIONS = {
 
 async def resource_availability(call: Call) -> None:
     call.broker.tenancy.namespace(call.namespace())
-    raise NotBalanced("cannot compare brokers: this is the only one, and it serves every namespace")
+    raise Conflict("cannot compare brokers: this is the only one, and it serves every namespace")
 
 
 _STATS = "/admin/v2/broker-stats"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
-from broker_core.errors import ClusterNotFound, RecordNotFound
+from broker_core.errors import NotFound
 from broker_core.metadata.policies.json_values import shown
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import ANYONE, SUPER_USER, on_broker
@@ -35,7 +35,7 @@ async def list_brokers(call: Call) -> list[str]:
 
 async def brokers_of_cluster(call: Call) -> list[str]:
     if call.part("cluster") != call.broker.tenancy.cluster:
-        raise ClusterNotFound("Cluster does not exist")
+        raise NotFound("Cluster does not exist")
     return await list_brokers(call)
 
 
@@ -43,7 +43,7 @@ async def owned_namespaces(call: Call) -> dict[str, Any]:
     """Every bundle of every namespace: one broker owns all of them."""
     broker = call.broker
     if call.part("broker") != broker_id(broker) or call.part("cluster") != broker.tenancy.cluster:
-        raise RecordNotFound(f"Broker id '{call.part('broker')}' not found in available brokers.")
+        raise NotFound(f"Broker id '{call.part('broker')}' not found in available brokers.")
     namespaces = [broker.tenancy.namespace(name) for name in broker.tenancy.all_namespaces()]
     return {
         f"{namespace.name}/{bundle}": _OWNED
@@ -82,7 +82,7 @@ async def health(call: Call) -> Answer:
 
 def _check_topic_version(version: str) -> None:
     if version not in ("V1", "V2"):
-        raise RecordNotFound(f"there is no topicVersion {shown(version)}; use V1 or V2")
+        raise NotFound(f"there is no topicVersion {shown(version)}; use V1 or V2")
 
 
 async def ready(_call: Call) -> Answer:
@@ -94,7 +94,7 @@ async def status(call: Call) -> Answer:
     """Answer load balancers: 503 if nothing can be written, or the broker is stopping, and 404 if a file is missing."""
     file = call.broker.config.server.status_file
     if file and not await asyncio.to_thread(os.path.exists, file):
-        raise RecordNotFound(f"{file} does not exist")
+        raise NotFound(f"{file} does not exist")
     if reason := unwell(call.broker):
         return Answer(503, reason.encode(), TEXT_TYPE)
     return text(degraded(call.broker) or "OK")

@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT64, array
-from broker_core.errors import BundleNotFound, InvalidValue, NotEmpty, TopicNotFound
+from broker_core.errors import Conflict, InvalidValue, PreconditionFailed, TopicNotFound
 from broker_core.metadata.policies.json_values import whole_number
 from broker_core.metadata.tenancy.bundles import hash_of, limits_of
 from broker_core.metadata.tenancy.namespace import Namespace
@@ -64,13 +64,13 @@ async def _topics(call: Call, namespace: Namespace) -> list[str]:
 async def owned_topics(call: Call) -> list[str]:
     """The topics of the bundle in the path. As in Pulsar, no broker owns a bundle before a topic in it is used.
 
-    Raises `BundleNotFound` if the bundle has no topics.
+    Raises `PreconditionFailed` if the bundle has no topics.
     """
     namespace = call.broker.tenancy.namespace(call.namespace())
     bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
     topics = await _topics_in(call, bundle)
     if not topics:
-        raise BundleNotFound(f"Failed to find ownership for ServiceUnit:{namespace.name}/{bundle}")
+        raise PreconditionFailed(f"Failed to find ownership for ServiceUnit:{namespace.name}/{bundle}")
     return topics
 
 
@@ -126,7 +126,7 @@ async def delete(call: Call) -> None:
     """Deletes its topics; the range of the bundle stays in the namespace, as in Pulsar."""
     topics = await owned_topics(call)
     if not call.flag("force"):
-        raise NotEmpty("Cannot delete non empty bundle")
+        raise Conflict("Cannot delete non empty bundle")
     for topic in topics:
         await call.broker.topics.delete(parse_topic(topic), force=True)
 

@@ -8,10 +8,10 @@ from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, STRINGS, TRUTH, obj
 from broker_core.errors import (
-    AlreadyExists,
-    ClusterNotFound,
+    Conflict,
     InvalidRequest,
     InvalidValue,
+    NotFound,
 )
 from broker_core.metadata.policies.json_values import mapping, names, string, truth
 from broker_core.metadata.tenancy.documents import CLUSTER
@@ -79,7 +79,7 @@ async def create_cluster(call: Call) -> Answer:
     records = call.broker.tenancy.tool_records
     async with records.changing:
         if name in call.broker.tenancy.clusters():
-            raise AlreadyExists("Cluster already exists")
+            raise Conflict("Cluster already exists")
         if call.json() is None:
             raise InvalidRequest("cluster data is required")
         await records.put(CLUSTER, name, _read(call))
@@ -103,10 +103,10 @@ async def delete_cluster(call: Call) -> None:
 
 
 def known_cluster(call: Call) -> str:
-    """The cluster in the path; raises `ClusterNotFound`."""
+    """The cluster in the path; raises `NotFound`."""
     name = call.part("cluster")
     if name not in call.broker.tenancy.clusters():
-        raise ClusterNotFound("Cluster does not exist")
+        raise NotFound("Cluster does not exist")
     return name
 
 
@@ -171,7 +171,7 @@ def _check_peers(call: Call, cluster: str, peers: list[str]) -> None:
 async def get_migration(call: Call) -> dict[str, Any]:
     migration: dict[str, Any] | None = _record(call, known_cluster(call)).get("migration")
     if migration is None:
-        raise ClusterNotFound("Cluster does not exist")
+        raise NotFound("Cluster does not exist")
     return migration
 
 

@@ -14,7 +14,7 @@ from broker_core.console import console, paths
 from broker_core.console.admin_api import Refused
 from broker_core.console.page import Page, PageFrame, Request, problem, see_other
 from broker_core.console.sign_in import authorization, sign_in
-from broker_core.errors import AuthenticationFailed, RecordNotFound
+from broker_core.errors import AuthenticationFailed, NotFound
 from broker_core.security.http_credentials import METHOD_HEADER
 from broker_core.security.sessions import COOKIE, Sessions
 
@@ -45,7 +45,7 @@ def _sessions(call: Call) -> Sessions:
 
 def _check_enabled(call: Call) -> None:
     if not call.broker.config.console.enabled:
-        raise RecordNotFound("the web console is disabled (consoleEnabled)")
+        raise NotFound("the web console is disabled (consoleEnabled)")
 
 
 async def show(call: Call, api: Routes) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRINGS, obj
-from broker_core.errors import AlreadyExists, ClusterNotFound, InvalidValue, RecordNotFound
+from broker_core.errors import Conflict, InvalidValue, NotFound
 from broker_core.metadata.policies.json_values import names
 from broker_core.metadata.tenancy.tool_records import FAILURE_DOMAINS
 from broker_core.security.operations import on_cluster
@@ -15,7 +15,7 @@ from broker_core.security.operations import on_cluster
 
 async def list_domains(call: Call) -> dict[str, Any]:
     if call.part("cluster") not in call.broker.tenancy.clusters():
-        raise ClusterNotFound("Cluster does not exist")
+        raise NotFound("Cluster does not exist")
     return _domains(call)
 
 
@@ -23,7 +23,7 @@ async def get_domain(call: Call) -> dict[str, Any]:
     cluster, name = _cluster(call), call.part("domainName")
     domain: dict[str, Any] | None = _domains(call).get(name)
     if domain is None:
-        raise RecordNotFound(f"Domain {name} for cluster {cluster} does not exist")
+        raise NotFound(f"Domain {name} for cluster {cluster} does not exist")
     return domain
 
 
@@ -36,7 +36,7 @@ async def set_domain(call: Call) -> None:
         for other, domain in domains.items():
             shared = sorted({*domain["brokers"]} & {*brokers})
             if other != name and shared:
-                raise AlreadyExists(f"[{', '.join(shared)}] already exists in {other}")
+                raise Conflict(f"[{', '.join(shared)}] already exists in {other}")
         await records.put(FAILURE_DOMAINS, cluster, {**domains, name: {"brokers": brokers}})
 
 
@@ -45,7 +45,7 @@ async def delete_domain(call: Call) -> None:
     async with records.changing:
         cluster, domains = _cluster(call), _domains(call)
         if name not in domains:
-            raise RecordNotFound(f"Domain-name {name} or cluster {cluster} does not exist")
+            raise NotFound(f"Domain-name {name} or cluster {cluster} does not exist")
         rest = {key: domain for key, domain in domains.items() if key != name}
         await records.put_or_delete(FAILURE_DOMAINS, cluster, rest)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.admin.peer import certificate_of
-from broker_core.errors import AuthenticationFailed, Forbidden, TenantNotFound, Unauthorized
+from broker_core.errors import AuthenticationFailed, Forbidden, NotFound, Unauthorized
 from broker_core.security.authorization import Target, check_has_rule
 from broker_core.security.http_credentials import METHOD_HEADER
 from broker_core.security.operations import Kind, Operation
@@ -82,7 +82,7 @@ class Guard:
         return bare == _ALWAYS_OPEN or (bare == _METRICS and not self._security.config.authenticate_metrics)
 
     def check(self, route: Route, call: Call) -> None:
-        """Raises `Unauthorized` (401), `Forbidden` (403), or `TenantNotFound` unless the caller may use the route."""
+        """Raises `Unauthorized` (401), `Forbidden` (403), or `NotFound` unless the caller may use the route."""
         authorization, operation = self._security.authorization, route.operation
         if authorization is None:
             return
@@ -101,7 +101,7 @@ class Guard:
         creates = operation.name in ("CREATE_TENANT", "LIST_TENANTS")
         asked = call.principal is not None and bool(target.tenant) and operation.kind in _TENANT_FIRST and not creates
         if asked and call.broker.tenancy.find_tenant(target.tenant) is None:
-            raise TenantNotFound("Tenant does not exist")
+            raise NotFound("Tenant does not exist")
 
 
 def not_authenticated() -> AuthenticationFailed:

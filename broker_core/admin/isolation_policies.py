@@ -14,7 +14,7 @@ from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, STRINGS, obj, one_of
-from broker_core.errors import InvalidRequest, InvalidValue, RecordNotFound
+from broker_core.errors import InvalidRequest, InvalidValue, NotFound
 from broker_core.metadata.policies.json_values import int32, mapping, name_or_none, names, properties
 from broker_core.metadata.tenancy.tool_records import ISOLATION_POLICIES
 from broker_core.security.operations import cluster_policy
@@ -25,7 +25,7 @@ _PLAIN = re.compile(r"[\w:.-]*")  # nothing in it is special, except that a dot 
 
 async def list_policies(call: Call) -> dict[str, Any]:
     if call.part("cluster") not in call.broker.tenancy.clusters():
-        raise RecordNotFound(f"Cluster {call.part('cluster')} does not exist.")
+        raise NotFound(f"Cluster {call.part('cluster')} does not exist.")
     return _policies(call)
 
 
@@ -33,7 +33,7 @@ async def get_policy(call: Call) -> dict[str, Any]:
     cluster, name = _cluster(call), call.part("policyName")
     policy: dict[str, Any] | None = _policies(call).get(name)
     if policy is None:
-        raise RecordNotFound(f"Cannot find NamespaceIsolationPolicy {name} for cluster {cluster}")
+        raise NotFound(f"Cannot find NamespaceIsolationPolicy {name} for cluster {cluster}")
     return policy
 
 
@@ -106,7 +106,7 @@ def _stored(call: Call) -> dict[str, Any]:
 def _policies(call: Call) -> dict[str, Any]:
     policies = _stored(call)
     if not policies:
-        raise RecordNotFound(f"NamespaceIsolationPolicies for cluster {call.part('cluster')} does not exist")
+        raise NotFound(f"NamespaceIsolationPolicies for cluster {call.part('cluster')} does not exist")
     return policies
 
 

@@ -20,7 +20,7 @@ from broker_core.admin.non_persistent import persistent_only
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
-from broker_core.errors import BrokerError, CannotShow, InvalidRequest, InvalidValue, TopicNotFound
+from broker_core.errors import BrokerError, InvalidRequest, InvalidValue, PreconditionFailed, TopicNotFound
 from broker_core.metadata.policies.json_values import whole_number
 from broker_core.metadata.policies.topic_policies import at_least_zero
 from broker_core.names import is_reserved_subscription
@@ -63,7 +63,7 @@ async def examine_message(call: Call) -> Answer:
     )
     number = _position(call.query.get("messagePosition", "1"))
     from_end = call.query.get("initialPosition") != "earliest"
-    missing = CannotShow("Could not examine messages due to the total message is zero")
+    missing = PreconditionFailed("Could not examine messages due to the total message is zero")
     return await _shown(call, lambda: peek.nth_entry(topic.ledger, number, from_end=from_end), missing)
 
 
@@ -106,7 +106,7 @@ def _answer(position: Position, data: bytes, largest: int) -> Answer:
     metadata, stored, broker_metadata = parse_entry(data, verify=False)
     size = _size_of_texts(metadata)
     if size > HEADERS_MAX or len(metadata.encryption_keys) + len(metadata.replicate_to) > KEYS_MAX:
-        raise CannotShow(
+        raise PreconditionFailed(
             f"cannot show message {position}: its properties and keys ({size} characters) do not fit into HTTP headers;"
             " consume it instead"
         )

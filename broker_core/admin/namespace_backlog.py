@@ -7,7 +7,7 @@ import contextlib
 from broker_core.admin.bundles import owned_topics
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
-from broker_core.errors import InUse, TopicNotFound
+from broker_core.errors import PreconditionFailed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, TopicName, parse_topic
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import SUPER_USER, on_namespace
@@ -49,7 +49,7 @@ async def unsubscribe(call: Call) -> None:
     topics = [await call.broker.topics.get(name) async for name in sliced(await _with_backlogs(call))]
     having = [topic for topic in topics if subscription in topic.subscriptions]
     if any(topic.subscriptions[subscription].consumers for topic in having):
-        raise InUse("Subscription has active connected consumers")
+        raise PreconditionFailed("Subscription has active connected consumers")
     for topic in having:
         await topic.subscriptions.delete(subscription)
 

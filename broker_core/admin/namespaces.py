@@ -48,7 +48,7 @@ async def delete_namespace(call: Call) -> None:
 
 
 async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
-    """Deletes a namespace with its system topics. Raises `NotEmpty` if it has others."""
+    """Deletes a namespace with its system topics. Raises `Conflict` if it has others."""
 
     def is_empty() -> bool:
         creating = users_topics(name, broker.topics.creation.being_created(name))

@@ -17,7 +17,7 @@ from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY, PolicyPla
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import of_policy, shape_of
 from broker_core.admin.targets import is_global, policy_topic
-from broker_core.errors import InvalidValue, NamespaceNotFound
+from broker_core.errors import InvalidValue, NotFound
 from broker_core.metadata.policies.json_values import whole_number
 from broker_core.metadata.policies.policy_set import PolicySet, as_json
 from broker_core.metadata.policies.topic_policies import POLICIES
@@ -80,7 +80,7 @@ async def remove_of_namespace(place: PolicyPlace, call: Call) -> None:
 
 def _check_policies_of(call: Call) -> None:
     if not call.broker.tenancy.has_namespace(call.namespace()):
-        raise NamespaceNotFound("Namespace policies does not exist")
+        raise NotFound("Namespace policies does not exist")
 
 
 # Topic

@@ -7,7 +7,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT32, INT64, obj
-from broker_core.errors import InUse, RecordNotFound
+from broker_core.errors import NotFound, PreconditionFailed
 from broker_core.metadata.policies import kept
 from broker_core.metadata.policies.json_values import int32, whole_number
 from broker_core.metadata.tenancy.tool_records import RESOURCE_GROUP
@@ -28,7 +28,7 @@ async def list_groups(call: Call) -> list[str]:
 async def get_group(call: Call) -> dict[str, Any]:
     record = call.broker.tenancy.tool_records.get(RESOURCE_GROUP, call.part("resourcegroup"))
     if record is None:
-        raise RecordNotFound("ResourceGroup does not exist")
+        raise NotFound("ResourceGroup does not exist")
     return record
 
 
@@ -46,7 +46,7 @@ async def delete_group(call: Call) -> None:
     async with tenancy.tool_records.changing:
         await get_group(call)
         if any(tenancy.namespace(user).kept.get(kept.RESOURCE_GROUP) == name for user in tenancy.all_namespaces()):
-            raise InUse("ResourceGroup is in use")
+            raise PreconditionFailed("ResourceGroup is in use")
         await tenancy.tool_records.delete(RESOURCE_GROUP, name)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import NUMBER, TRUTH, obj
-from broker_core.errors import RecordNotFound
+from broker_core.errors import NotFound
 from broker_core.metadata.policies.json_values import number, truth
 from broker_core.metadata.tenancy.tool_records import RESOURCE_QUOTA
 from broker_core.security.operations import SUPER_USER
@@ -44,7 +44,7 @@ async def reset_of_bundle(call: Call) -> None:
     bundle, records = _bundle(call), call.broker.tenancy.tool_records
     async with records.changing:
         if records.get(RESOURCE_QUOTA, bundle) is None:
-            raise RecordNotFound(f"bundle {bundle} has no resource quota of its own")
+            raise NotFound(f"bundle {bundle} has no resource quota of its own")
         await records.delete(RESOURCE_QUOTA, bundle)
 
 

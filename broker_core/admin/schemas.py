@@ -12,7 +12,7 @@ from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import SCHEMA_PAYLOAD
-from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema, SchemaNotFound
+from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema, NotFound
 from broker_core.metadata.policies.json_values import string
 from broker_core.metadata.schema.described import described
 from broker_core.metadata.schema.key_value import key_value_data
@@ -40,7 +40,7 @@ def _sent(call: Call) -> SchemaData:
 
 def _shown(stored: SchemaVersion | None) -> dict[str, Any]:
     if stored is None:
-        raise SchemaNotFound("Schema not found")
+        raise NotFound("Schema not found")
     return described(stored)
 
 

@@ -13,7 +13,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, RESET_DATA, TRUTH
 from broker_core.admin.targets import check_exists, every_topic, one_topic
 from broker_core.backlog.backlogs import no_backlog
-from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpired, ReservedName, SubscriptionNotFound
+from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
 from broker_core.metadata.policies.json_values import truth
 from broker_core.names import is_reserved_subscription
 from broker_core.rates.time_slices import gathered, sliced
@@ -37,7 +37,7 @@ async def create_subscription(call: Call) -> None:
     """Create it at the position in the body (a ResetCursorData), by default at the end; creates a missing topic."""
     name = call.subscription()
     if not name.strip() or is_reserved_subscription(name):
-        raise ReservedName(f"Subscription name {name} is reserved")
+        raise PreconditionFailed(f"Subscription name {name} is reserved")
     body = reset_data(call.json())
     # Everything is read before anything is created, so that a refused request leaves no topic.
     properties = read_properties(call, body.get("properties"))
@@ -46,7 +46,7 @@ async def create_subscription(call: Call) -> None:
     topics = await every_topic(call)
     missing = [topic for topic in topics if name not in topic.subscriptions]
     if not missing:
-        raise AlreadyExists("Subscription already exists for topic")
+        raise Conflict("Subscription already exists for topic")
 
     async def create(topic: Topic) -> None:
         await topic.subscriptions.open(
@@ -73,7 +73,7 @@ async def delete_subscription(call: Call) -> None:
     if not having:
         raise _missing(call, name)
     if not force and any(topic.subscriptions[name].consumers for topic in having):
-        raise InUse("Subscription has active connected consumers")
+        raise PreconditionFailed("Subscription has active connected consumers")
 
     async def delete(topic: Topic) -> None:
         await topic.subscriptions.delete(name, force=force)
@@ -229,8 +229,8 @@ def _moment_before(call: Call) -> int:
     return call.broker.topics.expiry.now_ms() - call.number("seconds") * 1000
 
 
-def _nothing_expired(call: Call, name: str) -> NothingExpired:
-    return NothingExpired(
+def _nothing_expired(call: Call, name: str) -> Conflict:
+    return Conflict(
         f"Expire message by timestamp not issued on topic {call.topic()} for subscription {name} due to ongoing "
         "message expiration not finished or subscription almost catch  up. If it's performed on a partitioned "
         "topic operation might succeeded on other partitions, please check stats of individual partition."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
-from broker_core.errors import NotAllowed, TopicNotFound, WholeTopicOnly
+from broker_core.errors import NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.names import TopicName
 from broker_core.rates.time_slices import gathered
 
@@ -64,7 +64,7 @@ def policy_topic(call: Call) -> TopicName:
         raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
     call.broker.tenancy.check_namespace_of(topic)
     if topic.is_partition:
-        raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
+        raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
     check_exists(call.broker, topic)
     return topic
 

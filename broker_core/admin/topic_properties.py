@@ -10,7 +10,7 @@ from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES
 from broker_core.admin.targets import check_exists
-from broker_core.errors import NeedsPersistentTopic
+from broker_core.errors import NotAcceptable
 from broker_core.security.operations import on_topic
 
 
@@ -43,20 +43,20 @@ ROUTES = (
     Route(
         "GET",
         _PROPERTIES,
-        persistent_only(get_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        persistent_only(get_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT),
         on_topic("GET_METADATA"),
     ),
     Route(
         "PUT",
         _PROPERTIES,
-        persistent_only(merge_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        persistent_only(merge_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT),
         on_topic("UPDATE_METADATA"),
         body=PROPERTIES,
     ),
     Route(
         "DELETE",
         _PROPERTIES,
-        persistent_only(remove_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        persistent_only(remove_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT),
         on_topic("DELETE_METADATA"),
         query=("key",),
     ),

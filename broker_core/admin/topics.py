@@ -12,15 +12,13 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY, INT32, PARTITIONS, PROPERTIES
 from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic, partitions_body
 from broker_core.errors import (
-    AlreadyExists,
-    AlreadyRunning,
+    Conflict,
     InvalidRequest,
-    NeedsPersistentTopic,
-    NoSuchPartition,
+    NotAcceptable,
     NotAllowed,
     NotImplementedHere,
+    PreconditionFailed,
     TopicNotFound,
-    WrongTopicKind,
 )
 from broker_core.metadata.policies.json_values import int32
 from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_system_topic
@@ -68,10 +66,10 @@ async def create_topic(call: Call) -> None:
     _check_partition_name(call, name)
     _check_not_internal(name)
     if broker.partitioned.count(name) or broker.topics.exists(name):
-        raise AlreadyExists("This topic already exists")
+        raise Conflict("This topic already exists")
     broker.topics.creation.quota.check(name)
     if not await broker.topics.create(name, _properties(call, call.json())):
-        raise AlreadyExists("This topic already exists")
+        raise Conflict("This topic already exists")
 
 
 def _check_not_internal(name: TopicName) -> None:
@@ -85,12 +83,12 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
         return
     partitions, base = call.broker.partitioned.count(name.base), name.base.local
     if not partitions:
-        raise NoSuchPartition(
+        raise PreconditionFailed(
             f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by numeric value'
             f" if there isn't a partitioned topic {base} created."
         )
     if name.partition >= partitions:
-        raise NoSuchPartition(
+        raise PreconditionFailed(
             f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by a number'
             f" smaller than number of partition of partitioned topic {base}"
         )
@@ -110,7 +108,7 @@ async def delete_topic(call: Call) -> None:
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
     if broker.partitioned.count(name):
-        raise WrongTopicKind(
+        raise Conflict(
             f"{name} is a partitioned topic, instead of calling delete topic, please call delete-partitioned-topic."
         )
     if not broker.topics.exists(name):
@@ -179,7 +177,7 @@ async def delete_partitioned(call: Call) -> None:
     broker.tenancy.check_namespace_of(name)
     if not broker.partitioned.count(name):
         if broker.topics.exists(name):
-            raise WrongTopicKind(
+            raise Conflict(
                 f"{name} is a non-partitioned topic. Instead of calling delete-partitioned-topic please call delete."
             )
         raise TopicNotFound(f"Topic {name} not found.")
@@ -236,7 +234,7 @@ async def compact_places(call: Call) -> None:
     except MalformedPlaces as error:
         raise InvalidRequest(f"cannot read the places: {error}") from None
     if topic.compaction.is_running:
-        raise AlreadyRunning("Compaction already in progress")
+        raise Conflict("Compaction already in progress")
     held = call.memory.handed_over()  # the compaction has the body until it ends
     topic.compaction.start(places, lambda: held.keep(0))
 
@@ -278,7 +276,7 @@ ROUTES = (
     Route(
         "POST",
         f"{_TOPIC}/terminate",
-        persistent_only(terminate, "Termination", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        persistent_only(terminate, "Termination", NotAcceptable, NEEDS_PERSISTENT),
         on_topic("TERMINATE"),
     ),
     Route(

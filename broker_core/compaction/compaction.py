@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
-from broker_core.errors import AlreadyRunning, BrokerError, NotAllowed
+from broker_core.errors import BrokerError, Conflict, NotAllowed
 from broker_core.names import COMPACTION_CURSOR
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.position import EARLIEST, Position
@@ -142,12 +142,12 @@ class Compaction:
     def start(self, places: LastPlaces | None = None, ended: Callable[[], None] = _nothing) -> None:
         """Starts in the background, after the compactions of other topics. `ended` is called however it ends.
 
-        `places` has the last places of the keys, if a job has found them. Raises `AlreadyRunning` while one is running,
+        `places` has the last places of the keys, if a job has found them. Raises `Conflict` while one is running,
         and `NotAllowed` on a non-persistent topic; then `ended` is not called.
         """
         self._on_disk()
         if self.is_running:
-            raise AlreadyRunning("Compaction already in progress")
+            raise Conflict("Compaction already in progress")
         self.state = CompactionState.RUNNING
         self.last_start = self._context.clock.monotonic()
         self._task = self._context.spawn(self._run(places))

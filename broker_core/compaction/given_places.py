@@ -20,8 +20,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from broker_core.compaction.errors import WrongPlaces
 from broker_core.compaction.survivors import MessagePosition, Survivors
+from broker_core.errors import Conflict
 from broker_core.wire.batch import is_chunk
 from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
 from broker_core.wire.slots import Slot, open_entry
@@ -48,7 +48,7 @@ class GivenPlaces(Survivors):
         self._sampled = 0
 
     def note(self, block: Block) -> None:
-        """Raises `WrongPlaces`."""
+        """Raises `Conflict`."""
         if self._is_compacted(block):
             return
         self._sample(block)
@@ -60,17 +60,17 @@ class GivenPlaces(Survivors):
             counted[at] += number
 
     def complete(self) -> None:
-        """Raises `WrongPlaces`."""
+        """Raises `Conflict`."""
         for ledger_id in sorted(self._ledgers.keys() | self._counted.keys()):
             ledger = self._ledgers.get(ledger_id) or LedgerPlaces(ledger_id, 0, 0, 0, b"")
             counted = self._counted.get(ledger_id, [0, 0, 0])
             if counted != [ledger.entries, ledger.messages, ledger.count]:
-                raise WrongPlaces(
+                raise Conflict(
                     f"the job read {ledger.entries} entries and {ledger.messages} messages of ledger {ledger_id} and"
                     f" named {ledger.count} places; the log has {counted[0]}, {counted[1]}, and {counted[2]}"
                 )
         for key, place in self._expected.items():
-            raise WrongPlaces(f"the key {key!r} has a message at {_text(place)}, and no place there or later")
+            raise Conflict(f"the key {key!r} has a message at {_text(place)}, and no place there or later")
 
     def _is_last(self, key: str, place: MessagePosition, slot: Slot) -> bool:
         if place[:2] <= self._after:
@@ -102,7 +102,7 @@ class GivenPlaces(Survivors):
             try:
                 columns = ledger.places() if ledger else (array("q"), array("i"))
             except MalformedPlaces as error:
-                raise WrongPlaces(str(error)) from None
+                raise Conflict(str(error)) from None
             self._open = (ledger_id, *columns)
         return self._open[1:]
 
@@ -120,15 +120,15 @@ class GivenPlaces(Survivors):
         opened = open_entry(block.entry(row))
         if opened is None or index == WHOLE:
             if opened is not None or index != WHOLE:
-                raise WrongPlaces(f"the entry at {_text(place)} can be opened only by one of the job and this broker")
+                raise Conflict(f"the entry at {_text(place)} can be opened only by one of the job and this broker")
             return
         if is_chunk(opened.metadata):
-            raise WrongPlaces(f"the message at {_text(place)} is chunked, which a job cannot compact")
+            raise Conflict(f"the message at {_text(place)} is chunked, which a job cannot compact")
         key = next((slot.key for slot in opened.slots if slot.batch_index == index), None)
         if key is None:
-            raise WrongPlaces(f"the job names {_text(place)}, where no message with a key is")
+            raise Conflict(f"the job names {_text(place)}, where no message with a key is")
         if key in self._keys:
-            raise WrongPlaces(f"the job names two places of the key {key!r}, the second at {_text(place)}")
+            raise Conflict(f"the job names two places of the key {key!r}, the second at {_text(place)}")
         self._keys.add(key)
         if self._expected.get(key, place) <= place:
             self._expected.pop(key, None)
@@ -142,13 +142,13 @@ class GivenPlaces(Survivors):
             entry_id = block.first_entry_id + row
             if opened is None:
                 if not self._names((block.ledger_id, entry_id, WHOLE)):
-                    raise WrongPlaces(f"the entry at {block.ledger_id}:{entry_id} cannot be opened, and is not named")
+                    raise Conflict(f"the entry at {block.ledger_id}:{entry_id} cannot be opened, and is not named")
             elif opened.slots and (slot := self._chance.choice(opened.slots)).key is not None:
                 self._expect(slot.key, (block.ledger_id, entry_id, slot.batch_index))
 
     def _expect(self, key: str, place: MessagePosition) -> None:
         if key in self._keys:
-            raise WrongPlaces(f"the place of the key {key!r} is before its message at {_text(place)}")
+            raise Conflict(f"the place of the key {key!r} is before its message at {_text(place)}")
         self._expected[key] = max(place, self._expected.get(key, place))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from broker_core.config.reading import Entry, typed
 from broker_core.config.stored_settings import STORED_SETTINGS
-from broker_core.errors import FixedSetting, InvalidConfiguration, InvalidValue
+from broker_core.errors import InvalidConfiguration, InvalidValue
 
 if TYPE_CHECKING:
     from broker_core.config.broker import BrokerConfig
@@ -66,7 +66,7 @@ class DynamicSettings:
                 continue
             try:
                 self._apply(key, self._read(key, text))
-            except (FixedSetting, InvalidValue) as error:
+            except InvalidValue as error:
                 log.error("stored dynamic setting %s: it is ignored, set it again: %s", key, error)
 
     @property
@@ -82,7 +82,7 @@ class DynamicSettings:
         return {key: str(document.get("value", "")) for key, document in sorted(documents.items())}
 
     async def set(self, key: str, text: str) -> None:
-        """Set a value, in force on return except for `STORED_SETTINGS`. Raises `FixedSetting` or `InvalidValue`."""
+        """Set a value, in force on return except for `STORED_SETTINGS`. Raises `InvalidValue`."""
         if key in STORED_SETTINGS:
             await self._documents.put(DYNAMIC_SETTING, key, {"value": text})
             return
@@ -92,9 +92,9 @@ class DynamicSettings:
         await self._changed()
 
     async def remove(self, key: str) -> None:
-        """Back to the value of the start. Raises `FixedSetting`."""
+        """Back to the value of the start. Raises `InvalidValue`."""
         if key not in self.names:
-            raise FixedSetting("Can't delete non-dynamic configuration")
+            raise InvalidValue("Can't delete non-dynamic configuration")
         await self._documents.delete(DYNAMIC_SETTING, key)
         if key in STORED_SETTINGS:
             return
@@ -104,7 +104,7 @@ class DynamicSettings:
     def _read(self, key: str, text: str) -> Any:
         """Read the value; like Pulsar, read every text but `true` as false for a truth value."""
         if key not in self.names:
-            raise FixedSetting("Can't update non-dynamic configuration")
+            raise InvalidValue("Can't update non-dynamic configuration")
         described = self._places[key][1]
         if described.type is bool:
             return text.lower() == "true"

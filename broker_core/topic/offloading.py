@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed, TopicFenced
+from broker_core.errors import Conflict, NotAcceptable, NotAllowed, TopicFenced
 from broker_core.metadata.policies.offload_policies import OffloadRules, rules_of
 from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.offload import selection
@@ -94,8 +94,8 @@ class Offloading:
     def start(self, before: Position) -> Position:
         """Offloads the ledgers before a position, in the background.
 
-        Returns the first position that is not offloaded yet. Raises `AlreadyRunning`,
-        `NotAllowed` if no store is configured, `NeedsPersistentTopic`, and `TopicFenced` if the topic is unloaded.
+        Returns the first position that is not offloaded yet. Raises `Conflict`,
+        `NotAllowed` if no store is configured, `NotAcceptable`, and `TopicFenced` if the topic is unloaded.
         """
         self._check_free()
         ledger_ids = selection.before(self._sealed(), before)
@@ -109,7 +109,7 @@ class Offloading:
     async def restore(self, seconds: float) -> int:
         """Writes local files again and lets the copies go; returns the number of ledgers.
 
-        After `seconds` it starts no other ledger; 0 means that none is left. Raises `AlreadyRunning`, StorageError, and
+        After `seconds` it starts no other ledger; 0 means that none is left. Raises `Conflict`, StorageError, and
         `TopicFenced` if the topic is unloaded; then the ledgers before are restored.
         """
         self._check_free()
@@ -148,7 +148,7 @@ class Offloading:
         if self._closed:
             raise self._unloaded()
         if self.is_running:
-            raise AlreadyRunning("Offload already in progress")
+            raise Conflict("Offload already in progress")
 
     # ---- by thresholds
 
@@ -273,7 +273,7 @@ class Offloading:
 
     def _on_disk(self) -> DurableLog:
         if self._context.log.on_disk is None:
-            raise NeedsPersistentTopic("Offload of a non-persistent topic is not allowed")
+            raise NotAcceptable("Offload of a non-persistent topic is not allowed")
         return self._context.log.on_disk
 
     def _in_use(self) -> TieredStorage:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
+from broker_core.errors import NotAllowed, PreconditionFailed, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.rates.rate import Rate
 from broker_core.rates.time_slices import sliced
@@ -132,7 +132,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         await self._change_ended(name)
         subscription = self.find(name)
         if subscription.consumers and not force:
-            raise InUse("Subscription has active connected consumers")
+            raise PreconditionFailed("Subscription has active connected consumers")
         subscription.closed = True  # at once: no consumer may join any longer
         self._changing[name] = asyncio.get_running_loop().create_future()
         await to_the_end(self._spawn, self._delete(subscription))

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from broker_core.errors import AlreadyExists
+from broker_core.errors import Conflict
 from broker_core.names import NON_PERSISTENT, PERSISTENT, within
 from broker_core.topics.quota import TopicQuota
 
@@ -49,7 +49,7 @@ class TopicCreation:
     async def create(self, name: TopicName, properties: dict[str, str] | None = None, *, awaited: bool = False) -> bool:
         """Creates a topic; durable on return. False if the topic already exists, perhaps only just.
 
-        `awaited`: a deletion of the namespace waits for this request. Raises `AlreadyExists` for the name of a
+        `awaited`: a deletion of the namespace waits for this request. Raises `Conflict` for the name of a
         partitioned topic, and `TopicNotFound` if the topic could outlive the deletion of its namespace or partitioned
         topic.
         """
@@ -61,7 +61,7 @@ class TopicCreation:
         if not awaited:
             self._being_deleted.check(name)
         if name in self._claimed or self._tenancy.partitioned.count(name):
-            raise AlreadyExists("This topic already exists")
+            raise Conflict("This topic already exists")
         counted = contextlib.ExitStack()  # held from now on: there is no await since the checks, also of the limit
         counted.enter_context(self.quota.counting([key]))
         # A client that leaves does not stop it: its document is stored in any case.
@@ -82,9 +82,9 @@ class TopicCreation:
 
     @contextlib.contextmanager
     def claim(self, name: TopicName) -> Iterator[None]:
-        """Holds the name for a partitioned topic, so that no topic takes it. Raises `AlreadyExists`."""
+        """Holds the name for a partitioned topic, so that no topic takes it. Raises `Conflict`."""
         if self.is_taken(name):
-            raise AlreadyExists("This topic already exists")
+            raise Conflict("This topic already exists")
         self._claimed.add(name)
         try:
             yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker_core.errors import InUse, ReplicatedTopic, TopicNotFound
+from broker_core.errors import PreconditionFailed, TopicNotFound, Unprocessable
 from broker_core.metadata.tenancy.system_topics import is_change_events
 from broker_core.names import NON_PERSISTENT, PERSISTENT, ledger_name, parse_topic
 from broker_core.rates.time_slices import TimeSlices
@@ -50,7 +50,7 @@ class TopicDeletion:
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes the topic with everything in it. `force` allows it while clients are connected.
 
-        Raises `TopicNotFound`, `InUse`, `ReplicatedTopic`.
+        Raises `TopicNotFound`, `PreconditionFailed`, `Unprocessable`.
         """
         key = str(name)
         async with self._operations.alone(key):
@@ -98,11 +98,11 @@ class TopicDeletion:
 
 
 def check_unused(topic: Topic) -> None:
-    """Raises `ReplicatedTopic` or `InUse`."""
+    """Raises `Unprocessable` or `PreconditionFailed`."""
     if topic.replicators:
         clusters = ", ".join(sorted(replicator.cluster for replicator in topic.replicators.values()))
-        raise ReplicatedTopic(f"Delete forbidden topic is replicated on clusters [{clusters}]")
+        raise Unprocessable(f"Delete forbidden topic is replicated on clusters [{clusters}]")
     if topic.producers:
-        raise InUse("Topic has active producers/subscriptions")
+        raise PreconditionFailed("Topic has active producers/subscriptions")
     if any(subscription.consumers for subscription in topic.subscriptions.values()):
-        raise InUse("Topic has active producers/subscriptions")
+        raise PreconditionFailed("Topic has active producers/subscriptions")

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker_core.errors import AlreadyExists, BrokerError, LimitReached, NamespaceFull, TopicNotFound
+from broker_core.errors import BrokerError, Conflict, LimitReached, PreconditionFailed, TopicNotFound
 from broker_core.rates.time_slices import gathered, sliced
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
@@ -53,7 +53,7 @@ class PartitionedTopics:
         auto_creation.check_topic(name, may_create=create)
         automatic = auto_creation.partitions_of(name)
         if automatic:
-            with contextlib.suppress(AlreadyExists):  # another client was first
+            with contextlib.suppress(Conflict):  # another client was first
                 await to_the_end(self._spawn, self._create_metadata(name, automatic))
         return self._tenancy.partitioned.count(name)
 
@@ -82,7 +82,7 @@ class PartitionedTopics:
             try:
                 held.enter_context(self._topics.creation.quota.hold(name, map(name.partition_name, indexes)))
             except LimitReached as error:
-                raise NamespaceFull(error.reason) from error
+                raise PreconditionFailed(error.reason) from error
             yield
 
     async def update(self, name: TopicName, partitions: int) -> None:

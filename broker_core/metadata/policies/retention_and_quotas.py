@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from broker_core.errors import IncompatiblePolicies
+from broker_core.errors import PreconditionFailed
 from broker_core.metadata.policies.policy_set import PolicySet
 
 
 def check_fit(before: PolicySet, changes: Mapping[str, Any]) -> None:
-    """Raises `IncompatiblePolicies` when a new retention or quota contradicts the other policies of its level."""
+    """Raises `PreconditionFailed` when a new retention or quota contradicts the other policies of its level."""
     if _fit(before.changed(**changes)):
         return
     if changes.get("retention") is not None:
-        raise IncompatiblePolicies("Retention Quota must exceed configured backlog quota for namespace.")
+        raise PreconditionFailed("Retention Quota must exceed configured backlog quota for namespace.")
     if changes.get("size_quota") is not None:
-        raise IncompatiblePolicies(
+        raise PreconditionFailed(
             "Backlog Quota exceeds configured retention quota for namespace. Please increase retention quota and retry"
         )
 

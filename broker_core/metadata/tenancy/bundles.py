@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from broker_core.config.frozen import frozen
-from broker_core.errors import BundleNotFound, InvalidRequest, InvalidValue
+from broker_core.errors import InvalidRequest, InvalidValue, PreconditionFailed
 from broker_core.metadata.policies.json_values import Fields, mapping, names, shown, whole_number
 
 FULL_UPPER = 0xFFFF_FFFF
@@ -70,7 +70,7 @@ class Bundles:
     def find(self, namespace: str, text: str) -> str:
         """The bundle that `text` names, in the notation of `bundle_of`.
 
-        Raises `InvalidValue` if it names none, and `BundleNotFound` if the namespace has no such bundle.
+        Raises `InvalidValue` if it names none, and `PreconditionFailed` if the namespace has no such bundle.
         """
         named = _RANGE.fullmatch(text)
         if named is None:
@@ -78,11 +78,11 @@ class Bundles:
         lower, upper = (int(boundary, 16) for boundary in named.groups())
         index = bisect_left(self.boundaries, lower, hi=len(self.boundaries) - 1)
         if self.boundaries[index] != lower or lower == FULL_UPPER:
-            raise BundleNotFound(f"Cannot find bundle {namespace}/{text} in the bundles list")
+            raise PreconditionFailed(f"Cannot find bundle {namespace}/{text} in the bundles list")
         existing = _range_text(lower, self.boundaries[index + 1])
         if self.boundaries[index + 1] != upper:
             reason = f"Invalid upper boundary for bundle {namespace}/{text}"
-            raise BundleNotFound(f"{reason}. Expected upper boundary of {namespace}/{existing}")
+            raise PreconditionFailed(f"{reason}. Expected upper boundary of {namespace}/{existing}")
         return existing
 
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import (
-    AlreadyExists,
-    FewerPartitions,
-    InvalidPartitionCount,
+    Conflict,
+    NotAcceptable,
     TopicNotFound,
-    WrongTopicKind,
+    Unprocessable,
 )
 from broker_core.metadata.tenancy.changes import Changes
 from broker_core.metadata.tenancy.documents import PartitionedTopic, PropertyChange
@@ -49,7 +48,7 @@ class PartitionedMetadata:
         async with self._changes.alone:
             self._records.check_namespace_of(topic)
             if topic in self._records.partitioned:
-                raise AlreadyExists("This topic already exists")
+                raise Conflict("This topic already exists")
             await self._records.put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
 
     async def note_growth(self, topic: TopicName, growing_to: int) -> None:
@@ -80,10 +79,10 @@ class PartitionedMetadata:
         """The topic as it is. Raises what `update` raises."""
         current = self._records.partitioned.get(topic)
         if current is None:
-            raise WrongTopicKind(f"Topic {topic} is not the partitioned topic.")
+            raise Conflict(f"Topic {topic} is not the partitioned topic.")
         if partitions < current.partitions:
             refused = f"Desired partitions {partitions} can't be less than the current partitions"
-            raise FewerPartitions(f"{refused} {current.partitions}.")
+            raise Unprocessable(f"{refused} {current.partitions}.")
         self.check_count(partitions)
         return current
 
@@ -102,9 +101,9 @@ class PartitionedMetadata:
             await self._records.delete_partitioned(topic)
 
     def check_count(self, partitions: int) -> None:
-        """Raises `InvalidPartitionCount` when no topic may have that many partitions."""
+        """Raises `NotAcceptable` when no topic may have that many partitions."""
         most = self._config.topics.partition_limit
         if partitions <= 0:
-            raise InvalidPartitionCount("Number of partitions should be more than 0")
+            raise NotAcceptable("Number of partitions should be more than 0")
         if most < partitions:
-            raise InvalidPartitionCount(f"Number of partitions should be less than or equal to {most}")
+            raise NotAcceptable(f"Number of partitions should be less than or equal to {most}")

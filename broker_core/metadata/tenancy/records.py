@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import NamespaceNotFound
+from broker_core.errors import NotFound
 from broker_core.metadata.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.metadata.tenancy.documents import (
     GLOBAL_TOPIC_POLICIES,
@@ -129,9 +129,9 @@ class Records:
         return name in self.namespaces or name.exists_by_use
 
     def check_namespace_of(self, topic: TopicName) -> None:
-        """Raises `NamespaceNotFound` unless the topic's namespace exists."""
+        """Raises `NotFound` unless the topic's namespace exists."""
         if not self.has_namespace(topic.namespace):
-            raise NamespaceNotFound("Namespace not found")
+            raise NotFound("Namespace not found")
 
     def policies_of(self, topic: TopicName, *, is_global: bool) -> PolicySet:
         """The policies set on the topic: for all clusters, or for this one (PIP 92)."""

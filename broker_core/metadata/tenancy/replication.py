@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker_core.errors import AlreadyExists, Forbidden, InvalidValue
+from broker_core.errors import Conflict, Forbidden, InvalidValue
 from broker_core.metadata.policies.kept import ALLOWED_CLUSTERS
 from broker_core.metadata.tenancy.documents import CLUSTER
 
@@ -23,7 +23,7 @@ class ReplicationRules:
         self._records = records
 
     def check(self, clusters: Sequence[str], tenant: Tenant, namespace: Namespace) -> None:
-        """Raises `Forbidden` for a cluster that does not exist or is not allowed, and `AlreadyExists` for a peer.
+        """Raises `Forbidden` for a cluster that does not exist or is not allowed, and `Conflict` for a peer.
 
         A list may lack this cluster. Pulsar then deletes the topics of the namespace; here, that needs a deletion, and
         the topics stay (`replication.replicators`).
@@ -46,9 +46,7 @@ class ReplicationRules:
             peers = [peer for peer in record.get("peerClusterNames") or () if peer in clusters]
             if peers:
                 shown, listed = ", ".join(record["peerClusterNames"]), ", ".join(clusters)
-                raise AlreadyExists(
-                    f"{name}'s peer-clusters [{shown}] can't be part of replication-clusters [{listed}]"
-                )
+                raise Conflict(f"{name}'s peer-clusters [{shown}] can't be part of replication-clusters [{listed}]")
 
     def check_global(self, clusters: Sequence[str], namespace: Namespace) -> None:
         """A policy of a topic for all clusters goes to those of its namespace. Raises `InvalidValue`."""

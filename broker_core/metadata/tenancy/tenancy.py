@@ -13,14 +13,11 @@ from typing import Any
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.security import names
 from broker_core.errors import (
-    AlreadyExists,
-    ClusterNotFound,
+    Conflict,
     Forbidden,
-    InUse,
     InvalidValue,
-    NamespaceNotFound,
-    NotEmpty,
-    TenantNotFound,
+    NotFound,
+    PreconditionFailed,
 )
 from broker_core.metadata.policies.kept import ALLOWED_CLUSTERS, KEPT, MIGRATED
 from broker_core.metadata.policies.policy_set import PolicySet
@@ -79,14 +76,14 @@ class Tenancy:
         return sorted({self.cluster, *self.tool_records.keys(CLUSTER)})
 
     async def delete_cluster(self, name: str) -> None:
-        """Raises `ClusterNotFound`, or `InUse` if something names the cluster."""
+        """Raises `NotFound`, or `PreconditionFailed` if something names the cluster."""
         async with self._changes.alone:
             if name not in self.clusters():
-                raise ClusterNotFound("Cluster does not exist")
+                raise NotFound("Cluster does not exist")
             if name == self.cluster:
-                raise InUse(f"cannot delete cluster {name}: this broker belongs to it")
+                raise PreconditionFailed(f"cannot delete cluster {name}: this broker belongs to it")
             if self._uses_cluster(name) or self.tool_records.get(ISOLATION_POLICIES, name):
-                raise InUse("Cluster not empty")
+                raise PreconditionFailed("Cluster not empty")
             await self.tool_records.delete(CLUSTER, name)
             await self.tool_records.delete(FAILURE_DOMAINS, name)
 
@@ -104,7 +101,7 @@ class Tenancy:
 
     def tenant(self, name: str) -> Tenant:
         if name not in self._records.tenants:
-            raise TenantNotFound("Tenant does not exist")
+            raise NotFound("Tenant does not exist")
         return self._records.tenants[name]
 
     async def create_tenant(self, name: str, tenant: Tenant) -> None:
@@ -112,13 +109,13 @@ class Tenancy:
         async with self._changes.alone:
             self._check_clusters(tenant.allowed_clusters)
             if name in self._records.tenants:
-                raise AlreadyExists("Tenant already exist")
+                raise Conflict("Tenant already exist")
             await self._records.put_tenant(name, tenant)
 
     async def update_tenant(self, name: str, tenant: Tenant) -> None:
         async with self._changes.alone:
             if name not in self._records.tenants:
-                raise TenantNotFound(f"Tenant {name} not found")
+                raise NotFound(f"Tenant {name} not found")
             self._check_clusters(tenant.allowed_clusters)
             self._check_unused_clusters(name, tenant.allowed_clusters)
             await self._records.put_tenant(name, tenant)
@@ -127,16 +124,16 @@ class Tenancy:
     async def delete_tenant(self, name: str) -> None:
         async with self._changes.alone:
             if name not in self._records.tenants:
-                raise TenantNotFound("Tenant doesn't exist")
+                raise NotFound("Tenant doesn't exist")
             if self.namespaces(name) or any(namespace.tenant == name for namespace in self._records.leaving):
-                raise NotEmpty("The tenant still has active namespaces")
+                raise Conflict("The tenant still has active namespaces")
             await self._records.delete_tenant(name)
 
     # Namespaces and their policies
 
     def namespaces(self, tenant: str) -> list[NamespaceName]:
         if tenant not in self._records.tenants:
-            raise TenantNotFound("Tenant not found")
+            raise NotFound("Tenant not found")
         return sorted((name for name in self._records.namespaces if name.tenant == tenant), key=str)
 
     def all_namespaces(self) -> list[NamespaceName]:
@@ -148,7 +145,7 @@ class Tenancy:
 
     def namespace(self, name: NamespaceName) -> Namespace:
         if name not in self._records.namespaces:
-            raise NamespaceNotFound("Namespace does not exist")
+            raise NotFound("Namespace does not exist")
         return self._records.namespaces[name]
 
     def is_migrated(self, name: NamespaceName) -> bool:
@@ -169,23 +166,23 @@ class Tenancy:
                     refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
             if name in self._records.namespaces or name in self._records.leaving:
-                raise AlreadyExists("Namespace already exists")
+                raise Conflict("Namespace already exists")
             self.replication.check(namespace.replication_clusters, tenant, namespace)
             await self._records.put_namespace(namespace)
 
     async def delete_namespace(
         self, name: NamespaceName, is_empty: Callable[[], bool], remove_rest: Callable[[], Awaitable[None]] = _nothing
     ) -> None:
-        """Raises `NotEmpty` unless `is_empty()`, which is called when no other change can interfere.
+        """Raises `Conflict` unless `is_empty()`, which is called when no other change can interfere.
 
         `remove_rest` removes what users do not count as content. The namespace is deleted last: a crash leaves nothing
         that the next namespace of that name would get, and the deletion can be repeated.
         """
         async with self._changes.alone:
             if name not in self._records.namespaces:
-                raise NamespaceNotFound(f"Namespace {name} does not exist.")
+                raise NotFound(f"Namespace {name} does not exist.")
             if not is_empty() or any(topic.namespace == name for topic in self._records.partitioned):
-                raise NotEmpty("Cannot delete non empty namespace")
+                raise Conflict("Cannot delete non empty namespace")
             self._records.hide_namespace(name)
         try:
             await remove_rest()  # it deletes topics, which is a change of its own
@@ -266,7 +263,7 @@ class Tenancy:
         return namespace.bundles if namespace is not None else Bundles.evenly(self._config.policies.default_bundles)
 
     def check_namespace_of(self, topic: TopicName) -> None:
-        """Raises `NamespaceNotFound` unless the topic's namespace exists."""
+        """Raises `NotFound` unless the topic's namespace exists."""
         self._records.check_namespace_of(topic)
 
     # Checks
@@ -278,11 +275,11 @@ class Tenancy:
             raise InvalidValue("Clusters do not exist")
 
     def _check_unused_clusters(self, tenant: str, allowed: Sequence[str]) -> None:
-        """Raises `NotEmpty` if a namespace of the tenant is in a cluster that is no longer allowed."""
+        """Raises `Conflict` if a namespace of the tenant is in a cluster that is no longer allowed."""
         for name in self.namespaces(tenant):
             for cluster in self._records.namespaces[name].replication_clusters:
                 if cluster not in allowed:
-                    raise NotEmpty(f"cannot take cluster {cluster} from tenant {tenant}: namespace {name} is in it")
+                    raise Conflict(f"cannot take cluster {cluster} from tenant {tenant}: namespace {name} is in it")
 
     def _check_policies(self, policies: PolicySet) -> None:
         self.topic_policies.check_store(policies.get("offload"))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import BrokerError, NamespaceNotFound, NotAllowed, WholeTopicOnly
+from broker_core.errors import BrokerError, NotAllowed, NotFound, PreconditionFailed
 from broker_core.metadata.policies.offload_policies import OffloadPolicies
 from broker_core.metadata.policies.offload_stores import AllowedStores
 from broker_core.metadata.policies.policy_set import NOTHING_SET, PolicySet
@@ -69,7 +69,7 @@ class TopicLevelPolicies:
         if not self._config.policies.topic_policies:
             raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
         if topic.is_partition:
-            raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
+            raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
         async with self._changes.alone:
             before = self.of(topic, is_global=is_global)
             changes = change(before)
@@ -84,7 +84,7 @@ class TopicLevelPolicies:
             return
         namespace = self._records.namespaces.get(topic.namespace)
         if namespace is None:
-            raise NamespaceNotFound("Namespace does not exist")
+            raise NotFound("Namespace does not exist")
         self._replication.check(clusters, self._records.tenants[topic.tenant], namespace)
 
     def check_store(self, policies: OffloadPolicies | None) -> None:

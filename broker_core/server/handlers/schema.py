@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker_core.errors import IncompatibleSchema, SchemaNotFound, TopicNotFound
+from broker_core.errors import IncompatibleSchema, NotFound, TopicNotFound
 from broker_core.metadata.schema.admission import admit_consumer, admit_producer
 from broker_core.metadata.schema.registry import schema_id
 from broker_core.metadata.schema.schema_data import SchemaData
@@ -25,7 +25,7 @@ def on_get_schema(session: Session, command: pb.CommandGetSchema) -> bytes:
     else:
         stored = schemas.latest(topic)
     if stored is None:
-        raise SchemaNotFound(f"Topic not found or no-schema {command.topic}")
+        raise NotFound(f"Topic not found or no-schema {command.topic}")
     schema = stored.schema
     return schema_commands.schema_found(
         command.request_id, schema_id(topic), to_wire(schema.type), schema.data, schema.properties, stored.version

@@ -14,7 +14,7 @@ import pytest
 from broker_core.admin.call import Call
 from broker_core.admin.guard import Guard
 from broker_core.admin.routes import Route
-from broker_core.errors import Forbidden, TenantNotFound, Unauthorized
+from broker_core.errors import Forbidden, NotFound, Unauthorized
 from broker_core.security.authorization import UnknownOperation
 from broker_core.security.operations import Kind, Operation
 from broker_core.security.principal import Principal
@@ -54,7 +54,7 @@ def allowed(broker: EmbeddedBroker, route: Route, client: Principal | None, **va
     call: Any = Call(broker.broker, parts(route, **values), {}, b"", {}, None, principal=client)  # type: ignore[arg-type]  # no body
     try:
         Guard(broker.broker.security, [route]).check(route, call)
-    except (Unauthorized, Forbidden, TenantNotFound):
+    except (Unauthorized, Forbidden, NotFound):
         return False
     return True
 

@@ -11,7 +11,7 @@ import pytest
 from broker_core.admin.namespaces import delete_with_topics, delete_without_topics
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import NotEmpty, TopicNotFound
+from broker_core.errors import Conflict, TopicNotFound
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -56,7 +56,7 @@ def test_a_namespace_in_which_a_topic_is_being_created_is_not_empty() -> None:
         disk.go.clear()
         client.send(frame(producer(TOPICS[0])))
         wait_until(lambda: broker.broker.topics.creation.is_taken(parse_topic(TOPICS[0])), 10)
-        with pytest.raises(NotEmpty):
+        with pytest.raises(Conflict):
             broker.call(delete_without_topics(broker.broker, NAMESPACE))
         disk.go.set()
         client.expect(BaseCommand.PRODUCER_SUCCESS)

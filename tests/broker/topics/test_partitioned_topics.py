@@ -10,7 +10,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import AlreadyExists, BrokerError, TopicNotFound
+from broker_core.errors import BrokerError, Conflict, TopicNotFound
 from broker_core.metadata.policies.values import AutoTopicCreation
 from broker_core.names import parse_topic
 from broker_core.storage.disk import RealDisk
@@ -55,7 +55,7 @@ async def test_one_name_is_never_both_a_topic_and_a_partitioned_topic(
 
 async def test_the_second_of_two_creations_is_refused(broker: Broker) -> None:
     answers = await asyncio.gather(create(broker), create_plain(broker), create(broker), return_exceptions=True)
-    assert [type(answer) for answer in answers] == [type(None), AlreadyExists, AlreadyExists]
+    assert [type(answer) for answer in answers] == [type(None), Conflict, Conflict]
 
 
 @pytest.mark.parametrize("change", ["update", "create_missing"])

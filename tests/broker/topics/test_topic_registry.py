@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
-from broker_core.errors import LimitReached, NamespaceFull, TopicFenced, TopicNotFound
+from broker_core.errors import LimitReached, PreconditionFailed, TopicFenced, TopicNotFound
 from broker_core.metadata.schema.schema_data import SchemaData
 from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.metadata.schema.strategy import Strategy
@@ -63,7 +63,7 @@ async def test_concurrent_creations_of_partitioned_topics_share_the_limit_of_the
     await broker.tenancy.set_namespace_policies(NAME.namespace, max_topics=5)
     asked = (broker.partitioned.create(name, 3) for name in numbered(2))
     answers = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(answer) for answer in answers] == [type(None), NamespaceFull]
+    assert [type(answer) for answer in answers] == [type(None), PreconditionFailed]
     assert len(broker.topics.of_namespace(NAME.namespace)) == 3
 
 
@@ -72,7 +72,7 @@ async def test_concurrent_increases_of_partitions_share_the_limit_of_their_names
     await broker.tenancy.set_namespace_policies(NAME.namespace, max_topics=4)
     asked = (broker.partitioned.update(name, 3) for name in numbered(2))
     answers = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(answer) for answer in answers] == [type(None), NamespaceFull]
+    assert [type(answer) for answer in answers] == [type(None), PreconditionFailed]
 
 
 async def test_concurrent_clients_share_the_last_allowed_topic(broker: Broker) -> None:

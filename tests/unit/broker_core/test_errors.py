@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from broker_core.admin.results import result_of
 from broker_core.admin.statuses import STATUSES, status_of
-from broker_core.errors import BrokerError, InvalidConfiguration, ServerError, TopicNotFound
+from broker_core.errors import BrokerError, InvalidConfiguration, NotFound, ServerError
 from broker_core.storage.errors import Closed
 from broker_core.wire import pulsar_api_pb2 as pb
 
@@ -28,10 +28,10 @@ def test_every_error_that_a_client_can_see_has_a_status() -> None:
 
 
 def test_an_error_without_a_status_has_that_of_the_class_above_it() -> None:
-    class NarrowerError(TopicNotFound):
+    class NarrowerError(NotFound):
         pass
 
-    assert status_of(NarrowerError()) == STATUSES[TopicNotFound]
+    assert status_of(NarrowerError()) == STATUSES[NotFound]
 
 
 async def test_a_change_that_an_unload_overtook_may_be_sent_again() -> None:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.compaction.chunked_messages import UNFINISHED_MAX
-from broker_core.compaction.errors import WrongPlaces
 from broker_core.compaction.given_places import GivenPlaces
 from broker_core.compaction.key_table import KeyTable
+from broker_core.errors import Conflict
 from broker_core.wire.last_places import LastPlaces, LedgerPlaces
 from broker_core.wire.message import build_entry
 from tests.unit.broker_core.compaction.entries import block, metadata, single
@@ -75,5 +75,5 @@ def test_chunks_that_a_client_sends_again_stay_with_their_message() -> None:
 def test_the_places_of_a_job_name_no_chunk() -> None:
     ledger = LedgerPlaces.of(7, 3, 3, [(2, 0)])
     table = GivenPlaces(LastPlaces((-1, -1), (7, 2), (ledger,)), retain_null_key=False)
-    with pytest.raises(WrongPlaces, match="the message at 7:2:0 is chunked"):
+    with pytest.raises(Conflict, match="the message at 7:2:0 is chunked"):
         table.note(block(chunks("a", "1")))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.compaction.errors import WrongPlaces
 from broker_core.compaction.given_places import GivenPlaces
 from broker_core.compaction.key_table import KeyTable
 from broker_core.compaction.survivors import Survivors
+from broker_core.errors import Conflict
 from broker_core.storage.records.block import Block
 from broker_core.wire.last_places import LEDGERS_MAX, WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
 from broker_core.wire.message import build_entry
@@ -117,7 +117,7 @@ def test_places_of_another_log_are_refused(row: tuple[int, int], named: list[tup
         table = GivenPlaces(LastPlaces((-1, -1), (10, 2), (ledger,)), retain_null_key=False, seed=seed)
         try:
             result(table, blocks(LOG_OF_A))
-        except WrongPlaces as refusal:
+        except Conflict as refusal:
             found.append(str(refusal))
     assert any(reason in text for text in found)
 
@@ -125,14 +125,14 @@ def test_places_of_another_log_are_refused(row: tuple[int, int], named: list[tup
 def test_a_key_whose_place_is_too_early_is_found_by_the_sample() -> None:
     log = single_log(*[("a", b"1")] * 50)
     ledger = LedgerPlaces.of(10, 50, 50, [(0, 0)])
-    with pytest.raises(WrongPlaces, match="no place there or later"):
+    with pytest.raises(Conflict, match="no place there or later"):
         result(GivenPlaces(LastPlaces((-1, -1), (10, 49), (ledger,)), retain_null_key=False, seed=1), blocks(log))
 
 
 def test_an_entry_that_cannot_be_opened_must_be_named() -> None:
     log: Log = [[([(None, b"")] * 2, build_entry(metadata(num_messages_in_batch=2), b"no batch"))]]
     ledger = LedgerPlaces.of(10, 1, 2, [])
-    with pytest.raises(WrongPlaces, match="cannot be opened, and is not named"):
+    with pytest.raises(Conflict, match="cannot be opened, and is not named"):
         result(GivenPlaces(LastPlaces((-1, -1), (10, 0), (ledger,)), retain_null_key=False), blocks(log))
 
 

@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from broker_core.errors import (
-    AlreadyExists,
     BrokerError,
+    Conflict,
     Forbidden,
-    InUse,
     InvalidValue,
-    NamespaceNotFound,
-    NotEmpty,
-    TenantNotFound,
+    NotFound,
+    PreconditionFailed,
 )
 from broker_core.metadata.policies.kept import ALLOWED_CLUSTERS
 from broker_core.metadata.tenancy.documents import CLUSTER, Tenant
@@ -33,7 +31,7 @@ async def test_a_new_instance_has_pulsars_default_tenants_and_namespaces(tenancy
 @pytest.mark.parametrize(
     ("name", "clusters", "kind", "reason"),
     [
-        ("public", ("standalone",), AlreadyExists, "Tenant already exist"),
+        ("public", ("standalone",), Conflict, "Tenant already exist"),
         ("t x", ("standalone",), BrokerError, "Tenant name is not valid"),
         ("acme", (), InvalidValue, "Clusters cannot be empty or blank"),
         ("acme", (" ",), InvalidValue, "Clusters cannot be empty or blank"),
@@ -49,18 +47,18 @@ async def test_a_tenant_that_cannot_be_created_is_refused(
 
 
 async def test_unknown_tenants_are_named_as_pulsar_names_them(tenancy: Tenancy) -> None:
-    with pytest.raises(TenantNotFound, match=r"^Tenant does not exist$"):
+    with pytest.raises(NotFound, match=r"^Tenant does not exist$"):
         tenancy.tenant("nope")
-    with pytest.raises(TenantNotFound, match=r"^Tenant nope not found$"):
+    with pytest.raises(NotFound, match=r"^Tenant nope not found$"):
         await tenancy.update_tenant("nope", Tenant((), ("standalone",)))
-    with pytest.raises(TenantNotFound, match=r"^Tenant doesn't exist$"):
+    with pytest.raises(NotFound, match=r"^Tenant doesn't exist$"):
         await tenancy.delete_tenant("nope")
-    with pytest.raises(TenantNotFound, match=r"^Tenant not found$"):
+    with pytest.raises(NotFound, match=r"^Tenant not found$"):
         tenancy.namespaces("nope")
 
 
 async def test_a_tenant_with_namespaces_is_not_deleted(tenancy: Tenancy) -> None:
-    with pytest.raises(NotEmpty, match="The tenant still has active namespaces"):
+    with pytest.raises(Conflict, match="The tenant still has active namespaces"):
         await tenancy.delete_tenant("public")
 
 
@@ -74,7 +72,7 @@ async def test_two_creations_of_the_same_tenant_at_once_leave_one(tenancy: Tenan
     first, second = await asyncio.gather(*creations, return_exceptions=True)
 
     assert first is None
-    assert isinstance(second, AlreadyExists)
+    assert isinstance(second, Conflict)
     assert tenancy.tenant("acme").admin_roles == ("first",)
 
 
@@ -83,7 +81,7 @@ async def test_a_namespace_being_deleted_accepts_no_new_topics(tenancy: Tenancy,
     deletion = asyncio.ensure_future(tenancy.delete_namespace(DEFAULT, lambda: True))
     await documents.reached_gate.wait()
 
-    with pytest.raises(NamespaceNotFound):
+    with pytest.raises(NotFound):
         tenancy.check_namespace_of(TOPIC)
 
     documents.gate.set()
@@ -106,29 +104,29 @@ async def test_of_two_changes_that_delete_and_name_a_cluster_at_the_same_time_th
     await documents.reached_gate.wait()
     documents.gate.set()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(one) for one in outcomes] == [type(None), InUse if named_first else InvalidValue]
+    assert [type(one) for one in outcomes] == [type(None), PreconditionFailed if named_first else InvalidValue]
 
 
 async def test_a_cluster_that_a_namespace_allows_is_in_use(tenancy: Tenancy) -> None:
     await tenancy.tool_records.put(CLUSTER, "east", {})
     await tenancy.set_kept(DEFAULT, ALLOWED_CLUSTERS, ["standalone", "east"])
-    with pytest.raises(InUse, match="Cluster not empty"):
+    with pytest.raises(PreconditionFailed, match="Cluster not empty"):
         await tenancy.delete_cluster("east")
 
 
 async def test_a_namespace_with_topics_is_not_deleted(tenancy: Tenancy) -> None:
-    with pytest.raises(NotEmpty, match="Cannot delete non empty namespace"):
+    with pytest.raises(Conflict, match="Cannot delete non empty namespace"):
         await tenancy.delete_namespace(DEFAULT, lambda: False)
     await tenancy.partitioned.create(TOPIC, 1)
-    with pytest.raises(NotEmpty, match="Cannot delete non empty namespace"):
+    with pytest.raises(Conflict, match="Cannot delete non empty namespace"):
         await tenancy.delete_namespace(DEFAULT, lambda: True)
 
 
 @pytest.mark.parametrize(
     ("name", "document", "kind", "reason"),
     [
-        (DEFAULT, {}, AlreadyExists, "Namespace already exists"),
-        (NamespaceName("nope", "n"), {}, TenantNotFound, "Tenant does not exist"),
+        (DEFAULT, {}, Conflict, "Namespace already exists"),
+        (NamespaceName("nope", "n"), {}, NotFound, "Tenant does not exist"),
         (
             NamespaceName("public", "n"),
             {"message_ttl_in_seconds": -1},

@@ -5,14 +5,13 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.topic import DEFAULT_MOST_PARTITIONS, TopicConfig
 from broker_core.errors import (
-    AlreadyExists,
     BrokerError,
-    FewerPartitions,
-    InvalidPartitionCount,
-    NamespaceNotFound,
-    ReservedName,
+    Conflict,
+    NotAcceptable,
+    NotFound,
+    PreconditionFailed,
     TopicNotFound,
-    WrongTopicKind,
+    Unprocessable,
 )
 from broker_core.metadata.tenancy.tenancy import Tenancy
 from broker_core.names import parse_topic
@@ -22,12 +21,12 @@ from tests.unit.broker_core.metadata.tenancy.memory_documents import DEFAULT, TO
 @pytest.mark.parametrize(
     ("name", "partitions", "kind", "reason"),
     [
-        ("orders", 0, InvalidPartitionCount, "Number of partitions should be more than 0"),
-        ("orders", -1, InvalidPartitionCount, "Number of partitions should be more than 0"),
-        ("orders", 9, InvalidPartitionCount, "Number of partitions should be less than or equal to 8"),
-        ("o-partition-x", 2, ReservedName, "Partitioned Topic Name should not contain '-partition-'"),
-        ("taken", 2, AlreadyExists, "This topic already exists"),
-        ("persistent://public/nope/orders", 2, NamespaceNotFound, "Namespace not found"),
+        ("orders", 0, NotAcceptable, "Number of partitions should be more than 0"),
+        ("orders", -1, NotAcceptable, "Number of partitions should be more than 0"),
+        ("orders", 9, NotAcceptable, "Number of partitions should be less than or equal to 8"),
+        ("o-partition-x", 2, PreconditionFailed, "Partitioned Topic Name should not contain '-partition-'"),
+        ("taken", 2, Conflict, "This topic already exists"),
+        ("persistent://public/nope/orders", 2, NotFound, "Namespace not found"),
     ],
 )
 async def test_a_partitioned_topic_that_cannot_be_created_is_refused(
@@ -44,7 +43,7 @@ async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
     await tenancy.partitioned.create(TOPIC, 3)
     await tenancy.partitioned.update(TOPIC, 3)
     await tenancy.partitioned.update(TOPIC, 5)
-    with pytest.raises(FewerPartitions) as refused:
+    with pytest.raises(Unprocessable) as refused:
         await tenancy.partitioned.update(TOPIC, 4)
     assert refused.value.reason == "Desired partitions 4 can't be less than the current partitions 5."
     assert tenancy.partitioned.count(TOPIC) == 5
@@ -52,7 +51,7 @@ async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
 
 async def test_a_topic_without_partitions_is_distinguished(tenancy: Tenancy) -> None:
     assert tenancy.partitioned.count(TOPIC) == 0
-    with pytest.raises(WrongTopicKind) as refused:
+    with pytest.raises(Conflict) as refused:
         await tenancy.partitioned.update(TOPIC, 4)
     assert refused.value.reason == f"Topic {TOPIC} is not the partitioned topic."
     with pytest.raises(TopicNotFound):
@@ -67,6 +66,6 @@ async def test_partitioned_topics_are_listed_by_namespace_and_domain(tenancy: Te
 
 
 async def test_an_unlimited_partition_count_is_limited_anyway(tenancy: Tenancy) -> None:
-    with pytest.raises(InvalidPartitionCount) as refused:
+    with pytest.raises(NotAcceptable) as refused:
         await tenancy.partitioned.create(TOPIC, 100_000_000)
     assert refused.value.reason == (f"Number of partitions should be less than or equal to {DEFAULT_MOST_PARTITIONS}")

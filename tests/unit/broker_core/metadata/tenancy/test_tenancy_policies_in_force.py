@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.policies import PolicyConfig
-from broker_core.errors import IncompatiblePolicies, MetadataFailed, NotAllowed, WholeTopicOnly
+from broker_core.errors import MetadataFailed, NotAllowed, PreconditionFailed
 from broker_core.metadata.policies.kept import KEPT
 from broker_core.metadata.policies.topic_policies import POLICIES
 from broker_core.metadata.policies.values import HOLD, BacklogQuota, DispatchRate, RetentionPolicy
@@ -28,7 +28,7 @@ async def test_a_retention_and_a_quota_that_are_set_at_once_must_fit_each_other(
 
     retention, quota = RetentionPolicy(10, 10), BacklogQuota(size=20 << 20, policy=HOLD)
     results = await asyncio.gather(setting(retention=retention), setting(size_quota=quota), return_exceptions=True)
-    assert [type(result) for result in results] == [type(None), IncompatiblePolicies]
+    assert [type(result) for result in results] == [type(None), PreconditionFailed]
     assert tenancy.effective.of(TOPIC).retention == retention
     assert tenancy.effective.of(TOPIC).size_quota.size < quota.size
 
@@ -82,7 +82,7 @@ async def test_policies_come_from_topic_then_namespace_then_configuration(docume
 async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Tenancy) -> None:
     await tenancy.topic_policies.set(TOPIC, ttl_seconds=10)
     assert tenancy.effective.of(TOPIC.partition_name(3)).ttl_seconds == 10
-    with pytest.raises(WholeTopicOnly, match="Not allowed to set/get topic policy for a partition"):
+    with pytest.raises(PreconditionFailed, match="Not allowed to set/get topic policy for a partition"):
         await tenancy.topic_policies.set(TOPIC.partition_name(3), ttl_seconds=5)
 
 
