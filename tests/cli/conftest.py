@@ -9,6 +9,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.support.every_store import EVERY_STORE
+from tests.support.official_client import connect
 from tests.support.runner import Cli
 
 # In the background or under nohup, these signals are ignored, which every program that a test interrupts would inherit.
@@ -34,7 +35,7 @@ def cli_alone(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = connect(pulsar_broker.service_url)
     yield client
     client.close()
 

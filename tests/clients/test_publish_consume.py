@@ -155,16 +155,6 @@ def test_partitions_are_published_to_and_consumed_as_one(
     assert len({message.topic_name() for message in messages}) == 4
 
 
-def test_a_reader_starts_at_any_given_message(client: pulsar.Client, topic: str) -> None:
-    producer = client.create_producer(topic)
-    ids = [producer.send(str(index).encode()) for index in range(10)]
-    reader = client.create_reader(topic, ids[5])
-    found = []
-    while reader.has_message_available():
-        found.append(int(reader.read_next(timeout_millis=TIMEOUT_MS).data()))
-    assert found == [6, 7, 8, 9]
-
-
 def test_a_reader_from_the_earliest_sees_everything(client: pulsar.Client, topic: str) -> None:
     producer = client.create_producer(topic, batching_enabled=True)
     for index in range(1000):

@@ -101,19 +101,6 @@ def test_a_client_that_proves_nothing_is_refused(broker: EmbeddedBroker, fields:
     assert found.message.message == "Failed to authenticate"
 
 
-@pytest.mark.parametrize("kind", [BaseCommand.PING, BaseCommand.LOOKUP, BaseCommand.PRODUCER, BaseCommand.SEEK])
-def test_a_command_before_connect_closes_the_connection(broker: EmbeddedBroker, kind: Any) -> None:
-    client = stranger(broker)
-    command = {
-        BaseCommand.LOOKUP: client_commands.lookup(1, PLAIN),
-        BaseCommand.PRODUCER: frame(
-            BaseCommand(type=kind, producer=CommandProducer(topic=PLAIN, producer_id=1, request_id=1))
-        ),
-    }.get(kind, frame(BaseCommand(type=BaseCommand.PING)))
-    client.send(command)
-    assert client.is_closed()
-
-
 @pytest.mark.parametrize("version", ["Pulsar-CPP-v3.7.0", "Pulsar-Go-v0.19.0", "Pulsar-Go-version-unknown"])
 def test_a_refused_connection_serves_nothing(broker: EmbeddedBroker, version: str) -> None:
     """A client that ignores errors before CONNECTED gets CONNECTED, and then only the error."""

@@ -10,7 +10,6 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.commands import frame
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.raw_client import RawClient
@@ -140,8 +139,3 @@ def test_a_send_after_the_broker_closed_its_producer_is_dropped_silently(
 def test_a_send_for_an_unknown_producer_closes_the_connection(raw: RawClient) -> None:
     raw.send(send(0, producer_id=77))
     assert raw.is_closed()
-
-
-def test_a_producer_with_transactions_is_refused(raw: RawClient, topic: str) -> None:
-    raw.send(frame(producer(topic, producer_id=2, txn_enabled=True)))
-    assert raw.expect(BaseCommand.ERROR).error == pb.NotAllowedError

@@ -16,24 +16,11 @@ from tests.clients.compacting import read_compacted
 from tests.clients.publishing import publish_keyed
 from tests.support.condition import wait_until
 from tests.support.loaded_topics import loaded
-from tests.support.official_client import connect
 from tests.support.runner import Cli
 
 pytest.importorskip("pyarrow")
 
 Messages = list[tuple[str | None, bytes]]
-
-
-@pytest.fixture(scope="module")
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = connect(pulsar_broker.service_url)
-    yield client
-    client.close()
-
-
-@pytest.fixture(scope="module")
-def cli(pulsar_broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    return Cli(tmp_path_factory.mktemp("home"), pulsar_broker.http_url, pulsar_broker.service_url)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`pulsarctl ops verify` of topics, offloaded ledgers, and exports."""
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,32 +12,8 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.integrity.findings import merged
 from pulsarctl.integrity.part_check import PartCheck, columns
 from tests.cli.tables.topics import table
-from tests.support.every_store import EVERY_STORE
 from tests.support.official_client import connect
 from tests.support.runner import Cli
-
-
-@pytest.fixture(scope="module")
-def pulsar_broker() -> Iterator[EmbeddedBroker]:
-    with EmbeddedBroker(config=EVERY_STORE) as broker:
-        yield broker
-
-
-@pytest.fixture(scope="module")
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    yield client
-    client.close()
-
-
-@pytest.fixture(scope="module")
-def cli(pulsar_broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    return Cli(tmp_path_factory.mktemp("home"), pulsar_broker.http_url, pulsar_broker.service_url)
-
-
-@pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    return str(request.node.name)
 
 
 def publish(client: pulsar.Client, topic: str, first: int = 0, **settings: Any) -> None:

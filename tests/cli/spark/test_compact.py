@@ -11,18 +11,12 @@ from pulsarctl.compaction.range import uncompacted
 from pulsarctl.spark.jobs.last_places import run_spark
 from pulsarctl.tables.access import Access
 from tests.clients.publishing import publish_keyed
-from tests.support.official_client import connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 TOPIC = "persistent://public/default/compacted-on-spark"
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> pulsar.Client:
-    return connect(pulsar_broker.service_url)
 
 
 def test_spark_finds_the_same_places_as_one_process(

@@ -2,8 +2,7 @@
 
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.spark import register
 from pulsarctl.tables.access import Access
 from tests.support.condition import wait_until
-from tests.support.official_client import connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,12 +30,6 @@ QUERY_SECONDS = 120
 @pytest.fixture
 def topic() -> str:
     return f"persistent://public/default/{uuid.uuid4()}"
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    with closing(connect(pulsar_broker.service_url)) as client:
-        yield client
 
 
 class Stream:

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from broker_core.config.offload import OffloadConfig
-from broker_core.testing import EmbeddedBroker
 from pulsarctl.transfer import manifest
 from pulsarctl.transfer.object_stores import AZURE_KEYS, azure_options, azure_secret
 from pulsarctl.transfer.places import place_at
@@ -39,11 +38,6 @@ def uri(address: str, request: pytest.FixtureRequest) -> str:
     where = f"blob_storage_authority={address}&dfs_storage_authority={address}&enable_tls=false"
     folder = request.node.name.replace("[", "-").replace("]", "")
     return f"abfss://{CONTAINER}@{ACCOUNT}.dfs.core.windows.net/{folder}?{where}"
-
-
-@pytest.fixture
-def cli(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> Cli:
-    return Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
 
 
 def publish(client: pulsar.Client, topic: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -211,9 +212,9 @@ class Model(RuleBasedStateMachine):
         shutil.rmtree(self.directory)
 
 
-TestModel = Model.TestCase
+TestModel = pytest.mark.slow(Model.TestCase)
 TestModel.settings = settings(
-    max_examples=10,
+    max_examples=6,
     stateful_step_count=25,
     deadline=None,
     phases=[Phase.generate],

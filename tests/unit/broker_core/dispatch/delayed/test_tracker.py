@@ -181,7 +181,7 @@ async def run(actions: list[tuple[str, int]], *, strict: bool) -> None:
             await reader.close()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(ACTIONS, min_size=10, max_size=60), st.booleans())
 def test_every_entry_is_delivered_once_and_never_early(actions: list[tuple[str, int]], strict: bool) -> None:
     asyncio.run(run(actions, strict=strict))

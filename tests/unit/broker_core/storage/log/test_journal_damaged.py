@@ -31,6 +31,7 @@ async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:
         await engine.close()
 
 
+@pytest.mark.slow
 async def test_a_torn_tail_is_dropped_at_every_byte_of_the_last_group(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d")
     whole = journal_of(copy).read_bytes()

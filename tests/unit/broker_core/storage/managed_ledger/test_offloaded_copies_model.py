@@ -9,6 +9,7 @@ from threading import RLock
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -268,7 +269,8 @@ async def restart(path: Path, objects: dict[str, list[Block]], stored: set[bytes
     await world.engine.close()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STORY, st.integers(FIRST_CALL, 220))
 def test_no_interleaving_and_no_kill_loses_an_entry_of_an_offloaded_ledger(
     story: list[tuple[str, int]], kill_at: int
