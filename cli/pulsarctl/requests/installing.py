@@ -21,7 +21,7 @@ def install_requests(noun: Noun, rows: Iterable[Request]) -> None:
             *row.also,
             heading=None if row.hidden else row.heading,
             hidden=row.hidden,
-            loses_data=bool(row.question or row.several),
+            loses_data=bool(row.question),
             help=f"{row.summary}\n\nExample: pulsarctl {noun.noun} {row.name} {row.example}".rstrip(),
         )
         register(_verb(row))

@@ -3,23 +3,19 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pulsarctl.requests.fields import TOPIC
-from pulsarctl.requests.request import Act, Request, Shown, Values
+from pulsarctl.requests.request import Request, Shown, Values
 from pulsarctl.requests.sending import send, show_value
 from pulsarctl.requests.signature import EITHER, parameters, with_signature
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.targets.many import Targets, act_on, shown
-from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, RegexWithoutR, Topics, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
-
-_WITHOUT_R = Annotated[bool, typer.Option("--regex", help=Regex.__metadata__[0].help)]
 
 
 def takes_topics(row: Request) -> bool:
@@ -45,31 +41,25 @@ def _chosen(call: Call, values: Values) -> Targets:
 
 
 def _confirm(call: Call, row: Request, names: Targets, values: Values) -> None:
-    question = row.several if names.several and row.several else row.question
-    if question:
-        call.confirm(question.format(**values | {TOPIC.name: shown(names)}), yes=values["yes"], several=names.several)
+    if row.question:
+        call.confirm(
+            row.question.format(**values | {TOPIC.name: shown(names)}), yes=values["yes"], several=names.several
+        )
 
 
 def _act(call: Call, row: Request, names: Targets, values: Values, parallel: int) -> None:
-    act: Act = row.act(values) if row.act is not None else partial(_send, row, values)
-
-    def act_by_name(admin: "AdminClient", topic: str) -> tuple[str, Any]:
-        return topic, act(admin, topic)
-
-    results = dict(act_on(call, names, act_by_name, verb=row.doing or row.name, parallel=parallel))
+    results = dict(act_on(call, names, partial(_send, row, values), verb=row.name, parallel=parallel))
     _show(call, row, values, results, several=names.several)
 
 
-def _send(row: Request, values: Values, admin: "AdminClient", topic: str) -> Any:
-    return send(admin, row, values | {TOPIC.name: topic})
+def _send(row: Request, values: Values, admin: "AdminClient", topic: str) -> tuple[str, Any]:
+    return topic, send(admin, row, values | {TOPIC.name: topic})
 
 
 def _show(call: Call, row: Request, values: Values, results: Mapping[str, Any], *, several: bool) -> None:
-    if row.show is not None:
-        row.show(call, values, results)
-    elif row.shown is Shown.NOTHING:
+    if row.shown is Shown.NOTHING:
         return
-    elif several:
+    if several:
         call.show(dict(results), as_map=True)
     else:
         show_value(call, row, *results.values())
@@ -82,12 +72,12 @@ def _signature(row: Request) -> list[inspect.Parameter]:
     options: dict[str, tuple[Any, Any]] = {
         TOPIC.name: (Topics, None),
         **{parameter.name: (parameter.annotation, parameter.default) for parameter in own if parameter not in required},
-        "regex": (_WITHOUT_R if taken else Regex, False),
+        "regex": (RegexWithoutR if taken else Regex, False),
         "namespace": (InNamespace, None),
         "from_file": (FromFile, None),
         "parallel": (Parallel, PARALLEL_DEFAULT),
     }
-    if row.question or row.several:
+    if row.question:
         options["yes"] = (Yes, False)
     made = [inspect.Parameter(name, EITHER, annotation=kind, default=value) for name, (kind, value) in options.items()]
     return [*required, *made]

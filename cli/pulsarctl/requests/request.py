@@ -7,17 +7,15 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.admin.form import Form, Text
-from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic, namespace_path, segment, subscription_segment, topic_path
 
 if TYPE_CHECKING:
-    from pulsarctl.admin.client import AdminClient
+    pass
 
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 Values = dict[str, Any]
 REQUIRED: Any = ...
-Act = Callable[["AdminClient", str], Any]  # on one topic
 
 
 class In(Enum):
@@ -76,10 +74,6 @@ class Request:
     ending    what follows the path if the fields in it are given; `otherwise` follows if they are not
     payload   computes a body that is not JSON
     into      the field with the file to write the response to
-    act       what is done instead of one request: made of the fields once, and called for each topic
-    show      prints the values by topic, where `shown` does not say how
-    doing     the verb in an error about several topics, if it is not the name
-    several   asked before data of several topics is touched, where one topic needs no question
     """
 
     name: str
@@ -100,10 +94,6 @@ class Request:
     otherwise: str = ""
     payload: Callable[[Values], Form | Text] | None = None
     into: str = ""
-    act: Callable[[Values], Act] | None = None
-    show: Callable[[Call, Values, Mapping[str, Any]], None] | None = None
-    doing: str = ""
-    several: str = ""
 
 
 def target(row: Request, values: Values) -> str:

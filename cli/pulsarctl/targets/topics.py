@@ -13,6 +13,7 @@ Topics = Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="Names
 Regex = Annotated[
     bool, typer.Option("-r", "--regex", help="Treat each TOPIC as a regular expression within its namespace.")
 ]
+RegexWithoutR = Annotated[bool, typer.Option("--regex", help=Regex.__metadata__[0].help)]  # for verbs with another -r
 InNamespace = Annotated[
     str | None,
     typer.Option(

@@ -3,6 +3,7 @@
 from pulsarctl.commands.topics import (
     compaction,
     copying,
+    cursor,
     lifecycle,
     messages,
     offloading,
@@ -11,8 +12,8 @@ from pulsarctl.commands.topics import (
     properties,
     statistics,
     subscriptions,
+    termination,
 )
-from pulsarctl.commands.topics.actions import ROWS as ACTIONS
 from pulsarctl.commands.topics.request_table import ROWS
 from pulsarctl.policies.installing import install_topic_policies
 from pulsarctl.requests.installing import install_requests
@@ -23,14 +24,16 @@ app = Noun(
     "Create, inspect, compact, and delete topics, and manage their subscriptions and policies.",
     lifecycle.app,
     partitions.app,
+    termination.app,
     placement.app,
     statistics.app,
     subscriptions.app,
+    cursor.app,
     messages.app,
     properties.app,
     compaction.app,
     offloading.app,
     copying.app,
 )
-install_requests(app, (*ACTIONS, *ROWS))
+install_requests(app, ROWS)
 install_topic_policies(app)

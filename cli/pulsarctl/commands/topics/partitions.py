@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Namespace, Parallel, Topic, pairs
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parallel, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.targets.many import act_on
-from pulsarctl.targets.topics import FromFile, InNamespace, Regex, chosen
+from pulsarctl.targets.many import act_on, shown
+from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -100,6 +100,54 @@ def partitioned_metadata(call: Call, topic: Topic) -> None:
     Example: pulsarctl topics get-partitioned-topic-metadata orders
     """
     call.show(call.admin.topics.partitioned_metadata(topic))
+
+
+@app.verb("create-missed-partitions", heading=Heading.PARTITIONS)
+def create_missed_partitions(
+    call: Call,
+    topics: Topics = None,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+) -> None:
+    """Create the missing partitions of partitioned topics.
+
+    Example: pulsarctl topics create-missed-partitions orders
+    """
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names:
+
+        def act(admin: "AdminClient", topic: str) -> None:
+            admin.topics.create_missed_partitions(topic)
+
+        act_on(call, names, act, verb="create the missing partitions of", parallel=parallel)
+
+
+@app.verb("delete-partitioned-topic", "delete-partitioned", heading=Heading.PARTITIONS, loses_data=True)
+def delete_partitioned(
+    call: Call,
+    topics: Topics = None,
+    force: Force = False,
+    delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
+) -> None:
+    """Delete partitioned topics and their partitions.
+
+    Example: pulsarctl topics delete-partitioned-topic orders
+    """
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names:
+        call.confirm(f"Delete {shown(names)} and all partitions?", yes=yes, several=names.several)
+
+        def delete(admin: "AdminClient", topic: str) -> None:
+            admin.topics.delete_partitioned(topic, force=force)
+
+        act_on(call, names, delete, verb="delete", parallel=parallel)
 
 
 def create_topics(
