@@ -16,8 +16,8 @@
     ├── InvalidConfiguration              before the broker starts; no client sees it
     └── ProtocolViolation                 the only one that closes the connection
 
-Each class has its code in the binary protocol, `ServerError`, which `server.connection` sends. `admin.statuses` has the
-status that the admin API answers.
+Each class declares its code in the binary protocol, which `server.connection` sends, and its HTTP status, which
+`admin.results` answers. A class that declares neither has those of the class above it.
 """
 
 from enum import IntEnum
@@ -58,10 +58,18 @@ class ServerError(IntEnum):
 
 
 class BrokerError(Exception):
-    """A refusal that the client gets; `str(error)` is the reason."""
+    """A refusal that the client gets; `str(error)` is the reason. `status` is the HTTP status in Pulsar's admin API."""
 
     server_error: ClassVar[ServerError] = ServerError.UNKNOWN_ERROR
+    status: ClassVar[int] = 500
     closes_connection: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, server_error: ServerError | None = None, status: int | None = None) -> None:
+        super().__init_subclass__()
+        if server_error is not None:
+            cls.server_error = server_error
+        if status is not None:
+            cls.status = status
 
     @property
     def reason(self) -> str:
@@ -70,136 +78,102 @@ class BrokerError(Exception):
         return text if len(text) <= REASON_MAX else f"{text[:REASON_MAX]}..."
 
 
-class ProtocolViolation(BrokerError):
+class ProtocolViolation(BrokerError, status=400):
     """The peer broke the protocol; the connection is closed (docs/reference/protocol.md "Connections")."""
 
     closes_connection = True
 
 
-class NotFound(BrokerError):
+class NotFound(BrokerError, server_error=ServerError.TOPIC_NOT_FOUND, status=404):
     """There is no object of that name."""
-
-    server_error = ServerError.TOPIC_NOT_FOUND
 
 
 class TopicNotFound(NotFound):
     pass
 
 
-class SubscriptionNotFound(NotFound):
-    server_error = ServerError.SUBSCRIPTION_NOT_FOUND
+class SubscriptionNotFound(NotFound, server_error=ServerError.SUBSCRIPTION_NOT_FOUND):
+    pass
 
 
-class ConsumerNotFound(NotFound):
-    server_error = ServerError.CONSUMER_NOT_FOUND
+class ConsumerNotFound(NotFound, server_error=ServerError.CONSUMER_NOT_FOUND):
+    pass
 
 
-class Conflict(BrokerError):
+class Conflict(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=409):
     """The state of an object forbids the request: it exists, is not empty, or the same work is in progress."""
-
-    server_error = ServerError.NOT_ALLOWED_ERROR
 
 
 class LimitReached(Conflict):
     """A limit on the number of objects is reached."""
 
 
-class PreconditionFailed(BrokerError):
+class PreconditionFailed(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=412):
     """The request does not fit the object: its name, its kind, its policies, or its clients."""
 
-    server_error = ServerError.NOT_ALLOWED_ERROR
 
-
-class NotAcceptable(BrokerError):
+class NotAcceptable(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=406):
     """The broker, or this kind of topic, has nothing that the request could apply to."""
 
-    server_error = ServerError.NOT_ALLOWED_ERROR
 
-
-class Unprocessable(BrokerError):
+class Unprocessable(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=422):
     """The request is valid, and the topic cannot follow it: partitions only grow, replicated topics need force."""
 
-    server_error = ServerError.NOT_ALLOWED_ERROR
 
-
-class InvalidName(BrokerError):
+class InvalidName(BrokerError, server_error=ServerError.INVALID_TOPIC_NAME, status=412):
     """A topic, namespace, tenant, or cluster name that cannot be parsed."""
 
-    server_error = ServerError.INVALID_TOPIC_NAME
 
-
-class InvalidRequest(BrokerError):
+class InvalidRequest(BrokerError, server_error=ServerError.METADATA_ERROR, status=400):
     """A request with invalid arguments."""
 
-    server_error = ServerError.METADATA_ERROR
 
-
-class AuthenticationFailed(BrokerError):
+class AuthenticationFailed(BrokerError, server_error=ServerError.AUTHENTICATION_ERROR, status=401):
     """The client did not prove who it is; the reason never repeats its credentials."""
 
-    server_error = ServerError.AUTHENTICATION_ERROR
 
-
-class Unauthorized(BrokerError):
+class Unauthorized(BrokerError, server_error=ServerError.AUTHORIZATION_ERROR, status=401):
     """The client's role lacks a permission."""
 
-    server_error = ServerError.AUTHORIZATION_ERROR
 
-
-class Forbidden(BrokerError):
+class Forbidden(BrokerError, server_error=ServerError.AUTHORIZATION_ERROR, status=403):
     """Refused because of the client or its location, whatever the request says."""
 
-    server_error = ServerError.AUTHORIZATION_ERROR
 
-
-class NotAllowed(BrokerError):
+class NotAllowed(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=405):
     """The operation does not apply to this type of topic, or a setting or limit forbids it."""
 
-    server_error = ServerError.NOT_ALLOWED_ERROR
 
-
-class InvalidValue(BrokerError):
+class InvalidValue(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=412):
     """A value that its field cannot have."""
 
-    server_error = ServerError.NOT_ALLOWED_ERROR
+
+class ConsumerBusy(BrokerError, server_error=ServerError.CONSUMER_BUSY, status=412):
+    pass
 
 
-class ConsumerBusy(BrokerError):
-    server_error = ServerError.CONSUMER_BUSY
-
-
-class ConsumerAssignFailed(BrokerError):
+class ConsumerAssignFailed(BrokerError, server_error=ServerError.CONSUMER_ASSIGN_ERROR, status=409):
     """A Key_Shared consumer cannot have the hashes that it requests, or none is left."""
 
-    server_error = ServerError.CONSUMER_ASSIGN_ERROR
+
+class ProducerBusy(BrokerError, server_error=ServerError.PRODUCER_BUSY, status=412):
+    pass
 
 
-class ProducerBusy(BrokerError):
-    server_error = ServerError.PRODUCER_BUSY
-
-
-class ProducerFenced(BrokerError):
+class ProducerFenced(BrokerError, server_error=ServerError.PRODUCER_FENCED, status=409):
     """The topic belongs to another producer, or did after this producer had it."""
 
-    server_error = ServerError.PRODUCER_FENCED
 
-
-class ProducerHeld(BrokerError):
+class ProducerHeld(BrokerError, server_error=ServerError.PRODUCER_BLOCKED_QUOTA_EXCEEDED_ERROR, status=412):
     """The backlog exceeds its quota: the client retries until it has shrunk."""
 
-    server_error = ServerError.PRODUCER_BLOCKED_QUOTA_EXCEEDED_ERROR
 
-
-class ProducerBlocked(BrokerError):
+class ProducerBlocked(BrokerError, server_error=ServerError.PRODUCER_BLOCKED_QUOTA_EXCEEDED_EXCEPTION, status=412):
     """The backlog exceeds its quota, and the client must give up its pending messages."""
 
-    server_error = ServerError.PRODUCER_BLOCKED_QUOTA_EXCEEDED_EXCEPTION
 
-
-class TopicTerminated(BrokerError):
+class TopicTerminated(BrokerError, server_error=ServerError.TOPIC_TERMINATED_ERROR, status=409):
     """The topic takes no more messages, ever."""
-
-    server_error = ServerError.TOPIC_TERMINATED_ERROR
 
 
 class TopicMoved(TopicTerminated):
@@ -211,64 +185,48 @@ class TopicMoved(TopicTerminated):
         self.service_url_tls = service_url_tls
 
 
-class TopicFenced(BrokerError):
+class TopicFenced(BrokerError, server_error=ServerError.SERVICE_NOT_READY, status=503):
     """The topic is being loaded, unloaded, or deleted, or recovers from a failed write; try again."""
 
-    server_error = ServerError.SERVICE_NOT_READY
 
-
-class UnknownListener(BrokerError):
+class UnknownListener(BrokerError, server_error=ServerError.SERVICE_NOT_READY, status=500):
     """A lookup for a listener that the broker does not advertise."""
 
-    server_error = ServerError.SERVICE_NOT_READY
 
-
-class BrokerUnreachable(BrokerError):
+class BrokerUnreachable(BrokerError, server_error=ServerError.SERVICE_NOT_READY, status=502):
     """The proxy cannot connect to the broker, or lost it."""
 
-    server_error = ServerError.SERVICE_NOT_READY
 
-
-class TargetRefused(BrokerError):
+class TargetRefused(BrokerError, server_error=ServerError.SERVICE_NOT_READY, status=403):
     """The proxy may not connect to that address for a client."""
 
-    server_error = ServerError.SERVICE_NOT_READY
 
-
-class NotImplementedHere(BrokerError):
+class NotImplementedHere(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=501):
     """Part of the API, but of a feature that this broker does not have."""
 
-    server_error = ServerError.NOT_ALLOWED_ERROR
 
-
-class IncompatibleSchema(BrokerError):
+class IncompatibleSchema(BrokerError, server_error=ServerError.INCOMPATIBLE_SCHEMA, status=409):
     """The schema may not follow the topic's schemas, or the topic requires a schema and there is none."""
 
-    server_error = ServerError.INCOMPATIBLE_SCHEMA
 
-
-class InvalidSchema(BrokerError):
+class InvalidSchema(BrokerError, server_error=ServerError.INCOMPATIBLE_SCHEMA, status=422):
     """The definition is not valid for its type."""
 
-    server_error = ServerError.INCOMPATIBLE_SCHEMA
+
+class TooManyRequests(BrokerError, server_error=ServerError.TOO_MANY_REQUESTS, status=429):
+    pass
 
 
-class TooManyRequests(BrokerError):
-    server_error = ServerError.TOO_MANY_REQUESTS
+class ChecksumMismatch(BrokerError, server_error=ServerError.CHECKSUM_ERROR, status=400):
+    pass
 
 
-class ChecksumMismatch(BrokerError):
-    server_error = ServerError.CHECKSUM_ERROR
-
-
-class PersistenceFailed(BrokerError):
+class PersistenceFailed(BrokerError, server_error=ServerError.PERSISTENCE_ERROR, status=500):
     """The disk failed or is full; the reason says which."""
 
-    server_error = ServerError.PERSISTENCE_ERROR
 
-
-class MetadataFailed(BrokerError):
-    server_error = ServerError.METADATA_ERROR
+class MetadataFailed(BrokerError, server_error=ServerError.METADATA_ERROR, status=500):
+    pass
 
 
 class InvalidConfiguration(BrokerError):

@@ -21,7 +21,6 @@ from broker_core.admin.first_api import translate
 from broker_core.admin.guard import NOT_AUTHENTICATED, Guard
 from broker_core.admin.peer import is_over_loopback, own_end
 from broker_core.admin.results import refused, result_of
-from broker_core.admin.statuses import status_of
 from broker_core.client_log import ClientLog
 from broker_core.errors import AuthenticationFailed, BrokerError
 from broker_core.security.sessions import Sessions
@@ -115,7 +114,7 @@ class Dispatcher:
             principal = await self._guard.principal(request, path, named)
         except AuthenticationFailed as error:
             client_log.info(request.remote or "", "", "cannot authenticate a request of %s: %s", request.remote, error)
-            return refused(NOT_AUTHENTICATED, status_of(error))
+            return refused(NOT_AUTHENTICATED, error.status)
         second, cluster = translate(path)
         match = self._routes.find(method, second)
         if isinstance(match, frozenset):
@@ -184,7 +183,7 @@ def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:
     if isinstance(error, BodyBroken):
         client = request.remote or "a disconnected client"
         client_log.info(client, "", "a request body of %s did not arrive completely", client)
-    return refused(error.reason, status_of(error))
+    return refused(error.reason, error.status)
 
 
 def _no_route(method: str, path: str, known: frozenset[str]) -> Answer:

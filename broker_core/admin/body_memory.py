@@ -15,7 +15,7 @@ from typing import Self
 from broker_core.errors import BrokerError
 
 
-class NoRoom(BrokerError):
+class NoRoom(BrokerError, status=503):
     """Running requests use all the memory for bodies."""
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 SLICE_BYTES = 64 * 1024  # one write, which holds up everything else for 20 to 50 microseconds
 
 
-class BodyTooLarge(BrokerError):
+class BodyTooLarge(BrokerError, status=413):
     """The body is larger than the limit."""
 
 
-class BodyTooSlow(BrokerError):
+class BodyTooSlow(BrokerError, status=408):
     """The body did not arrive in time."""
 
 
-class BodyBroken(BrokerError):
+class BodyBroken(BrokerError, status=400):
     """The client disconnected, or what it sends is not a body."""
 
 

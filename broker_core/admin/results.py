@@ -6,7 +6,6 @@ import logging
 from typing import Any
 
 from broker_core.admin.call import Answer, json_answer
-from broker_core.admin.statuses import STATUSES, status_of
 from broker_core.errors import BrokerError, PersistenceFailed, TopicFenced
 from broker_core.rates.long_text import sliced_json
 from broker_core.storage.errors import Closed, StorageError
@@ -25,13 +24,13 @@ async def result_of(work: Any, request: str) -> Answer:
             return Answer(204)
         return result if isinstance(result, Answer) else Answer(200, await sliced_json(result))
     except BrokerError as error:
-        return refused(error.reason, status_of(error))
+        return refused(error.reason, error.status)
     except EntryError as error:  # a message is as its producer made it
         return refused(f"cannot read the message: {error}", 412)
     except Closed as error:  # the topic was unloaded in the meantime
-        return refused(f"{error}; try again", STATUSES[TopicFenced])
+        return refused(f"{error}; try again", TopicFenced.status)
     except StorageError as error:
-        return refused(str(error), STATUSES[PersistenceFailed])
+        return refused(str(error), PersistenceFailed.status)
     except TimeoutError:
         raise
     except Exception as error:
