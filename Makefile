@@ -37,7 +37,7 @@ test-clients: $(READY) ## run the tests with Java, Go, Node, and Python clients 
 	@$(PY) -m tests.clients.run $(ARGS)
 
 # What needs no broker's process, and the rules of the project.
-QUICK := tests/unit tests/test_layers.py tests/test_habits.py tests/test_suite.py
+QUICK := tests/unit tests/test_layers.py tests/test_suite.py
 
 .PHONY: quick
 quick: $(READY) ## run three thousand tests in less than a minute (ARGS as for test)

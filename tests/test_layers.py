@@ -3,6 +3,7 @@
 import ast
 import configparser
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TypeGuard
@@ -23,8 +24,13 @@ def modules() -> dict[str, Path]:
     }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def docstring(path: Path) -> str:
-    return ast.get_docstring(ast.parse(path.read_text())) or ""
+    return ast.get_docstring(parsed(path)) or ""
 
 
 def test_each_module_that_claims_to_be_pure_is_checked() -> None:
@@ -59,7 +65,7 @@ def test_each_dataclass_says_what_it_is() -> None:
     silent = [
         f"{name}.{node.name}"
         for name, path in modules().items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if is_dataclass(node) and not ast.get_docstring(node)
     ]
     assert not silent

@@ -52,14 +52,15 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@cache
+def modules_of_tests() -> set[str]:
+    paths = (path.relative_to(TESTS.parent) for path in TESTS.rglob("test_*.py"))
+    return {path.with_suffix("").as_posix().replace("/", ".") for path in paths}
+
+
 def is_in_a_test_module(name: str) -> bool:
     """Whether the name is that of a test module or of something in it."""
-    path = TESTS.parent
-    for part in name.split("."):
-        path /= part
-        if part.startswith("test_") and path.with_suffix(".py").is_file():
-            return True
-    return False
+    return name in modules_of_tests() or name.rpartition(".")[0] in modules_of_tests()
 
 
 def test_no_module_imports_from_a_test_module() -> None:
