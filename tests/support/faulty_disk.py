@@ -37,6 +37,10 @@ class FaultyDisk(RealDisk):
         self._paths[fd] = path
         return fd
 
+    def pread(self, fd: int, size: int, offset: int) -> bytes:
+        self._check("pread", self._paths[fd])
+        return super().pread(fd, size, offset)
+
     def pwrite(self, fd: int, data: bytes, offset: int) -> None:
         self._check("pwrite", self._paths[fd])
         self._check_room(fd, offset + len(data))

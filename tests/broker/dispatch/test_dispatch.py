@@ -8,10 +8,9 @@ import pytest
 from broker_core.compaction.compaction import CompactionState
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
-from broker_core.dispatch import reader
+from broker_core.config.storage import StorageConfig
+from broker_core.names import parse_topic
 from broker_core.storage.log.retention import Retention
-from broker_core.storage.records.block import Block
-from broker_core.storage.records.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.topic import Topic
 from broker_core.wire import client_commands, commands
@@ -21,6 +20,7 @@ from broker_core.wire.commands import frame
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.condition import wait_until
+from tests.support.faulty_disk import FaultyDisk
 from tests.support.loaded_topics import loaded
 from tests.support.managed_ledgers import managed_ledger
 from tests.support.raw_client import RawClient
@@ -193,22 +193,16 @@ def count_steps(topic: Topic) -> list[bool]:
     return steps
 
 
-def test_a_failed_read_is_retried_without_an_event(
-    broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader, "READ_RETRY_SECONDS", 0.05)
-    publish(raw, 3)
-    ledger = loaded(broker, TOPIC).ledger
-    read, failures = ledger.read, [OSError(errno.EMFILE, "too many open files")]
-
-    async def fail_once(start: Position, max_entries: int, max_bytes: int) -> Block:
-        if failures:
-            raise failures.pop()
-        return await read(start, max_entries, max_bytes)
-
-    monkeypatch.setattr(ledger, "read_cached", lambda start, max_entries, max_bytes: None)
-    monkeypatch.setattr(ledger, "read", fail_once)
-    with RawClient(broker.service_url) as client:
-        subscribe(client, 1, initial_position=pb.CommandSubscribe.Earliest)
-        receive(client, 3)
-    assert not failures
+def test_a_failed_read_is_retried_without_an_event(disk: FaultyDisk) -> None:
+    config = BrokerConfig(server=FREE_PORTS, storage=StorageConfig(cache_mb=0))
+    with EmbeddedBroker(config=config, disk=disk) as broker, RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        publish(client, 3)
+        broker.call(broker.broker.storage.checkpoint())
+        broker.call(broker.broker.topics.unload(parse_topic(TOPIC)))
+        disk.failures["pread", ".ledger"] = errno.EMFILE
+        with RawClient(broker.service_url) as reader:
+            subscribe(reader, 1, initial_position=pb.CommandSubscribe.Earliest)
+            wait_until(lambda: any(name.endswith(".ledger") for call, name in disk.calls if call == "pread"), 10)
+            disk.failures.clear()
+            receive(reader, 3)

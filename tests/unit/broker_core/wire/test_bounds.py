@@ -44,14 +44,14 @@ def sized_fields(descriptor: Descriptor, path: str = "") -> Iterator[str]:
             yield from sized_fields(part, f"{path}{field.name}.")
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: BaseCommand.Type.Name(kind))
-def test_every_field_that_can_grow_has_a_bound(kind: int) -> None:
-    bounded = {bound.field for bound in BOUNDS if kind in bound.commands}
-    unread = {field for command, field in UNREAD if command == kind}
-    sized = set(sized_fields(body(kind)))
-    if kind == BaseCommand.SEND:
-        sized = {"num_messages", "sequence_id", "highest_sequence_id"}  # the broker refuses its other fields as a whole
-    assert sized == bounded | unread
+def test_every_field_that_can_grow_has_a_bound() -> None:
+    for kind in KINDS:
+        bounded = {bound.field for bound in BOUNDS if kind in bound.commands}
+        unread = {field for command, field in UNREAD if command == kind}
+        sized = set(sized_fields(body(kind)))
+        if kind == BaseCommand.SEND:  # the broker refuses its other fields as a whole
+            sized = {"num_messages", "sequence_id", "highest_sequence_id"}
+        assert sized == bounded | unread, kind
 
 
 def minimal(kind: int) -> BaseCommand:
@@ -121,38 +121,33 @@ def too_much(kind: int, path: str, limit: int) -> Any:
 ROWS = [(kind, bound) for bound in BOUNDS for kind in bound.commands]
 
 
-@pytest.mark.parametrize(("kind", "bound"), ROWS, ids=lambda one: getattr(one, "field", one))
-def test_a_value_over_its_bound_is_refused_with_the_error_of_the_table(kind: int, bound: Any) -> None:
-    limit = LIMITS[bound.limit]
-    flaw = parsed(filled(kind, bound.field, too_much(kind, bound.field, limit))).flaw
-    assert flaw is not None
-    assert flaw.server_error == bound.server_error
-    assert bound.limit in flaw.reason
+def test_a_value_over_its_bound_is_refused_with_the_error_of_the_table() -> None:
+    for kind, bound in ROWS:
+        limit = LIMITS[bound.limit]
+        flaw = parsed(filled(kind, bound.field, too_much(kind, bound.field, limit))).flaw
+        assert flaw is not None, (kind, bound)
+        assert flaw.server_error == bound.server_error, (kind, bound)
+        assert bound.limit in flaw.reason, (kind, bound)
 
 
-TEXTS = [(kind, bound.field) for kind, bound in ROWS if bound.measure is text]
-PAIRS = [(kind, bound.field) for kind, bound in ROWS if bound.measure is pairs]
-
-
-@pytest.mark.parametrize(("kind", "path"), TEXTS)
-def test_text_that_is_not_utf8_is_refused(kind: int, path: str) -> None:
+def test_text_that_is_not_utf8_is_refused() -> None:
     mark = "mark-of-this-test"
-    command = filled(kind, path, mark).SerializeToString().replace(mark.encode(), b"\xff" * len(mark))
-    flaw = parse_command(command, CommandBounds(LIMITS)).flaw
-    assert flaw == (pb.NotAllowedError, f"{path} is not valid UTF-8")
+    for kind, path in [(kind, bound.field) for kind, bound in ROWS if bound.measure is text]:
+        command = filled(kind, path, mark).SerializeToString().replace(mark.encode(), b"\xff" * len(mark))
+        flaw = parse_command(command, CommandBounds(LIMITS)).flaw
+        assert flaw == (pb.NotAllowedError, f"{path} is not valid UTF-8"), kind
 
 
-@pytest.mark.parametrize(("kind", "path"), PAIRS)
-@pytest.mark.parametrize("part", ["the-key", "a-value"])
-def test_properties_that_are_not_utf8_are_refused(kind: int, path: str, part: str) -> None:
-    command = filled(kind, path, [pb.KeyValue(key="the-key", value="a-value")]).SerializeToString()
-    flaw = parse_command(command.replace(part.encode(), b"\xc3\x28\xff\xfe\xff\xff\xff"), CommandBounds(LIMITS)).flaw
-    assert flaw == (pb.NotAllowedError, f"{path} is not valid UTF-8")
+@pytest.mark.parametrize("part", [b"the-key", b"a-value"])
+def test_properties_that_are_not_utf8_are_refused(part: bytes) -> None:
+    for kind, path in [(kind, bound.field) for kind, bound in ROWS if bound.measure is pairs]:
+        command = filled(kind, path, [pb.KeyValue(key="the-key", value="a-value")]).SerializeToString()
+        flaw = parse_command(command.replace(part, b"\xc3\x28\xff\xfe\xff\xff\xff"), CommandBounds(LIMITS)).flaw
+        assert flaw == (pb.NotAllowedError, f"{path} is not valid UTF-8"), kind
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: BaseCommand.Type.Name(kind))
-def test_a_command_within_all_bounds_is_accepted(kind: int) -> None:
-    assert parsed(minimal(kind)).flaw is None
+def test_a_command_within_all_bounds_is_accepted() -> None:
+    assert [kind for kind in KINDS if parsed(minimal(kind)).flaw is not None] == []
 
 
 def test_an_acknowledgment_shorter_than_the_limit_is_not_parsed() -> None:

@@ -14,7 +14,7 @@ from tests.unit.broker_core.wire.sessions import TO_BROKER, TO_CLIENT, session_n
 
 LIMIT = 30_000
 U64_MAX = (1 << 64) - 1
-SIDES = [TO_BROKER, TO_CLIENT]
+SESSIONS = [(name, side) for name in session_names() for side in (TO_BROKER, TO_CLIENT)]
 
 
 def items_of(name: str, side: bytes) -> list[Item]:
@@ -38,24 +38,22 @@ def payloads(entry: bytes) -> list[bytes]:
     return [message.payload for message in batch.split_batch(payload, metadata.num_messages_in_batch)]
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("name", session_names())
-def test_a_session_is_read_to_its_last_byte(name: str, side: bytes) -> None:
-    decoder = FrameDecoder(LIMIT)
-    items = decoder.feed(stream(name, side))
-    assert decoder.buffered == 0
-    assert by_producer(rows(items)) == by_producer(decode(stream(name, side), LIMIT).rows)
-
-
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("name", [name for name in session_names() if name != "chunked"])
-def test_a_session_in_small_pieces_is_read_the_same(name: str, side: bytes) -> None:
-    data = stream(name, side)
-    expected = by_producer(rows(FrameDecoder(LIMIT).feed(data)))
-    for size in (1, 7, 100, 1000):
+def test_a_session_is_read_to_its_last_byte() -> None:
+    for name, side in SESSIONS:
         decoder = FrameDecoder(LIMIT)
-        items = [item for at in range(0, len(data), size) for item in decoder.feed(data[at : at + size])]
-        assert by_producer(rows(items)) == expected
+        items = decoder.feed(stream(name, side))
+        assert decoder.buffered == 0, name
+        assert by_producer(rows(items)) == by_producer(decode(stream(name, side), LIMIT).rows), name
+
+
+def test_a_session_in_small_pieces_is_read_the_same() -> None:
+    for name, side in SESSIONS:
+        data = stream(name, side)
+        expected = by_producer(rows(FrameDecoder(LIMIT).feed(data)))
+        for size in (1, 7, 100, 1000) if name != "chunked" else ():
+            decoder = FrameDecoder(LIMIT)
+            items = [item for at in range(0, len(data), size) for item in decoder.feed(data[at : at + size])]
+            assert by_producer(rows(items)) == expected, (name, size)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -105,18 +103,16 @@ def test_redeliveries_are_counted() -> None:
     assert counts == [0] * len(TEXTS) + [1] * len(TEXTS)
 
 
-@pytest.mark.parametrize("name", session_names())
-def test_our_metadata_and_checksum_equal_the_clients(name: str) -> None:
-    for entry in sent_entries(name):
+def test_our_metadata_and_checksum_equal_the_clients() -> None:
+    for entry in (entry for name in session_names() for entry in sent_entries(name)):
         metadata, payload, _ = parse_entry(entry)
         assert MessageMetadata.FromString(metadata.SerializeToString()) == metadata
         assert parse_entry(build_entry(metadata, payload)).payload == payload
 
 
-@pytest.mark.parametrize("name", session_names())
-def test_our_messages_equal_those_of_a_real_broker(name: str) -> None:
+def test_our_messages_equal_those_of_a_real_broker() -> None:
     """Compares fields, since a real broker writes some defaults that we omit."""
-    for frame in delivered(name):
+    for frame in (frame for name in session_names() for frame in delivered(name)):
         sent_id = frame.message.message_id
         encoded = MessageEncoder(frame.message.consumer_id, sent_id.partition).encode(
             sent_id.ledgerId,
@@ -136,8 +132,13 @@ def test_our_messages_equal_those_of_a_real_broker(name: str) -> None:
         assert ours.message.message_id.partition == sent_id.partition
 
 
-@pytest.mark.parametrize("name", [name for name in session_names() if name not in ("chunked", "partitioned")])
-def test_our_receipts_equal_those_of_a_real_broker(name: str) -> None:
+def test_our_receipts_equal_those_of_a_real_broker() -> None:
+    for name in session_names():
+        if name not in ("chunked", "partitioned"):
+            compare_receipts(name)
+
+
+def compare_receipts(name: str) -> None:
     theirs = receipts(FrameDecoder(LIMIT).feed(stream(name, TO_CLIENT)))
     runs = [item for item in items_of(name, TO_BROKER) if isinstance(item, SendRun)]
     ours: list[CommandSendReceipt] = []
