@@ -14,6 +14,8 @@ KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 RELEASE = re.compile(r"\d+\.\d+\.\d+")
 VERSION = re.compile(r'(?<=^__version__ = ")[^"]*', re.MULTILINE)
 UNRELEASED = "## [Unreleased]\n"
+HEADING = re.compile(r"^### (.+)\n", re.MULTILINE)
+GROUP = re.compile(r"^(?![-\s]).+", re.MULTILINE)  # a line that is neither an entry nor continues one
 
 
 def main(words: list[str]) -> None:
@@ -35,8 +37,7 @@ def prepare(root: Path, version: str, today: datetime.date) -> None:
     found = fragments(root)
     before, _, rest = text.partition(UNRELEASED)
     section, mark, older = rest.partition("\n## [")
-    for path, kind in found.items():
-        section = with_entry(section, kind, path.read_text("utf-8"))
+    section = with_entries(section, [(kind, path.read_text("utf-8")) for path, kind in found.items()])
     log.write_text(f"{before}{UNRELEASED}\n## [{version}] - {today}\n{section}{mark}{older}", "utf-8")
     module = root / "broker_core" / "__init__.py"
     module.write_text(VERSION.sub(version, module.read_text("utf-8")), "utf-8")
@@ -69,15 +70,26 @@ def fragments(root: Path) -> dict[Path, str]:
     return found
 
 
-def with_entry(section: str, kind: str, text: str) -> str:
-    """The section with one more entry at the end of its part `kind`."""
+def with_entries(section: str, entries: list[tuple[str, str]]) -> str:
+    """The section with these entries (kind and text), each at the end of the list that its heading begins.
+
+    A heading may have groups below its list. They stay behind the list, because an entry belongs to none of them.
+    """
+    intro, *parts = HEADING.split(section)
+    texts = dict(zip(parts[::2], parts[1::2], strict=True))
+    for kind, text in entries:
+        texts[kind] = with_entry(texts.get(kind, ""), text)
+    order = [*KINDS, *(kind for kind in texts if kind not in KINDS)]
+    written = [f"### {kind}\n\n{texts[kind].strip()}\n" for kind in order if kind in texts]
+    return intro.rstrip("\n") + "\n" * bool(intro.strip()) + "".join(f"\n{part}" for part in written)
+
+
+def with_entry(part: str, text: str) -> str:
     entry = "- " + text.strip().replace("\n", "\n  ") + "\n"
-    heading = f"\n### {kind}\n"
-    if heading not in section:
-        return section.rstrip("\n") + f"\n{heading}\n{entry}"
-    before, _, rest = section.partition(heading)
-    part, mark, others = rest.partition("\n### ")
-    return f"{before}{heading}{part.rstrip()}\n{entry}{mark}{others}"
+    group = GROUP.search(part)
+    at = group.start() if group else len(part)
+    before, after = part[:at].strip("\n"), part[at:]
+    return f"{before}\n{entry}\n{after}".lstrip("\n")
 
 
 if __name__ == "__main__":

@@ -138,6 +138,18 @@ def test_a_release_sets_the_version_and_moves_the_fragments(tree: Path) -> None:
     RELEASE["check"](tree, "0.2.0")
 
 
+def test_a_fragment_is_an_entry_of_its_heading_and_not_of_the_last_group_below_it(tree: Path) -> None:
+    log = tree / "CHANGELOG.md"
+    grouped = "First.\n\n### Fixed\n\n- Ports.\n\n### Added\n\n- Topics.\n\nDevelopment:\n\n- `make bench`.\n"
+    log.write_text(f"# Changelog\n\n## [Unreleased]\n\n{grouped}")
+    RELEASE["prepare"](tree, "0.2.0", datetime.date(2026, 2, 3))
+    assert log.read_text() == (
+        "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-02-03\n\nFirst.\n"
+        "\n### Added\n\n- Topics.\n- Colors, on\n  a terminal.\n\nDevelopment:\n\n- `make bench`.\n"
+        "\n### Fixed\n\n- Ports.\n- Seek by time.\n"
+    )
+
+
 def test_a_tag_without_its_release_is_refused(tree: Path) -> None:
     with pytest.raises(SystemExit, match=r"cannot release 0\.2\.0: broker_core has version 0\.1\.0"):
         RELEASE["check"](tree, "0.2.0")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import pulsarctl
 from pulsarctl.errors import CliError
 from pulsarctl.shell.grammar import Modules
 from pulsarctl.shell.nouns import ALIASES, COMMANDS
@@ -21,11 +22,11 @@ PROGRAM = [sys.executable, "-m", "pulsarctl"]
 @pytest.mark.parametrize("flag", ["--version", "-v", "-V"])
 def test_version_is_one_line(flag: str) -> None:
     done = subprocess.run([*PROGRAM, flag], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "pulsarctl 0.1.0\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"pulsarctl {pulsarctl.__version__}\n", "")
 
 
 def test_version_ignores_other_options(cli_alone: Cli) -> None:
-    assert cli_alone("--quiet", "--version") == Outcome(0, "pulsarctl 0.1.0\n", "")
+    assert cli_alone("--quiet", "--version") == Outcome(0, f"pulsarctl {pulsarctl.__version__}\n", "")
 
 
 @pytest.mark.parametrize(
