@@ -7,14 +7,14 @@ send, so the broker compares them only with its own name, in bounded length.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call
+from broker_core.admin.cluster_records import ClusterRecords, Record, known_cluster
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, STRINGS, obj, one_of
-from broker_core.errors import InvalidRequest, InvalidValue, NotFound
+from broker_core.errors import InvalidRequest
 from broker_core.metadata.policies.json_values import int32, mapping, name_or_none, names, properties
 from broker_core.metadata.tenancy.tool_records import ISOLATION_POLICIES
 from broker_core.security.operations import cluster_policy
@@ -23,52 +23,19 @@ _SCOPES = ("all_matching", "none", "changed")
 _PLAIN = re.compile(r"[\w:.-]*")  # nothing in it is special, except that a dot matches any character
 
 
-async def list_policies(call: Call) -> dict[str, Any]:
-    if call.part("cluster") not in call.broker.tenancy.clusters():
-        raise NotFound(f"Cluster {call.part('cluster')} does not exist.")
-    return _policies(call)
-
-
-async def get_policy(call: Call) -> dict[str, Any]:
-    cluster, name = _cluster(call), call.part("policyName")
-    policy: dict[str, Any] | None = _policies(call).get(name)
-    if policy is None:
-        raise NotFound(f"Cannot find NamespaceIsolationPolicy {name} for cluster {cluster}")
-    return policy
-
-
-async def set_policy(call: Call) -> None:
-    name, records = call.part("policyName"), call.broker.tenancy.tool_records
-    policy = _read(call.json_object(), name)
-    async with records.changing:
-        cluster = _cluster(call)
-        await records.put(ISOLATION_POLICIES, cluster, {**_stored(call), name: policy})
-
-
-async def delete_policy(call: Call) -> None:
-    """Delete the policy; as in Pulsar, a missing policy is not an error."""
-    name, records = call.part("policyName"), call.broker.tenancy.tool_records
-    async with records.changing:
-        cluster = _cluster(call)
-        rest = {key: policy for key, policy in _stored(call).items() if key != name}
-        await records.put_or_delete(ISOLATION_POLICIES, cluster, rest)
-
-
 async def brokers_with_policies(call: Call) -> list[dict[str, Any]]:
-    _cluster(call)
-    _policies(call)
-    return [_of_broker(call, broker_id(call.broker))]
+    known_cluster(call)
+    return [_policy_of(call, broker_id(call.broker))]
 
 
 async def policies_of_broker(call: Call) -> dict[str, Any]:
-    _cluster(call)
-    _policies(call)
-    return _of_broker(call, call.part("broker"))
+    known_cluster(call)
+    return _policy_of(call, call.part("broker"))
 
 
-def _of_broker(call: Call, broker: str) -> dict[str, Any]:
+def _policy_of(call: Call, broker: str) -> dict[str, Any]:
     host = broker.partition(":")[0]
-    for name, policy in _policies(call).items():
+    for name, policy in _RECORDS.existing(call).items():
         is_primary = any(_matches(pattern, host) for pattern in policy["primary"])
         if is_primary or any(_matches(pattern, host) for pattern in policy["secondary"]):
             regexes = policy["namespaces"]
@@ -92,25 +59,8 @@ def _matches(pattern: str, host: str) -> bool:
     return middle == host
 
 
-def _cluster(call: Call) -> str:
-    cluster = call.part("cluster")
-    if cluster not in call.broker.tenancy.clusters():
-        raise InvalidValue(f"Cluster {cluster} does not exist.")
-    return cluster
-
-
-def _stored(call: Call) -> dict[str, Any]:
-    return call.broker.tenancy.tool_records.get(ISOLATION_POLICIES, call.part("cluster")) or {}
-
-
-def _policies(call: Call) -> dict[str, Any]:
-    policies = _stored(call)
-    if not policies:
-        raise NotFound(f"NamespaceIsolationPolicies for cluster {call.part('cluster')} does not exist")
-    return policies
-
-
-def _read(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _read(call: Call, name: str) -> Record:
+    body = call.json_object()
     lists = {key: list(names(body.get(key) or [], key)) for key in ("namespaces", "primary", "secondary")}
     if not lists["namespaces"] or not lists["primary"]:
         raise InvalidRequest(f"Invalid format of input policy data. policy: {name}; namespaces and primary are needed")
@@ -129,21 +79,30 @@ def _read(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     return shown | ({"unload_scope": scope} if scope else {})
 
 
-_POLICIES = "/admin/v2/clusters/{cluster}/namespaceIsolationPolicies"
-_POLICY = f"{_POLICIES}/{{policyName}}"
-_DATA = obj(
-    namespaces=STRINGS,
-    primary=STRINGS,
-    secondary=STRINGS,
-    auto_failover_policy=obj(policy_type=one_of("min_available"), parameters=PROPERTIES),
-    unload_scope=one_of(*_SCOPES),
+_RECORDS = ClusterRecords(
+    kind=ISOLATION_POLICIES,
+    nouns=("policy", "policies"),
+    path="namespaceIsolationPolicies",
+    variable="policyName",
+    shape=obj(
+        namespaces=STRINGS,
+        primary=STRINGS,
+        secondary=STRINGS,
+        auto_failover_policy=obj(policy_type=one_of("min_available"), parameters=PROPERTIES),
+        unload_scope=one_of(*_SCOPES),
+    ),
+    reads=cluster_policy("GET"),
+    writes=cluster_policy("POST"),
+    deletes=cluster_policy("DELETE"),
+    read=_read,
+    no_cluster="Cluster {cluster} does not exist.",
+    no_record="Cannot find NamespaceIsolationPolicy {name} for cluster {cluster}",
+    none="NamespaceIsolationPolicies for cluster {cluster} does not exist",
 )
+_BROKERS = "/admin/v2/clusters/{cluster}/namespaceIsolationPolicies/brokers"
 
 ROUTES = (
-    Route("GET", _POLICIES, list_policies, cluster_policy("GET")),
-    Route("GET", f"{_POLICIES}/brokers", brokers_with_policies, cluster_policy("GET")),
-    Route("GET", f"{_POLICIES}/brokers/{{broker}}", policies_of_broker, cluster_policy("GET")),
-    Route("GET", _POLICY, get_policy, cluster_policy("GET")),
-    Route("POST", _POLICY, set_policy, cluster_policy("POST"), body=_DATA),
-    Route("DELETE", _POLICY, delete_policy, cluster_policy("DELETE")),
+    Route("GET", _BROKERS, brokers_with_policies, cluster_policy("GET")),
+    Route("GET", f"{_BROKERS}/{{broker}}", policies_of_broker, cluster_policy("GET")),
+    *_RECORDS.routes(),
 )

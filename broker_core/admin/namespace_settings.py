@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from broker_core.admin.call import JSON_TYPE, Answer, Call, json_answer
@@ -31,9 +33,18 @@ from broker_core.metadata.policies.migration import stored_destination
 from broker_core.metadata.tenancy import tool_records
 from broker_core.metadata.tenancy.documents import CLUSTER
 from broker_core.names import NamespaceName
-from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
+from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, Operation, namespace_policy
 
 _NAME = re.compile(r"[-=:.\w]+")
+
+
+async def get_kept(field: str, call: Call) -> Answer:
+    value = _kept(call, field)
+    return Answer(204) if value is None else json_answer(value)
+
+
+async def remove_kept(field: str, call: Call) -> None:
+    await _keep(call, field, None)
 
 
 def _kept(call: Call, field: str) -> Any:
@@ -44,20 +55,12 @@ async def _keep(call: Call, field: str, value: Any) -> None:
     await call.broker.tenancy.set_kept(call.namespace(), field, value)
 
 
-def _shown(value: Any) -> Answer:
-    return Answer(204) if value is None else json_answer(value)
-
-
 def _text(value: str | None) -> Answer:
     """Text without quotes under the type of JSON, as Pulsar answers."""
     return Answer(204) if value is None else Answer(200, value.encode(), JSON_TYPE)
 
 
 # Anti-affinity group
-
-
-async def get_anti_affinity(call: Call) -> Answer:
-    return _shown(_kept(call, ANTI_AFFINITY))
 
 
 async def set_anti_affinity(call: Call) -> None:
@@ -75,10 +78,6 @@ def _quoted_or_not(call: Call) -> str:
     if not _NAME.fullmatch(sent):
         raise InvalidRequest("the group must be a text")
     return sent
-
-
-async def remove_anti_affinity(call: Call) -> None:
-    await _keep(call, ANTI_AFFINITY, None)
 
 
 async def namespaces_of_group(call: Call) -> list[str]:
@@ -146,27 +145,15 @@ def _check_allowed(call: Call, name: NamespaceName, clusters: list[str]) -> None
 # Bookies of the namespace
 
 
-async def get_bookie_affinity(call: Call) -> Answer:
-    return _shown(_kept(call, AFFINITY))
-
-
 async def set_bookie_affinity(call: Call) -> None:
     body = mapping(call.json() or {}, "the affinity group")
     await _keep(call, AFFINITY, {key: string(body[key], key) for key in _GROUPS if body.get(key) is not None})
-
-
-async def remove_bookie_affinity(call: Call) -> None:
-    await _keep(call, AFFINITY, None)
 
 
 _GROUPS = ("bookkeeperAffinityGroupPrimary", "bookkeeperAffinityGroupSecondary")
 
 
 # Entry filters
-
-
-async def get_entry_filters(call: Call) -> Answer:
-    return _shown(_kept(call, ENTRY_FILTERS))
 
 
 async def set_entry_filters(call: Call) -> None:
@@ -186,10 +173,6 @@ def refuse_entry_filters(call: Call) -> None:
     raise InvalidRequest(
         f"Entry filter '{first}' not found: this broker loads no entry filters, filter in the consumer"
     )
-
-
-async def remove_entry_filters(call: Call) -> None:
-    await _keep(call, ENTRY_FILTERS, None)
 
 
 # Migration
@@ -243,10 +226,24 @@ _AFFINITY = f"{_NAMESPACE}/persistence/bookieAffinity"
 _FILTERS = f"{_NAMESPACE}/entryFilters"
 _PROPERTY = f"{_NAMESPACE}/property/{{key}}"
 
+# The settings that GET shows and DELETE removes as they are stored: path, field, summary, and operation for a method.
+_STORED: tuple[tuple[str, str, str, Callable[[str], Operation]], ...] = (
+    (_ANTI_AFFINITY, ANTI_AFFINITY, "anti affinity", partial(namespace_policy, "ANTI_AFFINITY")),
+    (_AFFINITY, AFFINITY, "bookie affinity", lambda _: SUPER_USER),
+    (_FILTERS, ENTRY_FILTERS, "entry filters", partial(namespace_policy, "ENTRY_FILTERS")),
+)
+
+
+def _stored_routes() -> Iterator[Route]:
+    for path, field, noun, operation in _STORED:
+        query = ("applied",) if field == ENTRY_FILTERS else ()
+        yield Route("GET", path, partial(get_kept, field), operation("GET"), query, summary=f"Get {noun}")
+        yield Route("DELETE", path, partial(remove_kept, field), operation("DELETE"), summary=f"Remove {noun}")
+
+
 ROUTES = (
-    Route("GET", _ANTI_AFFINITY, get_anti_affinity, namespace_policy("ANTI_AFFINITY", "GET")),
+    *_stored_routes(),
     Route("POST", _ANTI_AFFINITY, set_anti_affinity, namespace_policy("ANTI_AFFINITY", "POST"), body=STRING),
-    Route("DELETE", _ANTI_AFFINITY, remove_anti_affinity, namespace_policy("ANTI_AFFINITY", "DELETE")),
     Route(
         "GET",
         "/admin/v2/namespaces/{cluster}/antiAffinity/{group}",
@@ -254,6 +251,7 @@ ROUTES = (
         namespace_policy("ANTI_AFFINITY", "GET"),
         query=("tenant", "property"),
     ),
+    Route("DELETE", _RESOURCE_GROUP, remove_resource_group, namespace_policy("RESOURCEGROUP", "DELETE")),
     Route("GET", _RESOURCE_GROUP, get_resource_group, namespace_policy("RESOURCEGROUP", "GET")),
     Route(
         "POST",
@@ -261,13 +259,9 @@ ROUTES = (
         set_resource_group,
         namespace_policy("RESOURCEGROUP", "POST"),
     ),
-    Route("DELETE", _RESOURCE_GROUP, remove_resource_group, namespace_policy("RESOURCEGROUP", "DELETE")),
     Route("GET", _ALLOWED, get_allowed_clusters, namespace_policy("ALLOW_CLUSTERS", "GET")),
     Route("POST", _ALLOWED, set_allowed_clusters, namespace_policy("ALLOW_CLUSTERS", "POST"), body=STRINGS),
-    Route("GET", _AFFINITY, get_bookie_affinity, SUPER_USER),
     Route("POST", _AFFINITY, set_bookie_affinity, SUPER_USER, body=obj(**dict.fromkeys(_GROUPS, STRING))),
-    Route("DELETE", _AFFINITY, remove_bookie_affinity, SUPER_USER),
-    Route("GET", _FILTERS, get_entry_filters, namespace_policy("ENTRY_FILTERS", "GET"), query=("applied",)),
     Route(
         "POST",
         _FILTERS,
@@ -275,7 +269,6 @@ ROUTES = (
         namespace_policy("ENTRY_FILTERS", "POST"),
         body=obj(entryFilterNames=STRING),
     ),
-    Route("DELETE", _FILTERS, remove_entry_filters, namespace_policy("ENTRY_FILTERS", "DELETE")),
     Route("POST", f"{_NAMESPACE}/migration", set_migration, SUPER_USER, query=("migrated",), body=TRUTH),
     Route("GET", _PROPERTY, get_property, TENANT_ADMIN),
     Route("PUT", f"{_PROPERTY}/{{value}}", set_property, TENANT_ADMIN),
