@@ -24,19 +24,20 @@ class DispatchConfig:
     max_unacked_per_consumer: int = setting(
         "maxUnackedMessagesPerConsumer",
         50_000,
-        "Unacknowledged messages at which the broker stops sending to a consumer; 0 is no limit.",
+        "Unacknowledged messages at which the broker stops sending to a consumer; 0 means no limit.",
         least=0,
     )
     max_unacked_per_subscription: int = setting(
         "maxUnackedMessagesPerSubscription",
         200_000,
-        "Unacknowledged messages at which the broker stops sending to a subscription; 0 is no limit.",
+        "Unacknowledged messages at which the broker stops sending to a subscription; 0 means no limit.",
         least=0,
     )
     max_unacked_per_broker: int = setting(
         "maxUnackedMessagesPerBroker",
         0,
-        "Unacknowledged messages in the broker at which it blocks the subscriptions with most of them; 0 is no limit.",
+        "Unacknowledged messages in the broker at which it blocks the subscriptions with most of them;"
+        " 0 means no limit.",
         least=0,
     )
     blocked_share: float = setting(
@@ -64,7 +65,7 @@ class DispatchConfig:
         "keySharedLookAheadMsgInReplayThresholdPerConsumer",
         2000,
         "Entries per consumer that wait for busy keys or consumers, at which Key_Shared stops reading ahead; "
-        "0 is no limit.",
+        "0 means no limit.",
         least=0,
         dynamic=True,
     )
@@ -72,7 +73,7 @@ class DispatchConfig:
         "keySharedLookAheadMsgInReplayThresholdPerSubscription",
         20_000,
         "Entries per subscription that wait for busy keys or consumers, at which Key_Shared stops reading ahead; 0"
-        " is no limit.",
+        " means no limit.",
         least=0,
         dynamic=True,
     )

@@ -8,7 +8,7 @@ from broker_core.config.setting import setting
 
 
 def _rate(key: str, doc: str) -> int:
-    rate: int = setting(key, 0, f"{doc}; 0 is no limit.", dynamic=True)
+    rate: int = setting(key, 0, f"{doc}; 0 means no limit.", dynamic=True)
     return rate
 
 
@@ -95,7 +95,7 @@ class RateConfig:
     subscribes_per_consumer: int = setting(
         "subscribeThrottlingRatePerConsumer",
         0,
-        "Maximum number of times a consumer can subscribe per period; 0 is no limit.",
+        "Maximum number of times a consumer can subscribe per period; 0 means no limit.",
         dynamic=True,
     )
     subscribe_period_seconds: int = setting(
@@ -116,7 +116,7 @@ class BacklogQuotaConfig:
         "backlogQuotaCheckIntervalInSeconds", 60, "Interval between backlog quota checks (s).", least=1
     )
     default_bytes: int = setting(
-        "backlogQuotaDefaultLimitBytes", -1, "Maximum backlog of a topic (bytes); -1 is no limit.", least=-1
+        "backlogQuotaDefaultLimitBytes", -1, "Maximum backlog of a topic (bytes); -1 means no limit.", least=-1
     )
     default_gb: float = setting(
         "backlogQuotaDefaultLimitGB",
@@ -125,7 +125,7 @@ class BacklogQuotaConfig:
         least=-1,
     )
     default_seconds: int = setting(
-        "backlogQuotaDefaultLimitSecond", -1, "Maximum age of a topic's backlog (s); -1 is no limit.", least=-1
+        "backlogQuotaDefaultLimitSecond", -1, "Maximum age of a topic's backlog (s); -1 means no limit.", least=-1
     )
     default_policy: str = setting(
         "backlogQuotaDefaultRetentionPolicy",
@@ -184,7 +184,7 @@ class DelayedConfig:
         "Whether messages are never delivered before their time; if not, they can be early by one tick.",
     )
     max_delay_ms: int = setting(
-        "delayedDeliveryMaxDelayInMillis", 0, "Maximum delivery delay (ms); 0 is no limit.", least=0
+        "delayedDeliveryMaxDelayInMillis", 0, "Maximum delivery delay (ms); 0 means no limit.", least=0
     )
     lookahead: int = setting(
         "delayedDeliveryFixedDelayDetectionLookahead",

@@ -17,7 +17,7 @@ class HttpConfig:
     max_connections_per_ip: int = setting(
         "maxHttpServerConnectionsPerIp",
         1024,
-        "Maximum number of connections to the admin API from one IP address; 0 is no limit.",
+        "Maximum number of connections to the admin API from one IP address; 0 means no limit.",
         least=0,
     )
     max_requests: int = setting(

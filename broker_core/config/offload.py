@@ -72,7 +72,7 @@ class OffloadConfig:
         "offloadOpenObjectsLimit", 32, "Maximum number of offloaded ledgers to keep open.", least=1
     )
     upload_mb_per_second: float = setting(
-        "offloadMaxUploadRateInMBPerSecond", 0, "Maximum upload rate of one topic (MB/s); 0 is no limit.", least=0
+        "offloadMaxUploadRateInMBPerSecond", 0, "Maximum upload rate of one topic (MB/s); 0 means no limit.", least=0
     )
     connect_timeout_ms: int = setting(
         "offloadConnectTimeoutMs", 10_000, "Maximum time for a connection to a store (ms).", least=1
@@ -89,7 +89,7 @@ class OffloadConfig:
     table_format: str = setting(
         "offloadTableFormat",
         "",
-        "Also write the messages of offloaded ledgers to a table for each topic; empty is no table.",
+        "Also write the messages of offloaded ledgers to a table for each topic; empty means no table.",
         choices=("", "iceberg"),
     )
     table_catalog: str = setting(

@@ -11,10 +11,10 @@ class PolicyConfig:
     """Defaults of policies."""
 
     retention_minutes: int = setting(
-        "defaultRetentionTimeInMinutes", 0, "Time to retain acknowledged messages (min); -1 is no limit.", least=-1
+        "defaultRetentionTimeInMinutes", 0, "Time to retain acknowledged messages (min); -1 means no limit.", least=-1
     )
     retention_mb: int = setting(
-        "defaultRetentionSizeInMB", 0, "Size of acknowledged messages to retain (MB); -1 is no limit.", least=-1
+        "defaultRetentionSizeInMB", 0, "Size of acknowledged messages to retain (MB); -1 means no limit.", least=-1
     )
     open_ledger_seconds: int = setting(
         "retentionOpenLedgerSeconds",

@@ -157,12 +157,12 @@ class ProxyLimits:
     """Bounds of the connections of clients."""
 
     max_connections: int = setting(
-        "maxConcurrentInboundConnections", 10_000, "Maximum number of connections; 0 is no limit.", least=0
+        "maxConcurrentInboundConnections", 10_000, "Maximum number of connections; 0 means no limit.", least=0
     )
     max_connections_per_ip: int = setting(
         "maxConcurrentInboundConnectionsPerIp",
         0,
-        "Maximum number of connections from one IP address; 0 is no limit.",
+        "Maximum number of connections from one IP address; 0 means no limit.",
         least=0,
     )
     max_lookups: int = setting(

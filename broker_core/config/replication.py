@@ -33,13 +33,13 @@ class ReplicationConfig:
     rate_messages: int = setting(
         "dispatchThrottlingRatePerReplicatorInMsg",
         0,
-        "Maximum rate of a topic to one other cluster (entries/s); 0 is no limit.",
+        "Maximum rate of a topic to one other cluster (entries/s); 0 means no limit.",
         dynamic=True,
     )
     rate_bytes: int = setting(
         "dispatchThrottlingRatePerReplicatorInByte",
         0,
-        "Maximum rate of a topic to one other cluster (bytes/s); 0 is no limit.",
+        "Maximum rate of a topic to one other cluster (bytes/s); 0 means no limit.",
         dynamic=True,
     )
     subscriptions: bool = setting(

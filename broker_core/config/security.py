@@ -45,7 +45,7 @@ class SecurityConfig:
     max_unauthenticated: int = setting(
         "maxUnauthenticatedConnectionsPerIp",
         100,
-        "Maximum number of connections from one IP address that have not authenticated yet; 0 is no limit.",
+        "Maximum number of connections from one IP address that have not authenticated yet; 0 means no limit.",
         least=0,
     )
     failed_attempts: int = setting(

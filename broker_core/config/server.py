@@ -83,9 +83,11 @@ class ConnectionConfig:
         5_000,
         "Time in which a connection that holds a requested name must answer a PING (ms); 0 disables the check.",
     )
-    max_connections: int = setting("brokerMaxConnections", 0, "Maximum number of connections; 0 is no limit.", least=0)
+    max_connections: int = setting(
+        "brokerMaxConnections", 0, "Maximum number of connections; 0 means no limit.", least=0
+    )
     max_connections_per_ip: int = setting(
-        "brokerMaxConnectionsPerIp", 0, "Maximum number of connections from one IP address; 0 is no limit.", least=0
+        "brokerMaxConnectionsPerIp", 0, "Maximum number of connections from one IP address; 0 means no limit.", least=0
     )
     max_pending_publishes: int = setting(
         "maxPendingPublishRequestsPerConnection",

@@ -55,33 +55,33 @@ class TopicConfig:
         dynamic=True,
     )
     max_producers: int = setting(
-        "maxProducersPerTopic", 0, "Maximum number of producers per topic; 0 is no limit.", least=0
+        "maxProducersPerTopic", 0, "Maximum number of producers per topic; 0 means no limit.", least=0
     )
     max_same_address_producers: int = setting(
         "maxSameAddressProducersPerTopic",
         0,
-        "Maximum number of producers per topic from one IP address; 0 is no limit.",
+        "Maximum number of producers per topic from one IP address; 0 means no limit.",
         least=0,
     )
     max_same_address_consumers: int = setting(
         "maxSameAddressConsumersPerTopic",
         0,
-        "Maximum number of consumers per topic from one IP address; 0 is no limit.",
+        "Maximum number of consumers per topic from one IP address; 0 means no limit.",
         least=0,
     )
     max_consumers: int = setting(
-        "maxConsumersPerTopic", 0, "Maximum number of consumers per topic; 0 is no limit.", least=0
+        "maxConsumersPerTopic", 0, "Maximum number of consumers per topic; 0 means no limit.", least=0
     )
     max_consumers_per_subscription: int = setting(
-        "maxConsumersPerSubscription", 0, "Maximum number of consumers per subscription; 0 is no limit.", least=0
+        "maxConsumersPerSubscription", 0, "Maximum number of consumers per subscription; 0 means no limit.", least=0
     )
     max_subscriptions: int = setting(
-        "maxSubscriptionsPerTopic", 0, "Maximum number of subscriptions per topic; 0 is no limit.", least=0
+        "maxSubscriptionsPerTopic", 0, "Maximum number of subscriptions per topic; 0 means no limit.", least=0
     )
     max_topics: int = setting(
         "maxTopicsPerNamespace",
         0,
-        "Maximum number of topics per namespace, counting each partition; 0 is no limit.",
+        "Maximum number of topics per namespace, counting each partition; 0 means no limit.",
         least=0,
         dynamic=True,
     )

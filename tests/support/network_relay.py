@@ -14,7 +14,7 @@ class NetworkRelay(ThreadedListener):
     def __init__(self, target: str) -> None:
         super().__init__()
         self._target = address_of(target)
-        self._bytes_per_second = 0  # 0 is no limit
+        self._bytes_per_second = 0  # 0 means no limit
 
     def slow(self, bytes_per_second: int) -> None:
         """For each direction of each connection."""

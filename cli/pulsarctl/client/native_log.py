@@ -15,7 +15,7 @@ from typing import Any
 import pulsar
 
 from pulsarctl.client.client_errors import problem
-from pulsarctl.errors import UsageProblem
+from pulsarctl.values.choice import one_of
 
 LOG_BYTES_MAX = 1 << 20
 TAIL_BYTES = 64 * 1024  # the end of the log, in which the broker's last words are
@@ -40,9 +40,7 @@ class NativeLog:
     """The log of one client. `level` is that of the option `--log-level`. Raises `UsageProblem` for an unknown one."""
 
     def __init__(self, level: str) -> None:
-        if level.lower() not in _LEVELS:
-            raise UsageProblem(f"unknown log level '{level}'", hint=f"use one of {', '.join(_LEVELS)}")
-        self._level = level.lower()
+        self._level = one_of(level, _LEVELS, "log level")
         self.path: Path | None = None  # of the file, if the log goes to one
         self._descriptor = -1
         if self._level == "error":

@@ -202,7 +202,7 @@ install_requests(
             (
                 Field(
                     "rate",
-                    "Maximum number of unloads per second; 0 is no limit.",
+                    "Maximum number of unloads per second; 0 means no limit.",
                     ("-m", "--max-concurrent-unload-per-sec"),
                     "N",
                     In.QUERY,

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 
 app = Noun("completion", "Print the completion script of a shell.")
 
@@ -72,6 +71,4 @@ def completion(call: Call, shell: Shell) -> None:
 
     Example: source <(pulsarctl completion bash)
     """
-    if shell not in SCRIPTS:
-        raise UsageProblem(f"unknown shell '{shell}'", hint="use one of " + ", ".join(SCRIPTS))
-    render.text(SCRIPTS[shell].strip("\n"))
+    render.text(SCRIPTS[one_of(shell, SCRIPTS, "shell")].strip("\n"))

@@ -62,6 +62,7 @@ from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
+from pulsarctl.values.choice import one_of
 from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
@@ -157,7 +158,7 @@ def consume(
     if not hexadecimal:
         show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
     key_file = None if decryption_key is None else call.with_resource(private_key_file(decryption_key))
-    kind = _one_of(subscription_type, TYPES, "subscription type")
+    kind = one_of(subscription_type, TYPES, "subscription type")
     options = SubscribeOptions(
         subscription=subscription_name or f"pulsarctl-{secrets.token_hex(6)}",
         subscription_type=kind,
@@ -167,12 +168,12 @@ def consume(
         dead_letters=dead_letters(dead_letter_topic, max_redeliveries, kind),
         key_sharing=key_sharing(hash_ranges, out_of_order=allow_out_of_order, subscription_type=kind),
         consumer_name=consumer_name,
-        from_earliest=_one_of(subscription_position, ("latest", "earliest"), "position") == "earliest",
+        from_earliest=one_of(subscription_position, ("latest", "earliest"), "position") == "earliest",
         queue_size=queue_size or (min(stops.count, QUEUE_SIZE) if stops.count else QUEUE_SIZE),
         properties=pairs(properties),
         replicated=replicated,
         compacted=compacted,
-        pattern_mode=_one_of(regex_mode, PATTERN_MODES, "kind of topics") if regex else None,
+        pattern_mode=one_of(regex_mode, PATTERN_MODES, "kind of topics") if regex else None,
         max_chunked_messages=max_chunked,
         ack_oldest_chunked=ack_chunked,
         decryption_key_path=key_file,
@@ -214,10 +215,3 @@ def _ack_timeout(text: str) -> int:
     if 0 < seconds < LEAST_ACK_TIMEOUT_SECONDS:
         raise UsageProblem(f"the ack timeout must be at least {LEAST_ACK_TIMEOUT_SECONDS} s")
     return round(seconds * 1000)
-
-
-def _one_of(text: str, known: tuple[str, ...], noun: str) -> str:
-    """The lowercase spelling, because those of pulsar-client differ only in case."""
-    if text.lower() not in known:
-        raise UsageProblem(f"unknown {noun} '{text}'", hint="use one of " + ", ".join(known))
-    return text.lower()

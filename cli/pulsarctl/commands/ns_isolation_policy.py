@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import CLUSTER, names
 from pulsarctl.requests.installing import install_requests
 from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.choice import one_of
 
 app = Noun("ns-isolation-policy", "Control which brokers serve which namespaces.")
 

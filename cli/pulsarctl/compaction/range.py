@@ -11,8 +11,8 @@ from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import TopicSnapshot
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.values.message_ids import parse_message_id
+from pulsarctl.values.names import COMPACTION_CURSOR
 
-CURSOR = "__compaction"
 NOTHING = (-1, -1)
 
 
@@ -43,7 +43,7 @@ def uncompacted(access: Access, topic: str) -> Uncompacted:
 
 def _compacted_through(stats: Mapping[str, Any]) -> tuple[int, int]:
     """The broker reads the compacted ledger up to here, and the log after it."""
-    cursor = stats["cursors"].get(CURSOR)
+    cursor = stats["cursors"].get(COMPACTION_CURSOR)
     if cursor is None or stats.get("compactedLedger", {}).get("ledgerId", -1) < 0:
         return NOTHING
     return parse_message_id(cursor["markDeletePosition"]).position

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.errors import UsageProblem
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 
 To = Annotated[
     str | None,
@@ -19,7 +18,7 @@ NumMessages = Annotated[
         "-n",
         "--num-messages",
         min=0,
-        help="Number of messages; 0 is no limit. Default: 1, or no limit with -e, --to, or --idle-timeout.",
+        help="Number of messages; 0 means no limit. Default: 1, or no limit with -e, --to, or --idle-timeout.",
     ),
 ]
 ExitOnEnd = Annotated[
@@ -80,9 +79,4 @@ ConnectTimeout = Annotated[
 
 
 def crypto_failure_action_of(text: str) -> str:
-    """The lowercase spelling, because those of pulsar-client differ only in case. Raises `UsageProblem`."""
-    if text.lower() not in CRYPTO_FAILURE_ACTIONS:
-        raise UsageProblem(
-            f"unknown crypto failure action '{text}'", hint="use one of " + ", ".join(CRYPTO_FAILURE_ACTIONS)
-        )
-    return text.lower()
+    return one_of(text, CRYPTO_FAILURE_ACTIONS, "crypto failure action")

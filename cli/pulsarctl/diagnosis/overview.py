@@ -11,13 +11,13 @@ from typing import Any
 from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.words import short
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.names import COMPACTION_CURSOR
 from pulsarctl.values.quantities import human_size
 
 Document = Mapping[str, Any]
 Key = tuple[str, ...]
 SAMPLES = 10  # of a sparkline
 BARS = "▁▂▃▄▅▆▇█"
-COMPACTOR = "__compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,9 @@ def _of_consumers(topic: str, stats: Document) -> Iterable[Row]:
 
 def _subscriptions(stats: Document) -> list[tuple[str, Document]]:
     return [
-        (name, subscription) for name, subscription in (stats.get("subscriptions") or {}).items() if name != COMPACTOR
+        (name, subscription)
+        for name, subscription in (stats.get("subscriptions") or {}).items()
+        if name != COMPACTION_CURSOR
     ]
 
 

@@ -12,13 +12,12 @@ from pulsarctl.errors import CliError, NotFound
 from pulsarctl.peek.peeking import MARKER
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms, pause
-from pulsarctl.values.names import namespace_of
+from pulsarctl.values.names import COMPACTION_CURSOR, namespace_of
 from pulsarctl.values.times import parse_time_ms
 
 BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the next
 SCHEMA_UPDATES = publishing.SCHEMA_UPDATES
 THROTTLED = "dispatchThrottled"
-COMPACTOR = "__compaction"
 MARKERS_MAX = 20  # an idle topic has fewer
 HASH_SLOTS = 65536
 Document = dict[str, Any]
@@ -73,7 +72,9 @@ def is_ours(call: Call) -> bool:
 
 def subscriptions(call: Call, topic: TopicEvidence, only: str | None) -> Iterator[SubscriptionEvidence]:
     before = topic.stats.get("subscriptions") or {}
-    chosen = {name: stats for name, stats in before.items() if only == name or (only is None and name != COMPACTOR)}
+    chosen = {
+        name: stats for name, stats in before.items() if only == name or (only is None and name != COMPACTION_CURSOR)
+    }
     increased = _increases(call, topic.topic, chosen)
     for name in sorted(chosen):
         yield subscription_evidence(call, topic, name, increased.get(name, {}))

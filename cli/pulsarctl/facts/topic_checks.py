@@ -6,9 +6,10 @@ from pulsarctl.diagnosis.checkup import topic_rules
 from pulsarctl.diagnosis.evidence import TopicEvidence
 from pulsarctl.diagnosis.finding import Finding
 from pulsarctl.errors import CliError, NotFound
-from pulsarctl.facts.topic import COMPACTOR, is_ours, subscription_evidence, topic_evidence
+from pulsarctl.facts.topic import is_ours, subscription_evidence, topic_evidence
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.values.names import COMPACTION_CURSOR
 
 
 def namespaces(call: Call) -> list[str]:
@@ -59,6 +60,6 @@ def _evidence(call: Call, topics: Sequence[str]) -> Iterator[TopicEvidence]:
 def _of_topic(call: Call, evidence: TopicEvidence) -> list[Finding]:
     result = list(topic_rules.topic(evidence))
     for name in sorted(evidence.stats.get("subscriptions") or {}):
-        if name != COMPACTOR:
+        if name != COMPACTION_CURSOR:
             result += topic_rules.subscription(subscription_evidence(call, evidence, name, {}))
     return result

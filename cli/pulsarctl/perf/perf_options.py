@@ -18,14 +18,14 @@ NumTopics = Annotated[
     int, typer.Option("-t", "--num-topics", min=1, help="Number of topics; one name gets the suffixes -0, -1, ...")
 ]
 SendRate = Annotated[
-    float, typer.Option("-r", "--rate", min=0, help="Messages per second over all topics; 0 is no limit.")
+    float, typer.Option("-r", "--rate", min=0, help="Messages per second over all topics; 0 means no limit.")
 ]
 ReceiveRate = Annotated[
-    float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second of each thread; 0 is no limit.")
+    float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second of each thread; 0 means no limit.")
 ]
 Size = Annotated[str, typer.Option("-s", "--size", metavar="SIZE", help="Size of each message, such as 1024 or 4K.")]
-NumMessages = Annotated[int, typer.Option("-m", "--num-messages", min=0, help="Number of messages; 0 is no limit.")]
-NumToRead = Annotated[int, typer.Option("-n", "--num-messages", min=0, help="Number of messages; 0 is no limit.")]
+NumMessages = Annotated[int, typer.Option("-m", "--num-messages", min=0, help="Number of messages; 0 means no limit.")]
+NumToRead = Annotated[int, typer.Option("-n", "--num-messages", min=0, help="Number of messages; 0 means no limit.")]
 Duration = Annotated[
     str, typer.Option("-time", "--test-duration", metavar="DURATION", help="Stop after DURATION; 0 is never.")
 ]

@@ -6,12 +6,12 @@ import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies import values
-from pulsarctl.policies.flags import Disable, Document, Enable, number, one_of, switch
+from pulsarctl.policies.flags import Disable, Document, Enable, number, switch
 from pulsarctl.policies.policy import Policy
 from pulsarctl.policies.values import DELETE_MODES, TOPIC_TYPES
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 from pulsarctl.values.quantities import parse_seconds
 
 

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from pulsarctl.policies import values
-from pulsarctl.policies.flags import Disable, Document, Enable, number, one_of, switch
+from pulsarctl.policies.flags import Disable, Document, Enable, number, switch
 from pulsarctl.policies.policy import Policy
 from pulsarctl.shell.arguments import csv
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 from pulsarctl.values.quantities import parse_duration
 
 
@@ -36,7 +36,8 @@ def delayed_delivery(
         str, typer.Option("-t", "--time", metavar="DURATION", help="Tick time: accuracy of the delay.")
     ] = "1s",
     max_delay: Annotated[
-        str, typer.Option("-md", "--maxDelay", "--max-delay", metavar="DURATION", help="Maximum delay; 0 is no limit.")
+        str,
+        typer.Option("-md", "--maxDelay", "--max-delay", metavar="DURATION", help="Maximum delay; 0 means no limit."),
     ] = "0",
 ) -> Document:
     """Allow producers to delay the delivery of messages."""

@@ -24,11 +24,3 @@ def switch(enable: bool, disable: bool) -> bool:
     if enable == disable:
         raise UsageProblem("specify --enable or --disable, and not both")
     return enable
-
-
-def one_of(value: str, choices: tuple[str, ...], noun: str) -> str:
-    """The choice that `value` is, in any case, as pulsar-admin takes it. Raises `UsageProblem`."""
-    for choice in choices:
-        if choice.lower() == value.lower():
-            return choice
-    raise UsageProblem(f"unknown {noun} '{value}'", hint=f"use one of {', '.join(choices)}")

@@ -17,7 +17,9 @@ def max_producers(
     *,
     limit: Annotated[
         int,
-        number("-p", "--max-producers-per-topic", "--max-producers", "--size", help="Maximum number; 0 is no limit."),
+        number(
+            "-p", "--max-producers-per-topic", "--max-producers", "--size", help="Maximum number; 0 means no limit."
+        ),
     ],
 ) -> int:
     """Limit the number of producers of each topic."""
@@ -29,7 +31,9 @@ def max_consumers(
     *,
     limit: Annotated[
         int,
-        number("-c", "--max-consumers-per-topic", "--max-consumers", "--size", help="Maximum number; 0 is no limit."),
+        number(
+            "-c", "--max-consumers-per-topic", "--max-consumers", "--size", help="Maximum number; 0 means no limit."
+        ),
     ],
 ) -> int:
     """Limit the number of consumers of each topic."""
@@ -40,7 +44,7 @@ def max_consumers_per_subscription(
     call: Call,
     *,
     limit: Annotated[
-        int, number("-c", "--max-consumers-per-subscription", "--size", help="Maximum number; 0 is no limit.")
+        int, number("-c", "--max-consumers-per-subscription", "--size", help="Maximum number; 0 means no limit.")
     ],
 ) -> int:
     """Limit the number of consumers of each subscription."""
@@ -50,7 +54,9 @@ def max_consumers_per_subscription(
 def max_subscriptions(
     call: Call,
     *,
-    limit: Annotated[int, number("-m", "--max-subscriptions-per-topic", "-s", help="Maximum number; 0 is no limit.")],
+    limit: Annotated[
+        int, number("-m", "--max-subscriptions-per-topic", "-s", help="Maximum number; 0 means no limit.")
+    ],
 ) -> int:
     """Limit the number of subscriptions of each topic."""
     return limit
@@ -59,7 +65,7 @@ def max_subscriptions(
 def max_topics(
     call: Call,
     *,
-    limit: Annotated[int, number("-t", "--max-topics-per-namespace", help="Maximum number; 0 is no limit.")],
+    limit: Annotated[int, number("-t", "--max-topics-per-namespace", help="Maximum number; 0 means no limit.")],
 ) -> int:
     """Limit the number of topics, counting each partition."""
     return limit
@@ -76,7 +82,7 @@ def max_unacked_per_consumer(
             "--max-unacked-messages-per-topic",
             "-m",
             "--maxNum",
-            help="Maximum number; 0 is no limit.",
+            help="Maximum number; 0 means no limit.",
         ),
     ],
 ) -> int:
@@ -90,7 +96,7 @@ def max_unacked_per_subscription(
     limit: Annotated[
         int,
         number(
-            "-c", "--max-unacked-messages-per-subscription", "-m", "--maxNum", help="Maximum number; 0 is no limit."
+            "-c", "--max-unacked-messages-per-subscription", "-m", "--maxNum", help="Maximum number; 0 means no limit."
         ),
     ],
 ) -> int:

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from pulsarctl.policies import values
-from pulsarctl.policies.flags import Document, one_of
+from pulsarctl.policies.flags import Document
 from pulsarctl.policies.policy import Policy
 from pulsarctl.policies.values import DRIVERS, PRIORITIES
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 from pulsarctl.values.quantities import parse_duration, parse_seconds, parse_size
 
 

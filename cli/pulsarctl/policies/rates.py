@@ -12,10 +12,10 @@ from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import subscription_segment
 
 MsgRate = Annotated[
-    int, number("-md", "--msg-dispatch-rate", "--msg-rate", "-m", help="Messages per period; -1 is no limit.")
+    int, number("-md", "--msg-dispatch-rate", "--msg-rate", "-m", help="Messages per period; -1 means no limit.")
 ]
 ByteRate = Annotated[
-    int, number("-bd", "--byte-dispatch-rate", "--byte-rate", "-b", help="Bytes per period; -1 is no limit.")
+    int, number("-bd", "--byte-dispatch-rate", "--byte-rate", "-b", help="Bytes per period; -1 means no limit.")
 ]
 Period = Annotated[
     int, number("-dt", "--dispatch-rate-period", "--period", "-p", help="Length of the period in seconds.")
@@ -29,10 +29,10 @@ def publish_rate(
     call: Call,
     *,
     messages: Annotated[
-        int, number("-m", "--msg-publish-rate", "--msg-rate", help="Messages per second; -1 is no limit.")
+        int, number("-m", "--msg-publish-rate", "--msg-rate", help="Messages per second; -1 means no limit.")
     ] = -1,
     size: Annotated[
-        int, number("-b", "--byte-publish-rate", "--byte-rate", help="Bytes per second; -1 is no limit.")
+        int, number("-b", "--byte-publish-rate", "--byte-rate", help="Bytes per second; -1 means no limit.")
     ] = -1,
 ) -> Document:
     """Limit the rate of publishing to each topic."""
@@ -55,7 +55,7 @@ def subscribe_rate(
     call: Call,
     *,
     rate: Annotated[
-        int, number("-sr", "--subscribe-rate", "-m", help="Number of subscribe requests; -1 is no limit.")
+        int, number("-sr", "--subscribe-rate", "-m", help="Number of subscribe requests; -1 means no limit.")
     ] = -1,
     period: Annotated[
         int, number("-st", "--subscribe-rate-period", "--period", "-p", help="Length of the period in seconds.")

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from pulsarctl.policies import values
-from pulsarctl.policies.flags import Disable, Enable, one_of, switch
+from pulsarctl.policies.flags import Disable, Enable, switch
 from pulsarctl.policies.policy import Applied, Policy
 from pulsarctl.policies.values import STRATEGIES
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 
 AUTOUPDATE_STRATEGIES = {"Full": "Full", "Backward": "Backward", "Forward": "Forward", "None": "AlwaysCompatible"}
 

@@ -6,12 +6,12 @@ import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies import values
-from pulsarctl.policies.flags import Document, number, one_of
+from pulsarctl.policies.flags import Document, number
 from pulsarctl.policies.policy import Policy, PolicySelector
 from pulsarctl.policies.values import QUOTA_POLICIES, QUOTA_TYPES
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 from pulsarctl.values.quantities import parse_seconds, parse_size
 
 QuotaType = Annotated[
@@ -43,10 +43,12 @@ def retention(
     *,
     time: Annotated[
         str,
-        typer.Option("-t", "--time", metavar="DURATION", help="Time in whole minutes; 0 keeps none, -1 is no limit."),
+        typer.Option(
+            "-t", "--time", metavar="DURATION", help="Time in whole minutes; 0 keeps none, -1 means no limit."
+        ),
     ],
     size: Annotated[
-        str, typer.Option("-s", "--size", metavar="SIZE", help="Size in whole MiB; 0 keeps none, -1 is no limit.")
+        str, typer.Option("-s", "--size", metavar="SIZE", help="Size in whole MiB; 0 keeps none, -1 means no limit.")
     ],
 ) -> Document:
     """Keep acknowledged messages up to a time and a size."""
@@ -128,7 +130,7 @@ def persistence(
         ),
     ] = 2,
     rate: Annotated[
-        float, number("-r", "--ml-mark-delete-max-rate", help="Cursor updates per second; 0 is no limit.")
+        float, number("-r", "--ml-mark-delete-max-rate", help="Cursor updates per second; 0 means no limit.")
     ] = 0,
 ) -> Document:
     """Set how many copies of each entry BookKeeper keeps."""

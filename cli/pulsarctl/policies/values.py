@@ -18,8 +18,8 @@ NAMES = Names()
 
 RETENTION = Fields(
     (
-        Member("retentionTimeInMinutes", Number(Unit.MINUTES, least=-1), REQUIRED, "Time; -1 is no limit."),
-        Member("retentionSizeInMB", Number(Unit.MEBIBYTES, least=-1), REQUIRED, "Size; -1 is no limit."),
+        Member("retentionTimeInMinutes", Number(Unit.MINUTES, least=-1), REQUIRED, "Time; -1 means no limit."),
+        Member("retentionSizeInMB", Number(Unit.MEBIBYTES, least=-1), REQUIRED, "Size; -1 means no limit."),
     )
 )
 QUOTA_POLICIES = ("producer_request_hold", "producer_exception", "consumer_backlog_eviction")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.values.choice import choice
+from pulsarctl.values.choice import choice, one_of
 
 ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -138,15 +138,11 @@ def parse_headers(headers: list[str] | None) -> dict[str, str]:
 
 
 def parse_compression(name: str) -> str:
-    if name.lower() not in COMPRESSIONS:
-        raise UsageProblem(f"unknown compression '{name}'", hint="use one of " + ", ".join(COMPRESSIONS))
-    return name.lower()
+    return one_of(name, COMPRESSIONS, "compression")
 
 
 def parse_access_mode(name: str) -> str:
-    if name.lower() not in ACCESS_MODES:
-        raise UsageProblem(f"unknown access mode '{name}'", hint="use one of " + ", ".join(ACCESS_MODES))
-    return name.lower()
+    return one_of(name, ACCESS_MODES, "access mode")
 
 
 def check_encryption(name: str | None, key: str | None) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.request import REQUIRED, Field, In
 from pulsarctl.shell.arguments import csv
+from pulsarctl.values.choice import one_of
 from pulsarctl.values.text_files import read_document
 
 OF_NAMESPACE = "namespaces/{namespace}"  # the start of the path

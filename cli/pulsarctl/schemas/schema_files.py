@@ -8,6 +8,7 @@ from typing import Any
 
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.choice import one_of
 from pulsarctl.values.text_files import read_document, read_text
 
 TYPES = (
@@ -63,7 +64,4 @@ def _load(path: Path) -> Any:
 
 
 def _type(kind: str) -> str:
-    name = kind.upper()
-    if name not in TYPES:
-        raise UsageProblem(f"unknown schema type '{kind}'", hint=f"use one of {', '.join(TYPES)}")
-    return name
+    return one_of(kind, TYPES, "schema type")

@@ -23,7 +23,7 @@ Properties = Annotated[
     list[str] | None,
     typer.Option("-p", "--property", metavar="KEY=VALUE", help="Property to set; may be repeated."),
 ]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 means no limit.")]
 BrokerTimeout = Annotated[
     str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")
 ]

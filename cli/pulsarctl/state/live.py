@@ -15,7 +15,7 @@ from pulsarctl.errors import CliError, NotAuthorized, NotFound
 from pulsarctl.policies.values import PERMISSIONS
 from pulsarctl.state import grammar, settings
 from pulsarctl.state.scope import Scope, is_system, is_system_topic
-from pulsarctl.values.names import is_partition, namespace_of, without_partition
+from pulsarctl.values.names import COMPACTION_CURSOR, is_partition, namespace_of, without_partition
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -304,5 +304,5 @@ def subscriptions_of(admin: AdminClient, topic: str, is_partitioned: bool) -> Ob
     return {
         name: {"properties": dict(sorted((subscription.get("subscriptionProperties") or {}).items()))}
         for name, subscription in sorted(subscriptions.items())
-        if subscription.get("isDurable", True) and not name.startswith("__compaction")
+        if subscription.get("isDurable", True) and not name.startswith(COMPACTION_CURSOR)
     }

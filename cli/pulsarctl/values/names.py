@@ -10,6 +10,7 @@ from urllib.parse import quote
 from pulsarctl.errors import UsageProblem
 
 PARTITION_SUFFIX = "-partition-"
+COMPACTION_CURSOR = "__compaction"  # the broker's own subscription of a compacted topic
 _PARTITION = re.compile(rf"(?<=[^/]){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z")  # as in Pulsar, no leading zeros
 
 

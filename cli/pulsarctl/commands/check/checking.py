@@ -14,10 +14,9 @@ from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts import broker as broker_facts
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import COMPACTION_CURSOR, full_topic
 from pulsarctl.values.quantities import human_size
 
-COMPACTOR = "__compaction"
 Subscriptions = dict[str, dict[str, Any]]
 
 
@@ -118,7 +117,7 @@ def _subscriptions(call: Call, topic: str, only: str | None) -> Subscriptions:
     return {
         name: stats
         for name, stats in sorted(subscriptions.items())
-        if only == name or (only is None and name != COMPACTOR)
+        if only == name or (only is None and name != COMPACTION_CURSOR)
     }
 
 

@@ -1,11 +1,11 @@
 """The bundles of a namespace: where to split them, and which topics they hold."""
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE, switch
 from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.arguments import csv
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import one_of
 from pulsarctl.values.names import full_topic
 
 PLACEMENT = Heading.PLACEMENT

@@ -1,9 +1,9 @@
 """Who may do what in a namespace, and its properties."""
 
-from pulsarctl.policies.flags import one_of
 from pulsarctl.requests.fields import ACTIONS_GIVEN, NAMESPACE, OF_NAMESPACE, ROLE, SUBSCRIPTION, names
 from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.choice import one_of
 
 PERMISSIONS = Heading.PROPERTIES
 AUTH_MODES = ("None", "Prefix")

@@ -8,6 +8,7 @@ from pulsarctl.commands.ops.job import Job, Where
 from pulsarctl.commands.ops.on_spark import access
 from pulsarctl.errors import CliError, Conflict, NotFound, UsageProblem
 from pulsarctl.shell.call import Call
+from pulsarctl.values.choice import one_of
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.extras import require
 
@@ -60,9 +61,7 @@ def format_named(text: str) -> "FileFormat":
     require_arrow("export")
     from pulsarctl.transfer.file_formats import FileFormat
 
-    if text.lower() not in list(FileFormat):
-        raise UsageProblem(f"unknown format '{text}'", hint="use one of " + ", ".join(FileFormat))
-    return FileFormat(text.lower())
+    return FileFormat(one_of(text, FileFormat, "format"))
 
 
 def place_named(text: str) -> "Place":
@@ -78,9 +77,7 @@ def place_named(text: str) -> "Place":
 def by_named(text: str) -> "By":
     from pulsarctl.transfer.part_files import By
 
-    if text.lower() not in list(By):
-        raise UsageProblem(f"--by: unknown '{text}'", hint="use one of " + ", ".join(By))
-    return By(text.lower())
+    return By(one_of(text, By, "value of --by"))
 
 
 def require_arrow(action: str) -> None:

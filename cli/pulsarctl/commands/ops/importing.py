@@ -40,7 +40,7 @@ Rate = Annotated[
         "-r",
         "--rate",
         min=0,
-        help="Maximum messages per second on average, in batches of up to 500 for each partition; 0 is no limit.",
+        help="Maximum messages per second on average, in batches of up to 500 for each partition; 0 means no limit.",
     ),
 ]
 NoSchema = Annotated[bool, typer.Option("--no-schema", help="Send values without the schemas of the export.")]

@@ -46,7 +46,7 @@ def tail(
         ),
     ] = "latest",
     num_messages: Annotated[
-        int, typer.Option("-n", "--num-messages", metavar="N", min=0, help="Number of messages; 0 is no limit.")
+        int, typer.Option("-n", "--num-messages", metavar="N", min=0, help="Number of messages; 0 means no limit.")
     ] = FOREVER,
     idle_timeout: IdleTimeout = "0",
     template: Annotated[

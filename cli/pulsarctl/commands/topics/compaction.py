@@ -21,6 +21,7 @@ from pulsarctl.shell.progress import progress
 from pulsarctl.targets.many import Targets, act_on, settle
 from pulsarctl.targets.topics import FromFile, InNamespace, Regex, Topics, chosen
 from pulsarctl.values.clock import monotonic
+from pulsarctl.values.names import COMPACTION_CURSOR
 from pulsarctl.values.quantities import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 app = Noun("topics", "")
 
-COMPACTION_CURSOR = "__compaction"  # the broker's own subscription, whose backlog is not compacted yet
 WORDS = {
     "NOT_RUN": "Compaction has not been run for {topic} since broker startup",
     "RUNNING": "Compaction is currently running",

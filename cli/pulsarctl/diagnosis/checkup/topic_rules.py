@@ -9,12 +9,11 @@ from pulsarctl.diagnosis import delivery, publishing, replication
 from pulsarctl.diagnosis.evidence import SubscriptionEvidence, TopicEvidence
 from pulsarctl.diagnosis.finding import Finding, Severity
 from pulsarctl.diagnosis.words import age, command, listed, plural, short
-from pulsarctl.values.names import namespace_of
+from pulsarctl.values.names import COMPACTION_CURSOR, namespace_of
 from pulsarctl.values.quantities import human_size
 
 RETENTION = "retention"
 COMPACTION_THRESHOLD = "compactionThreshold"
-COMPACTOR = "__compaction"
 READ = (RETENTION, publishing.BACKLOG_QUOTAS, COMPACTION_THRESHOLD)  # the policies that the rules use
 ON_PURPOSE = ("terminated",)  # a topic is terminated by its owner
 BEHIND = 2  # times the threshold
@@ -93,7 +92,7 @@ def _compaction(evidence: TopicEvidence) -> Iterator[Finding]:
 
 def _not_compacted(evidence: TopicEvidence) -> int:
     """The bytes that are not compacted. A topic that was never compacted has no subscription of the compactor."""
-    compactor = (evidence.stats.get("subscriptions") or {}).get(COMPACTOR)
+    compactor = (evidence.stats.get("subscriptions") or {}).get(COMPACTION_CURSOR)
     return int(evidence.stats.get("storageSize") or 0) if compactor is None else int(compactor.get("backlogSize") or 0)
 
 
@@ -108,7 +107,7 @@ def _nothing_kept(evidence: TopicEvidence) -> Iterator[Finding]:
 
 
 def _subscriptions(evidence: TopicEvidence) -> list[str]:
-    return [name for name in evidence.stats.get("subscriptions") or {} if name != COMPACTOR]
+    return [name for name in evidence.stats.get("subscriptions") or {} if name != COMPACTION_CURSOR]
 
 
 def _has_no_retention(evidence: TopicEvidence) -> bool:
