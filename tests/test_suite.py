@@ -108,6 +108,7 @@ def test_a_sleep_is_recognized(code: str, found: bool) -> None:
 
 PACKAGES = {"broker_core": "broker_core", "pulsarctl": "cli/pulsarctl"}  # below tests/unit, and in the repository
 PROGRAMS = {"tests/broker": "broker_core", "tests/cli": "cli/pulsarctl"}
+BROKERS = ("broker_core.broker.", "broker_core.server.server.", "broker_core.testing.", "tests.support.broker_process.")
 # Folders that test no package.
 EXAMPLES = {"tests/cli/examples"}
 # Packages whose tests stand elsewhere.
@@ -131,6 +132,11 @@ def test_a_unit_test_is_named_after_the_module_that_it_tests() -> None:
     tests = [*(TESTS / "unit").rglob("test_*.py")]
     assert len(tests) > 100
     assert [test for test in tests if not modules_under_test(test)] == []
+
+
+def test_unit_tests_start_no_broker() -> None:
+    units = {path: tree for path, tree in trees().items() if path.startswith("tests/unit/")}
+    assert [path for path, tree in units.items() for name in imported(tree) if name.startswith(BROKERS)] == []
 
 
 @pytest.mark.parametrize(("tests", "code"), PROGRAMS.items())

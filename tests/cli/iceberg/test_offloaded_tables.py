@@ -78,7 +78,7 @@ def test_batches_and_chunks_over_two_ledgers_are_rows_once(one: OffloadedTopic, 
         producer.send_async(b"%d" % number, None)
     producer.flush()
     chunked = one.client.create_producer(one.name, batching_enabled=False, chunking_enabled=True)
-    for _ in range(4):  # three entries each, ten in a ledger
+    for _ in range(2):  # three entries each after six batches, ten in a ledger
         chunked.send(b"x" * (11 << 20))
     one.roll()
     one.offload()
