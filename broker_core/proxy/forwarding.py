@@ -32,6 +32,7 @@ from broker_core.proxy.headers import (
     without_token,
 )
 from broker_core.proxy.lookups import Brokers
+from broker_core.proxy.pages import refused
 from broker_core.proxy.targets import Targets
 from broker_core.proxy.uploads import Upload
 
@@ -226,13 +227,11 @@ class Forwarder:
         if self._urls and request.path.startswith(LOOKUP) and answer.status == 200 and request.method == "GET":
             return await self._rewritten(answer)
         response = web.StreamResponse(status=answer.status, headers=headers)
-        if request.method == "HEAD" or answer.status in (204, 304):
-            return web.Response(status=answer.status, headers=headers)
         await response.prepare(request)
         try:
-            async with asyncio.timeout(self._seconds) as patience:
+            async with asyncio.timeout(self._seconds) as limit:
                 async for chunk in answer.content.iter_any():
-                    patience.reschedule(asyncio.get_running_loop().time() + self._seconds)
+                    limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
                     await response.write(chunk)
                 await response.write_eof()
         except TimeoutError:  # a part of the response is on its way, so an error cannot follow
@@ -256,10 +255,6 @@ async def _body(request: web.BaseRequest, upload: Upload, kept: int) -> Body | N
     if not request.can_read_body or request.method in ("GET", "HEAD", "OPTIONS"):
         return None
     return await upload.whole(kept) if kept else upload.pieces()
-
-
-def refused(status: int, reason: str) -> web.Response:
-    return web.json_response({"reason": reason}, status=status)
 
 
 def is_address(host: str) -> bool:

@@ -5,31 +5,48 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any
+
+from aiohttp import web
 
 from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.lookups import METRIC_NAMES
 
-TEXT = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+STATS = "/proxy-stats"
 NO_TOPICS = "Proxy doesn't have logging level 2"
 ONLY_LEVEL_0 = "the log level of this proxy is 0: it passes messages on unread"
 
 
-class Page(NamedTuple):
-    status: int
-    body: str = ""
-    content_type: str = "text/plain"
+def refused(status: int, reason: str) -> web.Response:
+    return web.json_response({"reason": reason}, status=status)
 
 
-def status(gateway: Gateway) -> Page:
+def stats(gateway: Gateway, method: str, path: str) -> web.Response:
+    """The pages below /proxy-stats."""
+    if path.startswith(f"{STATS}/logging/"):
+        return web.Response(status=204) if path == f"{STATS}/logging/0" else refused(412, ONLY_LEVEL_0)
+    match method, path.removeprefix(STATS):
+        case "GET", "/connections":
+            return connections(gateway)
+        case "GET", "/topics":
+            return refused(412, NO_TOPICS)
+        case "GET", "/logging":
+            return web.Response(text="0")
+    return refused(404, f"this proxy has no resource at {path[:200]}")
+
+
+def status(gateway: Gateway) -> web.Response:
     """The status for load balancers. As in Pulsar, a file can take the proxy out; a stop takes it out, too."""
     file = gateway.config.server.status_file
     if file and not os.path.exists(file):
-        return Page(404, f"{file} does not exist")
-    return Page(503, "the proxy is stopping") if gateway.is_leaving else Page(200, "OK")
+        return web.Response(status=404, text=f"{file} does not exist")
+    if gateway.is_leaving:
+        return web.Response(status=503, text="the proxy is stopping")
+    return web.Response(text="OK")
 
 
-def connections(gateway: Gateway) -> Page:
+def connections(gateway: Gateway) -> web.Response:
     """Rates are those of the whole life of a connection."""
     now = asyncio.get_running_loop().time()
     rows = []
@@ -43,15 +60,15 @@ def connections(gateway: Gateway) -> Page:
                 "brokerAddress": broker,
             }
         )
-    return Page(200, json.dumps(rows), "application/json")
+    return web.json_response(rows)
 
 
-def metrics(gateway: Gateway) -> Page:
+def metrics(gateway: Gateway) -> web.Response:
     lines = []
     cluster = json.dumps(gateway.config.server.cluster_name, ensure_ascii=False)
     for name, kind, value in _figures(gateway):
         lines += [f"# TYPE {name} {kind}", f"{name}{{cluster={cluster}}} {value}"]
-    return Page(200, "\n".join(lines) + "\n", TEXT)
+    return web.Response(body=("\n".join(lines) + "\n").encode(), headers={"Content-Type": METRICS_TYPE})
 
 
 def _figures(gateway: Gateway) -> list[tuple[str, str, Any]]:

@@ -16,13 +16,13 @@ from broker_core.client_log import ClientLog
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed
 from broker_core.proxy import pages
-from broker_core.proxy.forwarding import Forwarder, refused
+from broker_core.proxy.forwarding import Forwarder
 from broker_core.proxy.gateway import Gateway
+from broker_core.proxy.pages import STATS, refused
 
 log = ClientLog(__name__)
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
-STATS = "/proxy-stats"
 NO_BROKERS = "this proxy has no admin API, because it was started without --brokers-web (brokerWebServiceURL)"
 
 
@@ -66,11 +66,11 @@ class WebServer:
         if request.method not in METHODS:
             return refused(405, f"{request.method} is not allowed")
         if path == "/status.html":
-            return _response(pages.status(self._gateway))
+            return pages.status(self._gateway)
         if path == "/metrics":
             if self._gateway.config.security.authenticate_metrics:
                 await self._role(request)
-            return _response(pages.metrics(self._gateway))
+            return pages.metrics(self._gateway)
         most = self._gateway.config.http.max_requests
         if self._running >= most:
             return refused(503, f"more than {most} requests at a time (maxConcurrentHttpRequests)")
@@ -101,18 +101,4 @@ class WebServer:
     def _stats(self, method: str, path: str, role: str) -> web.Response:
         if self._gateway.security.authentication is not None and role not in self._super_users:
             return refused(403, f"role {role!r} is not in superUserRoles")
-        if method == "GET" and path == f"{STATS}/connections":
-            return _response(pages.connections(self._gateway))
-        if method == "GET" and path == f"{STATS}/topics":
-            return refused(412, pages.NO_TOPICS)
-        if method == "GET" and path == f"{STATS}/logging":
-            return _response(pages.Page(200, "0"))
-        if path == f"{STATS}/logging/0":
-            return web.Response(status=204)
-        if path.startswith(f"{STATS}/logging/"):
-            return refused(412, pages.ONLY_LEVEL_0)
-        return refused(404, f"this proxy has no resource at {path[:200]}")
-
-
-def _response(page: pages.Page) -> web.Response:
-    return web.Response(status=page.status, body=page.body.encode(), headers={"Content-Type": page.content_type})
+        return pages.stats(self._gateway, method, path)

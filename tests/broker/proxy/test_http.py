@@ -40,6 +40,24 @@ def test_bodies_pass_in_both_directions_unchanged(broker: EmbeddedBroker) -> Non
         assert proxy.ask("POST", "/admin/v2/echo", large.encode()).text == large
 
 
+def test_answers_without_a_body_leave_the_connection_usable(broker: EmbeddedBroker) -> None:
+    replies = {
+        "/admin/v2/head": Reply(200, None, {"Content-Length": "7"}),
+        "/admin/v2/empty": Reply(204),
+        "/admin/v2/unchanged": Reply(304),
+    }
+    with before(lambda request: replies.get(request.path, Reply(200, "whole")), broker) as (_, proxy):
+        connection = http.client.HTTPConnection(proxy.http_url.removeprefix("http://"), timeout=10)
+        for path, reply in replies.items():
+            connection.request("HEAD" if path.endswith("head") else "GET", path)
+            answer = connection.getresponse()
+            assert (answer.status, answer.read(), answer.headers["Transfer-Encoding"]) == (reply.status, b"", None)
+            assert path != "/admin/v2/head" or answer.headers["Content-Length"] == "7"
+        connection.request("GET", "/admin/v2/x")
+        assert connection.getresponse().read() == b"whole"
+        connection.close()
+
+
 def test_a_body_that_is_too_large_to_keep_is_streamed(broker: EmbeddedBroker) -> None:
     with HttpStub(lambda request: Reply(200, len(request.body))) as stub:
         config = dataclasses.replace(proxy_config(broker, web_url=stub.url), http=ProxyHttpConfig(max_body_bytes=1024))
