@@ -32,10 +32,7 @@ def test_a_position_that_cannot_be_acknowledged_is_not_tried_in_each_trigger(
     assert f"{TOPIC}: cannot advance subscription query" in caplog.text
 
 
-def test_the_next_position_is_tried_at_once(
-    follower: SubscriptionFollower, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pulsarctl.tables.subscription_follower.RETRY_SECONDS", 3600.0)
+def test_the_next_position_is_tried_at_once(follower: SubscriptionFollower, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         follower.follow({TOPIC: "1:1"})
         follower.follow({TOPIC: "1:2"})

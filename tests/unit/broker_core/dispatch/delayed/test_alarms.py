@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker_core.dispatch.delayed import alarms
 from broker_core.dispatch.delayed.alarms import Alarms
 from tests.support.clocks import ShiftedClock
 
@@ -13,8 +12,7 @@ HOUR_MS = 3600_000
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> ShiftedClock:
-    monkeypatch.setattr(alarms, "LOOK_AGAIN_SECONDS", 0.02)
+def clock() -> ShiftedClock:
     return ShiftedClock()
 
 
