@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -49,6 +49,7 @@ from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.policy_announcer import PolicyAnnouncer
 from broker_core.topics.registry import TopicRegistry
+from broker_core.transactions.coordinator import Coordinator
 from broker_core.wire.bounds import CommandBounds
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from broker_core.config.broker import BrokerConfig
     from broker_core.storage.disk import Disk
     from broker_core.storage.errors import DamageReport
+    from broker_core.topic.topic import Topic
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +123,7 @@ class Broker:
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
+        self.transactions: Coordinator | None = None  # None: transactions are disabled
         self.inactivity: Inactivity
         self.schemas: SchemaRegistry
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -166,6 +169,10 @@ class Broker:
             log.warning(warning)
         self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
+        if self.config.transactions.enabled:
+            self.transactions = Coordinator(
+                self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participants
+            )
         self.topics = TopicRegistry(
             self.config,
             self.clock,
@@ -175,6 +182,7 @@ class Broker:
             self.spawn,
             lambda: self.service_url,
             self.tier,
+            self.transactions,
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
@@ -198,6 +206,8 @@ class Broker:
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to reconnect, everything acknowledged is synced, the lock is released."""
+        if self.transactions is not None:
+            self.transactions.close()
         await self.topics.stop()
         for connection in list(self.connections):
             connection.close()
@@ -208,6 +218,12 @@ class Broker:
         await self.storage.read_thread(self.tier.close)
         await self.storage.read_thread(self.security.audit.close)
         await self.storage.close()
+
+    def _participants(self, ledger_names: list[str]) -> Iterator[Topic]:
+        for name in ledger_names:
+            topic = self.topics.loaded.get(str(topic_of_ledger(name)))
+            if topic is not None:
+                yield topic
 
     def _permissions_changed(self) -> None:
         for connection in list(self.connections):

@@ -217,6 +217,20 @@ class TooManyRequests(BrokerError, server_error=ServerError.TOO_MANY_REQUESTS, s
     pass
 
 
+class TransactionCoordinatorNotFound(
+    BrokerError, server_error=ServerError.TRANSACTION_COORDINATOR_NOT_FOUND, status=404
+):
+    pass
+
+
+class TransactionNotFound(BrokerError, server_error=ServerError.TRANSACTION_NOT_FOUND, status=404):
+    """It never was, or it has ended."""
+
+
+class InvalidTransactionStatus(BrokerError, server_error=ServerError.INVALID_TXN_STATUS, status=409):
+    """The transaction is ending in another way."""
+
+
 class ChecksumMismatch(BrokerError, server_error=ServerError.CHECKSUM_ERROR, status=400):
     pass
 

@@ -47,6 +47,7 @@ TITLES = {
     "rates": "Rate limits",
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",
+    "transactions": "Transactions",
     "offload": "Tiered storage",
     "replication": "Geo-replication: copies of topics in other clusters",
     "delayed": "Delayed delivery",

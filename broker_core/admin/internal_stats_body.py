@@ -45,7 +45,14 @@ async def internal_body(topic: Topic) -> dict[str, Any]:
         "cursors": cursors,
         "schemaLedgers": [],
         "compactedLedger": _compacted(topic),
+        **_visible_end(ledger),
     }
+
+
+def _visible_end(ledger: TopicLog) -> dict[str, str]:
+    """Not in Pulsar: of a topic with transactions, the last position that consumers may get."""
+    with_transactions = ledger.on_disk is not None and ledger.on_disk.transactions is not None
+    return {"visibleEnd": str(ledger.visible_end)} if with_transactions else {}
 
 
 async def info_body(topic: Topic) -> dict[str, Any]:

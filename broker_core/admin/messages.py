@@ -14,6 +14,7 @@ import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.non_persistent import persistent_only
@@ -29,6 +30,9 @@ from broker_core.storage.records.position import Position
 from broker_core.topic import peek
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, MessageMetadata
+
+if TYPE_CHECKING:
+    from broker_core.topic_log import TopicLog
 
 Header = tuple[str, str]
 
@@ -52,7 +56,7 @@ async def peek_message(call: Call) -> Answer:
             name, durable=True, start=None, earliest=True, properties={}
         )
         cursor = subscription.cursor
-    return await _shown(call, lambda: peek.nth_unacknowledged(topic.ledger, cursor, number))
+    return await _shown(call, topic.ledger, lambda: peek.nth_unacknowledged(topic.ledger, cursor, number))
 
 
 async def examine_message(call: Call) -> Answer:
@@ -64,7 +68,7 @@ async def examine_message(call: Call) -> Answer:
     number = _position(call.query.get("messagePosition", "1"))
     from_end = call.query.get("initialPosition") != "earliest"
     missing = PreconditionFailed("Could not examine messages due to the total message is zero")
-    return await _shown(call, lambda: peek.nth_entry(topic.ledger, number, from_end=from_end), missing)
+    return await _shown(call, topic.ledger, lambda: peek.nth_entry(topic.ledger, number, from_end=from_end), missing)
 
 
 def _position(text: str) -> int:
@@ -78,14 +82,14 @@ async def get_message(call: Call) -> Answer:
     topic = await one_topic(call, "GetMessageById is not allowed on partitioned-topic")
     position = Position(call.number("ledger"), call.number("entry"))
     missing = TopicNotFound("Message id not found")
-    return await _shown(call, lambda: peek.entry_at(topic.ledger, position), missing)
+    return await _shown(call, topic.ledger, lambda: peek.entry_at(topic.ledger, position), missing)
 
 
 _MISSING = TopicNotFound("Message not found")
 
 
 async def _shown(
-    call: Call, read: Callable[[], Awaitable[peek.Found | None]], missing: BrokerError = _MISSING
+    call: Call, log: TopicLog, read: Callable[[], Awaitable[peek.Found | None]], missing: BrokerError = _MISSING
 ) -> Answer:
     """Answers with the entry that `read` finds. Waits for memory for the largest entry and body before reading."""
     config = call.broker.config
@@ -94,12 +98,25 @@ async def _shown(
     entry = await read()
     if entry is None:
         raise missing
-    answer = await asyncio.to_thread(_answer, *entry, largest)
+    answer = await asyncio.to_thread(_answer, *entry, _visibility(log, entry[0]), largest)
     call.memory.keep(len(answer.body))
     return answer
 
 
-def _answer(position: Position, data: bytes, largest: int) -> Answer:
+class Visibility(NamedTuple):
+    """What transactions do to an entry: it waits for the end of one, or it was aborted."""
+
+    is_uncommitted: bool
+    is_aborted: bool
+
+
+def _visibility(log: TopicLog, position: Position) -> Visibility:
+    transactions = None if log.on_disk is None else log.on_disk.transactions
+    is_aborted = transactions is not None and transactions.is_aborted(position)
+    return Visibility(position > log.visible_end, is_aborted)
+
+
+def _answer(position: Position, data: bytes, visibility: Visibility, largest: int) -> Answer:
     """Raises `EntryError`."""
     from broker_core.wire.batch import plain_payload
 
@@ -111,7 +128,9 @@ def _answer(position: Position, data: bytes, largest: int) -> Answer:
             " consume it instead"
         )
     payload = plain_payload(metadata, stored, largest)
-    pairs = chain(_headers(position, metadata, len(stored)), _of_broker(broker_metadata))
+    pairs = chain(
+        _headers(position, metadata, len(stored)), _of_transaction(metadata, visibility), _of_broker(broker_metadata)
+    )
     headers = tuple((name, _text(value)) for name, value in pairs)
     return Answer(200, payload, BYTES_TYPE, headers)
 
@@ -127,7 +146,6 @@ def _size_of_texts(metadata: MessageMetadata) -> int:
 def _headers(position: Position, metadata: MessageMetadata, stored_size: int) -> Iterator[Header]:
     yield "X-Pulsar-Message-ID", str(position)
     yield "X-Pulsar-Is-Encrypted", "true" if metadata.encryption_keys else "false"
-    yield "X-Pulsar-txn-uncommitted", "false"
     properties = {_unicode(pair.key): _unicode(pair.value) for pair in metadata.properties}
     yield "X-Pulsar-PROPERTY", json.dumps(properties, separators=(",", ":"))
     yield from _of_fields(metadata)
@@ -143,6 +161,12 @@ def _headers(position: Position, metadata: MessageMetadata, stored_size: int) ->
         yield "X-Pulsar-Base64-encryption-keys", _base64(key.value)
     for cluster in metadata.replicate_to:
         yield "X-Pulsar-replicated-to", _unicode(cluster)
+
+
+def _of_transaction(metadata: MessageMetadata, visibility: Visibility) -> Iterator[Header]:
+    yield "X-Pulsar-txn-uncommitted", "true" if visibility.is_uncommitted else "false"
+    if metadata.HasField("txnid_most_bits"):
+        yield "X-Pulsar-txn-aborted", "true" if visibility.is_aborted else "false"
 
 
 def _of_broker(metadata: BrokerEntryMetadata | None) -> Iterator[Header]:

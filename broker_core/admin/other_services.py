@@ -125,10 +125,7 @@ _NO_PACKAGES = (
     "this broker does not store packages: keep them in a file or object store, or use a Pulsar cluster with"
     " enablePackagesManagement=true"
 )
-_NO_TRANSACTIONS = (
-    "this broker has no transactions: publish effectively once with brokerDeduplicationEnabled=true, or use a Pulsar"
-    " cluster with transactionCoordinatorEnabled=true"
-)
+_NO_TRANSACTIONS = "the admin API of this broker does not show transactions: topic stats count those of a topic"
 
 _SERVICES = (
     ("/admin/v2/functions", _OLD_FUNCTIONS, _NO_FUNCTIONS),

@@ -83,9 +83,9 @@ def _topic_head(stats: TopicStats, now_ms: int) -> dict[str, Any]:
         "lastOffloadLedgerId": stats.offload.last_ledger_id,
         "lastOffloadSuccessTimeStamp": stats.offload.last_success_ms,
         "lastOffloadFailureTimeStamp": stats.offload.last_failure_ms,
-        "ongoingTxnCount": 0,
-        "abortedTxnCount": 0,
-        "committedTxnCount": 0,
+        "ongoingTxnCount": stats.open_transactions,
+        "abortedTxnCount": stats.aborted_transactions,
+        "committedTxnCount": stats.committed_transactions,
     }
 
 

@@ -61,11 +61,12 @@ class Backlogged(ABC):
     async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
         """Acknowledges everything up to the position, or before it; returns how many messages expired.
 
+        What no consumer can get yet, because a transaction is open, does not expire.
         It is durable after the next `cursor.flush`. Housekeeping does not wait for that, since it would expire the same
         messages again.
         """
         last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
-        entries, expired = self.cursor.expire_to(last)
+        entries, expired = self.cursor.expire_to(min(last, self._log.visible_end))
         if entries:  # the number of messages may be an estimate
             self.expired.add(max(expired, 0), 0)
             self.last_expired_ms = self.clock.wall_ms()

@@ -60,9 +60,9 @@ class CompactedView:
         self._found_from = EARLIEST
 
     @property
-    def last_confirmed(self) -> Position:
-        """The last entry that such a reader gets; removed messages do not count (apache/pulsar#7796)."""
-        compacted, last = self._compacted.ledger, self._log.last_confirmed
+    def visible_end(self) -> Position:
+        """The last position that such a reader may get; removed messages do not count (apache/pulsar#7796)."""
+        compacted, last = self._compacted.ledger, self._log.visible_end
         return last if compacted is None or last > self._compacted.horizon else compacted.last_position
 
     @property

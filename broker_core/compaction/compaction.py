@@ -190,7 +190,7 @@ class Compaction:
 
     async def _compact(self, places: LastPlaces | None) -> None:
         await self._result.open()
-        last = self._context.log.last_confirmed if places is None else self._checked(places)
+        last = self._context.log.visible_end if places is None else self._checked(places)
         cursor = await self._open_cursor()
         if last <= self.horizon:
             return  # nothing new since the last compaction
@@ -215,7 +215,7 @@ class Compaction:
         through = Position(*places.through)
         if Position(*places.after) != self.horizon:
             raise NotAllowed(f"the topic was compacted through {self.horizon} since the job started; run it again")
-        if through > self._context.log.last_confirmed:
+        if through > self._context.log.visible_end:
             raise NotAllowed(f"the log ends before {through}")
         return through
 

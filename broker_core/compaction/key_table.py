@@ -23,6 +23,8 @@ class KeyTable(Survivors):
     def note(self, block: Block) -> None:
         """Remembers the last place of each key; a tombstone forgets the key."""
         for row in range(len(block)):
+            if not block.counts[row]:
+                continue  # a marker, or aborted
             opened = open_entry(block.entry(row))
             entry_id = block.first_entry_id + row
             if opened is None:

@@ -43,6 +43,8 @@ class Survivors(ABC):
     def survivors(self, block: Block) -> Iterator[tuple[int, bytes]]:
         """Second pass: yields the row of the block, and the entry for the compacted ledger."""
         for row in self._rows(block):
+            if not block.counts[row]:
+                continue  # a marker, or aborted
             entry = block.entry(row)
             opened = open_entry(entry)
             kept = entry if opened is None else self._keep(entry, opened, block.ledger_id, block.first_entry_id + row)

@@ -21,6 +21,7 @@ from broker_core.config.features import (
     InactiveConfig,
     RateConfig,
     SchemaConfig,
+    TransactionConfig,
 )
 from broker_core.config.frozen import frozen
 from broker_core.config.http import HttpConfig
@@ -58,6 +59,7 @@ class BrokerConfig(Sections):
     rates: RateConfig = field(default_factory=RateConfig)
     backlog_quota: BacklogQuotaConfig = field(default_factory=BacklogQuotaConfig)
     deduplication: DeduplicationConfig = field(default_factory=DeduplicationConfig)
+    transactions: TransactionConfig = field(default_factory=TransactionConfig)
     offload: OffloadConfig = field(default_factory=OffloadConfig)
     replication: ReplicationConfig = field(default_factory=ReplicationConfig)
     delayed: DelayedConfig = field(default_factory=DelayedConfig)

@@ -173,6 +173,23 @@ class DeduplicationConfig:
 
 
 @frozen
+class TransactionConfig:
+    """Messages that consumers get all together, or never."""
+
+    enabled: bool = setting(
+        "transactionCoordinatorEnabled",
+        False,
+        "Whether clients can publish in transactions; acknowledgments in transactions are not supported yet.",
+    )
+    max_active: int = setting(
+        "maxActiveTransactionsPerCoordinator",
+        100_000,
+        "Maximum number of transactions that are open at the same time; 0 is no limit.",
+        least=0,
+    )
+
+
+@frozen
 class DelayedConfig:
     """Messages that consumers get later."""
 

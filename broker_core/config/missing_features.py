@@ -18,7 +18,6 @@ FEATURES = {
     "haProxyProtocolEnabled": "the PROXY protocol",
     "messagingProtocols": "protocol handlers",
     "tlsEnabledWithKeyStore": "TLS key stores; use PEM files",
-    "transactionCoordinatorEnabled": "transactions",
     "webSocketServiceEnabled": "the WebSocket service",
 }
 """By key. One with `true`, or with a text that is not the default, asks for it."""

@@ -21,7 +21,7 @@ class SpecialEntries(Protocol):
 
     @property
     def has_markers(self) -> bool:
-        """Whether some may be markers of a replicator, which are for no consumer."""
+        """Whether some may be markers or messages of aborted transactions, which are for no consumer."""
 
 
 class DispatchContext(NamedTuple):

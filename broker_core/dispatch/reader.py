@@ -32,8 +32,8 @@ class Source(Protocol):
     """The log that a dispatcher reads: the managed ledger, or the compacted view of it."""
 
     @property
-    def last_confirmed(self) -> Position:
-        """The last entry that may be read."""
+    def visible_end(self) -> Position:
+        """The last position that may be read."""
 
     @property
     def has_trimmed(self) -> bool:
@@ -67,7 +67,7 @@ class EntryReader:
         if self._ahead is not None:
             return self._ahead
         start = self._cursor.read_position
-        if self._task is not None or start > self._source.last_confirmed:
+        if self._task is not None or start > self._source.visible_end:
             return None
         max_entries = min(max_entries, self._config.read_batch_entries)
         block = self._source.read_cached(start, max_entries, self._config.read_batch_bytes)
@@ -91,7 +91,7 @@ class EntryReader:
         self._cursor.read_position = position
         if self._ahead is block:
             self._ahead = block.slice(count, len(block)) if count < len(block) else None
-        return self._ahead is not None or position <= self._source.last_confirmed
+        return self._ahead is not None or position <= self._source.visible_end
 
     def again(self, run: Run, discard: Callable[[int, int, int], None]) -> Block | None:
         """Entries from the start of the run, none after its end; None while they are read from disk.

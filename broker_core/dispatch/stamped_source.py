@@ -43,8 +43,8 @@ class StampedSource:
         self._at: tuple[Position, int | None] | None = None  # where the last block ended, and the index there
 
     @property
-    def last_confirmed(self) -> Position:
-        return self._source.last_confirmed
+    def visible_end(self) -> Position:
+        return self._source.visible_end
 
     @property
     def has_trimmed(self) -> bool:

@@ -35,6 +35,7 @@ class Removal:
 class OffloadJob:
     """`source` is the sealed ledger file, `scratch` the local file to build. `settings` may hold secrets.
 
+    `aborted` are the first and the last entry of each range that transactions aborted.
     `table` is empty, or that of the topic; then `schemas` are the topic's, and `earlier` the ledgers before, nearest
     first, in which a chunked message may begin: each with `ledger_id`, `entries`, and its file (`path`) or `copy`.
     """
@@ -56,6 +57,7 @@ class OffloadJob:
     table: dict[str, str] = field(default_factory=dict)
     schemas: list[dict[str, Any]] = field(default_factory=list)
     earlier: list[dict[str, Any]] = field(default_factory=list)
+    aborted: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def removal(self) -> Removal:

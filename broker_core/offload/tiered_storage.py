@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from broker_core.offload.worker_process import WorkerProcess
     from broker_core.storage.engine import StorageEngine
     from broker_core.storage.managed_ledger.ledger_copies import LedgerCopies
+    from broker_core.storage.records.transactions import LogTransactions
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,8 @@ class OffloadableLog(Protocol):
     def name(self) -> str: ...
     @property
     def copies(self) -> LedgerCopies: ...
+    @property
+    def transactions(self) -> LogTransactions | None: ...
 
 
 class TieredStorage:
@@ -187,6 +190,7 @@ class TieredStorage:
             table=table,
             schemas=self._schemas_of(log.name) if table else [],
             earlier=await self._earlier(log, ledger_id, copy.place) if table else [],
+            aborted=log.transactions.aborted.get(ledger_id, []) if log.transactions is not None else [],
         )
         store = _name_of(check_driver(copy.driver, copy.place))
         async with self._tidying.of(store):

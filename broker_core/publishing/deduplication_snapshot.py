@@ -57,7 +57,7 @@ class SequenceSnapshot:
         for name, last in cursor.properties.items():
             ids.learn(name, int(last))
         entries, position = 0, cursor.mark_delete.next
-        while len(block := await self._ledger.read(position, READ_ENTRIES, READ_BYTES)):
+        while len(block := await self._ledger.read_all(position, READ_ENTRIES, READ_BYTES)):
             for index in range(len(block)):
                 if block.counts[index] != MARKER_MESSAGES:
                     self._learn(

@@ -55,6 +55,9 @@ class PublishTarget(Protocol):
     def publish(self, run: SendRun, done: PublishDone) -> None:
         """Appends a run; `done` follows. Raises a `BrokerError` if nothing of it is written."""
 
+    def publish_in_transaction(self, run: SendRun, done: PublishDone) -> None:
+        """As `publish`, for messages of a transaction."""
+
     def write_failed(self, error: StorageError | None) -> BrokerError:
         """The error for the topic's producers after a failed write."""
 
@@ -145,8 +148,10 @@ class Producer:
 
     def _publish_whole(self, run: SendRun) -> None:
         pending = self._begin(run)
+        topic = self.topic
+        publish = topic.publish if run.transaction is None else topic.publish_in_transaction
         try:
-            self.topic.publish(run, pending.done)
+            publish(run, pending.done)
         except BrokerError as error:
             self._refused(pending, error)
 
@@ -156,6 +161,7 @@ class Producer:
         Copies of a replicator have `origins`, one for each entry.
         """
         deduplication = self.topic.deduplication
+        publish = self.topic.publish if run.transaction is None else self.topic.publish_in_transaction
         parts = deduplication.split_copies(name, run, origins) if origins else deduplication.split(name, run)
         for first, stop, is_new in parts:
             if self.closed:  # an earlier part failed, and the client will send all of it again
@@ -166,7 +172,7 @@ class Producer:
                 continue
             try:
                 highest = origins[stop - 1].highest if origins else pending.run.last_sequence_id
-                deduplication.publish(name, pending, highest, self.topic.publish)
+                deduplication.publish(name, pending, highest, publish)
             except BrokerError as error:
                 self._refused(pending, error)
 

@@ -45,6 +45,15 @@ def is_marker(metadata: MessageMetadata) -> bool:
     return metadata.HasField("marker_type")
 
 
+def _without_transaction(metadata: MessageMetadata) -> bytes:
+    """A copy is a plain message: another cluster does not know the transaction."""
+    plain = MessageMetadata()
+    plain.CopyFrom(metadata)
+    plain.ClearField("txnid_most_bits")
+    plain.ClearField("txnid_least_bits")
+    return plain.SerializePartialToString()
+
+
 def copy_of(
     entry: bytes,
     metadata: MessageMetadata,
@@ -61,6 +70,8 @@ def copy_of(
     cluster; None if the entry has none.
     """
     encoded, payload = entry_parts(entry)
+    if metadata.HasField("txnid_most_bits") or metadata.HasField("txnid_least_bits"):
+        encoded = _without_transaction(metadata)
     added = MessageMetadata(replicated_from=source)
     if names_position:
         where = f"{position.ledger_id}:{position.entry_id}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_core.publishing.replication import MARKER_MESSAGES
-from broker_core.replication.copies import Copy, copy_of, stays_here
+from broker_core.replication.copies import Copy, copy_of, is_marker, stays_here
 from broker_core.replication.errors import CannotReplicate
 from broker_core.storage.records.position import Position
 from broker_core.wire.client_protocol import FRAME_PADDING_BYTES
@@ -66,6 +66,8 @@ class Outgoing:
             return None  # no client could read it, either
         if stays_here(metadata, self._cluster):
             return None
+        if block.counts[index] == MARKER_MESSAGES and not is_marker(metadata):
+            return None  # its transaction was aborted
         if block.counts[index] != MARKER_MESSAGES and self._is_expired(block.publish_times[index]):
             self._expired.add(block.counts[index], 0)
             return None

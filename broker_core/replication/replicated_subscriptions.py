@@ -210,7 +210,7 @@ class ReplicatedSubscriptions:
                 request.source,
             )
             return
-        response = markers.SnapshotResponse(request.snapshot_id, own, self._context.log.last_confirmed)
+        response = markers.SnapshotResponse(request.snapshot_id, own, self._context.log.visible_end)
         self._write(markers.encode_response(response, request.source, self._now_ms()))
 
     def _answered(self, response: markers.SnapshotResponse, position: Position) -> None:

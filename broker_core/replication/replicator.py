@@ -247,7 +247,7 @@ class Replicator(Backlogged):
                 await self._awake.wait()
 
     def _has_more(self) -> bool:
-        return self.cursor.read_position <= self._log.last_confirmed
+        return self.cursor.read_position <= self._log.visible_end
 
     def _room(self, link: Link) -> int:
         """The number of entries that may be sent now."""

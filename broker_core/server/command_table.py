@@ -10,7 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from broker_core.server import needs
-from broker_core.server.handlers import ack, authenticate, connect, consume, lookup, producer, schema, seek, topic_lists
+from broker_core.server.handlers import (
+    ack,
+    authenticate,
+    connect,
+    consume,
+    lookup,
+    producer,
+    schema,
+    seek,
+    topic_lists,
+    transactions,
+)
 from broker_core.server.needs import Need
 from broker_core.server.session import Session
 from broker_core.wire import commands, schema_commands
@@ -75,6 +86,16 @@ COMMANDS: dict[int, Row] = {
     _T.CONSUMER_STATS: Row(consume.on_consumer_stats, needs.OWN),
     _T.UNSUBSCRIBE: Row(consume.on_unsubscribe, needs.OWN),
     _T.CLOSE_CONSUMER: Row(consume.on_close_consumer, needs.OWN),
+    _T.TC_CLIENT_CONNECT_REQUEST: Row(
+        transactions.on_tc_client_connect,
+        needs.TRANSACTION,
+        failed=transactions.failed(_T.TC_CLIENT_CONNECT_REQUEST),
+    ),
+    _T.NEW_TXN: Row(transactions.on_new_txn, needs.TRANSACTION, bounded=True, failed=transactions.failed(_T.NEW_TXN)),
+    _T.ADD_PARTITION_TO_TXN: Row(
+        transactions.on_add_partition_to_txn, needs.TRANSACTION, failed=transactions.failed(_T.ADD_PARTITION_TO_TXN)
+    ),
+    _T.END_TXN: Row(transactions.on_end_txn, needs.TRANSACTION, bounded=True, failed=transactions.failed(_T.END_TXN)),
     _T.GET_SCHEMA: Row(schema.on_get_schema, needs.READ_SCHEMA, failed=_of_request(schema_commands.get_schema_failed)),
     _T.GET_OR_CREATE_SCHEMA: Row(
         schema.on_get_or_create_schema,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from broker_core.metadata.tenancy.system_topics import is_coordinator
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.security.authorization import Target, check_has_rule
 from broker_core.security.operations import Operation, on_namespace, on_topic
@@ -31,6 +32,9 @@ HANDSHAKE = Need(None, "it is about the connection itself")
 OWN = Need(None, "it names a producer, consumer, or watcher of this connection, which was allowed when it was made")
 
 
+TRANSACTION = Need(None, "a transaction belongs to the role that began it, and its messages need a producer")
+
+
 def _denied(action: str) -> str:
     return f"Client is not authorized to {action}"
 
@@ -47,7 +51,13 @@ _PRODUCE, _SUBSCRIBE, _CONSUME = (_ruled(on_topic(name)) for name in ("PRODUCE",
 def on_topic_of_command(name: str, denied: str) -> Need:
     """The command has a topic and needs one operation on it."""
     operation = _ruled(on_topic(name))
-    return Need(lambda command: [(operation, Target.of_topic(parse_topic(command.topic)))], denial=_denied(denied))
+
+    def requests(command: Any) -> Iterator[Request]:
+        topic = parse_topic(command.topic)
+        if not is_coordinator(topic):  # no topic: it stands for the transaction coordinator
+            yield operation, Target.of_topic(topic)
+
+    return Need(requests, denial=_denied(denied))
 
 
 def on_namespace_of_command(name: str, denial: str) -> Need:

@@ -41,6 +41,9 @@ def merge(parts: Iterable[TopicStats]) -> TopicStats:
         publishes_held=sum(part.publishes_held for part in stats),
         offload=OffloadStats.merged([part.offload for part in stats]),
         has_chunks=any(part.has_chunks for part in stats),
+        open_transactions=sum(part.open_transactions for part in stats),
+        committed_transactions=sum(part.committed_transactions for part in stats),
+        aborted_transactions=sum(part.aborted_transactions for part in stats),
         lost_entries=sum(part.lost_entries for part in stats),
         replication=merged([part.replication for part in stats]),
     )

@@ -106,6 +106,9 @@ class TopicStats(NamedTuple):
     deduplicates: bool = False
     epoch: int | None = None
     has_chunks: bool = False
+    open_transactions: int = 0
+    committed_transactions: int = 0
+    aborted_transactions: int = 0
     lost_entries: int = 0
     is_system: bool = False
     writes: WriteStats | None = None
@@ -171,6 +174,9 @@ async def topic_stats(
         deduplicates=topic.deduplication.enabled,
         epoch=topic.admission.epoch,
         has_chunks=topic.special_entries.has_chunks,
+        open_transactions=topic.transactions.open,
+        committed_transactions=topic.transactions.committed,
+        aborted_transactions=topic.transactions.aborted,
         is_system=is_system_topic(topic.name),
         lost_entries=sum([lost.last - lost.first + 1 for lost in topic.ledger.lost]),
         writes=WriteStats.of(topic.writes) if topic.name.is_persistent else None,

@@ -47,6 +47,7 @@ from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.storage.managed_ledger.offloaded_copies import OffloadedCopies
 from broker_core.storage.managed_ledger.open_ledgers import OpenLedgers, missing_bytes
 from broker_core.storage.managed_ledger.synced_groups import SyncedGroups
+from broker_core.storage.managed_ledger.transaction_log import TransactionLog
 from broker_core.storage.pressure import Pressure
 from broker_core.storage.records.catalog import ManagedLedgerInfo
 from broker_core.storage.records.ledger_file import Ledger
@@ -141,6 +142,7 @@ class StorageEngine:
         self._checkpoints = Checkpoints(
             self.disk, self._files, self.journal, self.writer, self.catalog, self.metadata, self.config
         )
+        self.transactions = TransactionLog(self.journal, self.catalog)
         self.copies = OffloadedCopies(self.catalog, self.journal, self._load_copies)
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)

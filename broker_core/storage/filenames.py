@@ -1,6 +1,6 @@
 """Every file name of a data directory, built and parsed here (drawn in FORMAT.md).
 
-FORMAT                       "pulsarctl storage format 5": marks a directory as ours
+FORMAT                       "pulsarctl storage format 6": marks a directory as ours
 LOCK                         locked by the owning process, names it
 DAMAGE                       damage that was found, and whether its loss is accepted; absent without damage
 SYNCED                       how far the journal was synced, a moment ago
@@ -20,7 +20,7 @@ tables.sqlite                catalog of the tables of offloaded messages; absent
 import re
 from pathlib import Path
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 FORMAT_TEXT = "pulsarctl storage format {}\n"
 
 _SPARE = ".spare"

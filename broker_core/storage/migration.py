@@ -11,7 +11,7 @@ from pathlib import Path
 
 from broker_core.storage import filenames
 from broker_core.storage.catalog.database import refused
-from broker_core.storage.catalog.tables import BATCH_TABLE, OFFLOAD_TABLES, TRIMMED_TABLE
+from broker_core.storage.catalog.tables import BATCH_TABLE, OFFLOAD_TABLES, TRANSACTION_TABLES, TRIMMED_TABLE
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew, NotOurDirectory
 
@@ -51,6 +51,7 @@ STEPS: Mapping[int, Step] = {
     2: _nothing,
     3: partial(_add_tables, OFFLOAD_TABLES),
     4: partial(_add_tables, (TRIMMED_TABLE,)),
+    5: partial(_add_tables, TRANSACTION_TABLES),
 }  # version -> the step that makes the next version from it
 
 

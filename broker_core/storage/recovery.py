@@ -19,7 +19,7 @@ from broker_core.storage.errors import DamageReport, Lost
 from broker_core.storage.log import salvage
 from broker_core.storage.log.open_files import OpenFiles
 from broker_core.storage.log.synced_mark import Mark
-from broker_core.storage.records import changes, journal_group, ledger_file
+from broker_core.storage.records import changes, journal_group, ledger_file, transaction_changes
 from broker_core.storage.records.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, HEADER_SIZE, ROW_SIZE, check
 from broker_core.storage.records.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.records.journal_file import Window, header_problem
@@ -259,6 +259,9 @@ class Recovery:
 
     def _replay_change(self, record: bytes) -> None:
         values = changes.parse(record)
+        if (apply := transaction_changes.APPLY.get(values["op"])) is not None:
+            apply(self._catalog.transactions, values)
+            return
         if values["op"] == "seal":
             self._truncate(values["id"], values["entries"])
         if values["op"] == "delete" and (info := self._load(values["owner"])) is not None:

@@ -57,7 +57,7 @@ async def scan(
         if counted.entries >= bounds.entries or clock.monotonic() >= ends:
             counted.aborted = True
             break
-        block = await log.read(position, min(READ_ENTRIES, bounds.entries - counted.entries), READ_BYTES)
+        block = await log.read_all(position, min(READ_ENTRIES, bounds.entries - counted.entries), READ_BYTES)
         if not len(block):
             break
         for first, last in cursor.unacknowledged(block):

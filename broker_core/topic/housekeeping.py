@@ -130,7 +130,7 @@ class Housekeeping:
             if subscription.durable:
                 await subscription.clear_backlog()
         if self._log is not None:
-            await self._compaction.skip_to(self._log.last_confirmed)
+            await self._compaction.skip_to(self._context.log.last_confirmed)
             await self._log.trim(EVERYTHING, self._context.expiry.now_ms())
 
     def _compact(self) -> None:
@@ -170,4 +170,6 @@ class Housekeeping:
 
     async def _oldest_unacknowledged_ms(self, subscription: Backlogged) -> int | None:
         oldest = subscription.cursor.oldest_unacknowledged() if subscription.durable else None
+        if oldest is not None and oldest > self._context.log.visible_end:
+            return None  # it may not expire before a transaction ends
         return None if oldest is None else await self._context.log.publish_time(oldest)

@@ -269,7 +269,9 @@ class Offloading:
     # ---- parts
 
     def _sealed(self) -> list[LedgerInfo]:
-        return self._on_disk().copies.sealed()
+        """The sealed ledgers. One with messages of an open transaction is not offloaded before it ends."""
+        sealed, end = self._on_disk().copies.sealed(), self._context.log.visible_end
+        return [info for info in sealed if Position(info.id, info.entries - 1) <= end]
 
     def _on_disk(self) -> DurableLog:
         if self._context.log.on_disk is None:

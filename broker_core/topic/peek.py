@@ -21,7 +21,7 @@ async def entry_at(log: TopicLog, position: Position) -> Found | None:
     """The entry at exactly that position; None if there is none."""
     if position > log.last_confirmed:
         return None
-    block = await log.read(position, 1, 1)
+    block = await log.read_all(position, 1, 1)
     if not len(block) or (block.ledger_id, block.first_entry_id) != position:
         return None
     return position, block.entry(0)
@@ -31,7 +31,7 @@ async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) 
     """The `number`th entry that the subscription of the cursor would get next, from 1; None after the last."""
     position, left = cursor.oldest_unacknowledged(), number
     while position is not None and position <= log.last_confirmed:
-        block = await log.read(position, READ_ENTRIES, READ_BYTES)
+        block = await log.read_all(position, READ_ENTRIES, READ_BYTES)
         if not len(block):
             return None
         for first, last in cursor.unacknowledged(block):

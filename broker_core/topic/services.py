@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker_core.rates.histogram import Histogram
     from broker_core.replication.services import ReplicationServices
     from broker_core.tasks import Spawn
+    from broker_core.transactions.coordinator import Coordinator
 
 
 class TopicServices(NamedTuple):
@@ -45,4 +46,5 @@ class TopicServices(NamedTuple):
     backlog_quota: BacklogQuotaConfig
     tier: TieredStorage | None  # None: nothing is offloaded
     replication: ReplicationServices
+    transactions: Coordinator | None  # None: transactions are disabled
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

@@ -1,4 +1,4 @@
-"""Whether a log may hold entries that dispatchers treat differently: parts of messages, and markers.
+"""Whether a log may hold entries that dispatchers treat differently: parts of messages, markers, and aborted messages.
 
 Without them, dispatchers skip the search. Properties of the managed ledger keep the answer over restarts.
 """
@@ -23,7 +23,7 @@ MARKERS_PROPERTY = "pulsarctl.markers"
 
 
 class SpecialEntries:
-    """has_chunks: some entries may be parts of messages. has_markers: some may be markers of a replicator."""
+    """has_chunks: some entries may be parts of messages. has_markers: some may be markers, or aborted."""
 
     __slots__ = ("_are_chunks_noted", "_lifecycle", "_log", "_spawn", "has_chunks", "has_markers")
 
@@ -51,6 +51,12 @@ class SpecialEntries:
         except StorageError as error:
             self._are_chunks_noted = False  # the next chunk tries again
             log.warning("%s: cannot note that it has chunks: %s", self._log.name, error)
+
+    def expect_transactions(self) -> None:
+        """Messages of a transaction come, and a marker: dispatchers look for them, also after a crash."""
+        if not self.has_markers and self._log.on_disk is not None:
+            self._log.on_disk.note_properties({MARKERS_PROPERTY: "true"})
+            self.has_markers = True
 
     async def expect_markers(self) -> None:
         """A replicator connects: dispatchers look for markers from now on, also after a crash. Durable on return."""

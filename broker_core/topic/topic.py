@@ -45,6 +45,7 @@ from broker_core.topic.subscription import Subscription
 from broker_core.topic.subscription_context import SubscriptionContext
 from broker_core.topic.subscriptions import Subscriptions
 from broker_core.topic.termination import Termination
+from broker_core.topic.transactions import TopicTransactions
 from broker_core.topic_context import TopicContext
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from broker_core.storage.records.block import EntryRun
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import TopicLog
+    from broker_core.wire.send import SendRun
+    from broker_core.wire.transaction_id import TransactionId
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +119,9 @@ class Topic:
         self.replicators = Replicators(context, services.replication, self.producers, calls.acknowledged)
         self.replicated_subscriptions = ReplicatedSubscriptions(
             context, services.replication, self._marker_calls(), self.replicators
+        )
+        self.transactions = TopicTransactions(
+            context, self.lifecycle, self.special_entries, calls, services.transactions
         )
         self.replicators.retried = self.replicated_subscriptions.changed
         subscriptions: dict[str, Subscription] = {}
@@ -213,6 +219,24 @@ class Topic:
             raise self.write_failed(error) from error
         if self._housekeeping.watches_appends:
             self._housekeeping.look_soon()
+
+    def publish_in_transaction(self, run: SendRun, done: PublishDone) -> None:
+        """Appends messages of a transaction, which consumers get when it was committed. Raises as `publish` does."""
+        if not self.lifecycle.is_open:
+            self.lifecycle.make_open()
+        self.transactions.publish(run, partial(self._written, run, self.clock.monotonic(), done))
+
+    def end_transaction(self, transaction: TransactionId, *, commit: bool) -> None:
+        """The outcome of a transaction with messages here is on its way to the disk."""
+        self.transactions.write_marker(transaction, commit=commit)
+
+    def transaction_ended(self, *, commit: bool) -> None:
+        """The outcome is in effect: more entries may be visible, also without a marker after them."""
+        self.transactions.ended(commit=commit)
+        for subscription in self.subscriptions.by_name.values():
+            subscription.delivery.dispatcher.wake()
+        self.replicators.wake()
+        self._housekeeping.look_soon()
 
     def _written(
         self, run: EntryRun, began: float, done: PublishDone, first: Position | None, error: StorageError | None
@@ -321,7 +345,7 @@ class Topic:
     async def last_entry(self, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
         source = self.compaction.view() if compacted else self.ledger
-        last = source.last_confirmed
+        last = source.visible_end
         if self.special_entries.has_markers and not compacted:
             last = await last_message(self.ledger)
         if last < self.ledger.first_position and not compacted:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
+    from broker_core.transactions.coordinator import Coordinator
 
 COMPACTIONS_AT_A_TIME = 2  # each one holds the keys of its topic in memory
 
@@ -43,6 +44,7 @@ class TopicOpener:
         tier: TieredStorage | None,
         replication: ReplicationServices,
         publish_latency: Histogram,
+        transactions: Coordinator | None,
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -65,6 +67,7 @@ class TopicOpener:
             backlog_quota=config.backlog_quota,
             tier=tier,
             replication=replication,
+            transactions=transactions,
             moves_to=self.moves_to,
         )
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
     from broker_core.topic.backlog_quota import BacklogQuotas
     from broker_core.topic.topic import Topic
+    from broker_core.transactions.coordinator import Coordinator
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,7 @@ class TopicRegistry:
         spawn: Spawn,
         service_url: Callable[[], str],
         tier: TieredStorage | None = None,
+        transactions: Coordinator | None = None,
     ) -> None:
         self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
         replication = ReplicationServices(
@@ -92,7 +94,7 @@ class TopicRegistry:
         self._stopping = False
         self.publish_latency = milliseconds()
         self._opener = TopicOpener(
-            config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency
+            config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency, transactions
         )
         self.being_deleted = BeingDeleted()
         self.auto_creation = AutoCreation(tenancy, self.being_deleted)

@@ -69,6 +69,11 @@ def pairs(values: Any) -> int:
     return sum(text(pair.key) + text(pair.value) for pair in values)
 
 
+def names(values: Any) -> int:
+    """The characters of all names."""
+    return sum(map(text, values))
+
+
 def message_ids(values: Any) -> int:
     """The number of message IDs plus the weight of their ack sets; never more than their bytes."""
     sizes = [len(message_id.ack_set) for message_id in values]
@@ -89,7 +94,7 @@ def number(value: int) -> int:
     return value
 
 
-WHATEVER_THE_SIZE = frozenset({text, pairs, number})
+WHATEVER_THE_SIZE = frozenset({text, names, pairs, number})
 """Measures that also apply to short commands: to text for its encoding, to numbers because they take no space."""
 
 
@@ -145,6 +150,7 @@ BOUNDS = (
     Bound(_LISTING, "topics_pattern", text, COMMAND, NotAllowedError),
     Bound(_LISTING, "topics_hash", text, NAME, NotAllowedError),
     Bound((_T.GET_TOPICS_OF_NAMESPACE,), "properties", pairs, PROPERTIES, MetadataError),
+    Bound((_T.ADD_PARTITION_TO_TXN,), "partitions", names, PROPERTIES, InvalidTopicName),
     Bound(_CLOSING, "assignedBrokerServiceUrl", text, NAME, NotAllowedError),
     Bound(_CLOSING, "assignedBrokerServiceUrlTls", text, NAME, NotAllowedError),
 )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from broker_core.wire.bounds import Flaw
 from broker_core.wire.pulsar_api_pb2 import CommandSend, MessageMetadata
+from broker_core.wire.transaction_id import TransactionId
 from broker_core.wire.varint import VARINT, consecutive_varints, decode_varint, encode_varint, to_int32
 
 RECEIPT_KEY = re.compile(rb"\x08(%b)\x10(%b)(?:\x20(%b))?" % (VARINT, VARINT, VARINT))
@@ -50,6 +51,7 @@ class SendRun:
     publish_times  ms since the epoch, from the entry's metadata
     delivery_times empty, or ms since the epoch per entry, 0 for none; always empty for plain SENDs
     chunk          the chunk fields of an entry that is part of a message; it comes as a run of one
+    transaction    the transaction of the messages; each comes as a run of one
     """
 
     __slots__ = (
@@ -62,6 +64,7 @@ class SendRun:
         "producer_id",
         "publish_times",
         "starts",
+        "transaction",
     )
 
     def __init__(
@@ -84,6 +87,7 @@ class SendRun:
         self.publish_times = publish_times
         self.delivery_times = delivery_times
         self.chunk: Chunk | None = None
+        self.transaction: TransactionId | None = None
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -59,6 +59,13 @@ def _is_system_name(local: str) -> bool:
     return local in EVENT_TOPICS or local.endswith(PENDING_ACK_SUFFIX)
 
 
+def is_coordinator(name: TopicName) -> bool:
+    """Whether the name stands for the transaction coordinator: clients look it up, and no such topic exists."""
+    return (
+        name.is_persistent and name.namespace == SYSTEM_NAMESPACE and name.base.local == TRANSACTION_COORDINATOR_ASSIGN
+    )
+
+
 def is_broker_internal(name: TopicName) -> bool:
     """Whether no client can create the topic by using it: the store of the transaction coordinators."""
     local = name.base.local

@@ -25,7 +25,7 @@ def on_ack(session: Session, command: pb.CommandAck) -> object:
     if attached is None:
         return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
     if command.txnid_least_bits or command.txnid_most_bits:
-        return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
+        return _refuse_ack(command, NotAllowed("Server don't support transaction ack!"))  # Pulsar's words
     try:
         attached.subscription.check_acknowledgeable()
     except BrokerError as error:

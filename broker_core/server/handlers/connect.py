@@ -1,8 +1,7 @@
 """CONNECT, PING, PONG.
 
 The protocol version that is announced is the newest that this release knows, 21. Of what the versions up to it
-promise, transactions (19) are missing: their commands are refused by name, as by a broker whose coordinator is switched
-off.
+promise, acknowledgments in transactions (19) are missing: they are refused by name.
 """
 
 from __future__ import annotations

@@ -32,8 +32,6 @@ async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
     existing = session.producers.get(command.producer_id)
     if existing is not None:
         return _success(command, existing)
-    if command.txn_enabled:
-        raise NotAllowed("Transactions are not supported by this broker")
     with creation(session.creating_producers, "Producer", command.producer_id, command.request_id) as check_wanted:
         try:
             return await _create(session, command, name, check_wanted)

@@ -10,6 +10,7 @@ from broker_core.publishing.replication import MARKER_MESSAGES, MARKER_TYPES
 from broker_core.server.session import Session
 from broker_core.wire.message import MAGIC, add_checksum, checksum_of
 from broker_core.wire.send import Chunk, SendRun, SingleSend, receipt_key
+from broker_core.wire.transaction_id import TransactionId
 
 
 def on_run(session: Session, run: SendRun) -> None:
@@ -42,8 +43,6 @@ def _as_run(send: SingleSend, *, from_replicator: bool) -> SendRun:
     command = send.send
     if send.flaw is not None:
         raise NotAllowed(send.flaw.reason)
-    if command.txnid_least_bits or command.txnid_most_bits:
-        raise NotAllowed("Transactions are not supported by this broker")
     if command.marker and not from_replicator:
         raise NotAllowed("Markers are internal to a broker")
     if command.HasField("message_id"):
@@ -64,6 +63,7 @@ def _as_run(send: SingleSend, *, from_replicator: bool) -> SendRun:
     run = SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
     if send.metadata.HasField("deliver_at_time"):
         run.delivery_times = [max(0, send.metadata.deliver_at_time)]
+    run.transaction = TransactionId.of(command)
     if command.is_chunk:
         described = send.metadata
         run.chunk = Chunk(described.uuid, described.chunk_id, described.num_chunks_from_msg, checksum_of(entry))

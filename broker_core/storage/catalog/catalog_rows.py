@@ -5,6 +5,7 @@ from functools import partial
 
 from broker_core.rates.time_slices import TimeSlices, sliced
 from broker_core.storage.catalog.tables import Deflated, RowChange, delete, put
+from broker_core.storage.catalog.transaction_rows import transaction_rows
 from broker_core.storage.records.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.records.open_batches import encode_batches
@@ -22,6 +23,7 @@ def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
     rows += [ledger_row(catalog.owners.pop(ledger.id), ledger) for ledger in catalog.changed_ledgers.values()]
     for uuid, change in catalog.changed_copies.items():
         rows.append(delete("offload", uuid) if change is None else _copy_row(*change))
+    rows += transaction_rows(catalog.transactions)
     for touched in (catalog.changed, catalog.removed, catalog.removed_ledgers):
         touched.clear()
     catalog.changed_ledgers.clear()

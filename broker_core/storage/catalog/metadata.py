@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from broker_core.storage.catalog.database import Database
 from broker_core.storage.catalog.tables import RowChange, delete, put
+from broker_core.storage.catalog.transaction_rows import load_transactions
 from broker_core.storage.errors import Damaged, StorageError
 from broker_core.storage.records.ack_ranges import AckWindow
 from broker_core.storage.records.catalog import UNWANTED, Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
@@ -125,6 +126,7 @@ class Metadata:
         for (text,) in self._database.query("SELECT copy FROM offload WHERE owner = ?", UNWANTED):
             copy = OffloadedCopy.from_document(json.loads(text))
             catalog.unwanted_copies[copy.uuid] = copy
+        catalog.transactions = load_transactions(self._database)
         return catalog
 
     @property

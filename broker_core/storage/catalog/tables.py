@@ -37,6 +37,12 @@ OFFLOAD_TABLES = (
 
 TRIMMED_TABLE = "CREATE TABLE IF NOT EXISTS trimmed(owner INTEGER PRIMARY KEY, messages INTEGER NOT NULL)"
 
+TRANSACTION_TABLES = (
+    "CREATE TABLE IF NOT EXISTS open_transaction(id INTEGER PRIMARY KEY, document TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS aborted_entries(owner INTEGER, ledger INTEGER, ranges BLOB NOT NULL,"
+    " PRIMARY KEY(owner, ledger)) WITHOUT ROWID",
+)
+
 # Table -> number of columns, and the columns of its key, which come first.
 TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
     "instance": (2, ("key",)),
@@ -48,6 +54,8 @@ TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
     "ack_batches": (4, ("cursor", "ledger")),
     "offload": (5, ("uuid",)),
     "trimmed": (2, ("owner",)),
+    "open_transaction": (2, ("id",)),
+    "aborted_entries": (3, ("owner", "ledger")),
 }
 
 
@@ -98,7 +106,7 @@ def execute(connection: sqlite3.Connection, change: RowChange) -> None:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    for statement in (*(SCHEMA + BATCH_TABLE).split(";"), *OFFLOAD_TABLES, TRIMMED_TABLE):
+    for statement in (*(SCHEMA + BATCH_TABLE).split(";"), *OFFLOAD_TABLES, TRIMMED_TABLE, *TRANSACTION_TABLES):
         if statement.strip():
             connection.execute(statement)
 

@@ -128,6 +128,20 @@ class LogWriter:
         self._pressure.bytes += length + RUN_COST
         return first
 
+    def next_first(self) -> Position:
+        """The position that the next `append` will give out. Raises as `append` does."""
+        if self.refusal is not None or self._space.full is not None:
+            raise self.refusal or DiskFull(self._space.full)
+        ledger = self._current
+        if (
+            ledger is None
+            or ledger.next_entry >= self._max_entries
+            or ledger.next_end >= self._max_bytes
+            or self._times.now >= ledger.old_at
+        ):
+            ledger = self._roll_if_due()
+        return Position(ledger.info.id, ledger.next_entry)
+
     def confirm(self, appended: Appended) -> None:
         """The journal has synced the run: it can be read now."""
         first, ledger, length, head, blob, block, n, messages, size, newest_ms, done = appended

@@ -29,11 +29,12 @@ from broker_core.storage.managed_ledger.cursor_list import CursorList
 from broker_core.storage.managed_ledger.ledger_copies import LedgerCopies
 from broker_core.storage.managed_ledger.ledger_services import LedgerServices
 from broker_core.storage.managed_ledger.log_writer import Done, LogWriter
-from broker_core.storage.records import changes
+from broker_core.storage.records import changes, transaction_changes
 from broker_core.storage.records.block import EMPTY, Block, EntryRun
 from broker_core.storage.records.catalog import LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.records.ledger_file import Ledger
 from broker_core.storage.records.position import LATEST, Position
+from broker_core.storage.records.transactions import LogTransactions, TransactionInfo
 from broker_core.tasks import waited_out
 
 
@@ -62,6 +63,7 @@ class ManagedLedger:
         self._cursors = CursorList(services, info, self.ledgers, weights, self._writer.register)
         # Bound here, so that the hot path makes one call.
         self.append: Callable[[EntryRun, Done], Position] = self._writer.append
+        self.transactions: LogTransactions | None = services.catalog.transactions.logs.get(info.id)
         if info.terminated is not None:
             self._writer.refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
 
@@ -86,8 +88,23 @@ class ManagedLedger:
 
     @property
     def last_confirmed(self) -> Position:
-        """The last entry that may be read."""
+        """The last entry that is on disk."""
         return self._writer.last_confirmed
+
+    @property
+    def visible_end(self) -> Position:
+        """The last position that anyone may see: no entry after it was stored before an open transaction ends."""
+        transactions = self.transactions
+        last = self._writer.last_confirmed
+        return last if transactions is None else transactions.visible_end(last)
+
+    def append_in(self, transaction: TransactionInfo, run: EntryRun, done: Done) -> Position:
+        """As `append`, in a transaction: until it ends, no one sees these entries and those after them."""
+        ledger_id, first = self._writer.next_first()
+        last = first + len(run.starts) - 1
+        self._journal.write(transaction_changes.write(transaction, self.info.id, ledger_id, first, last), _ignore)
+        self.transactions = self._services.catalog.transactions.wrote(transaction, self.info.id, ledger_id, first, last)
+        return self.append(run, done)
 
     @property
     def on_confirmed(self) -> Callable[[], None] | None:
@@ -142,7 +159,9 @@ class ManagedLedger:
     def _view(self) -> retention.LogView:
         current = self._writer.current
         open_id = None if current is None else current.id
-        return self.ledgers.view(open_id, self._cursors.slowest())
+        first = None if self.transactions is None else self.transactions.first_open
+        kept_from = LATEST if first is None else Position(first.ledger_id, first.entry_id - 1)
+        return self.ledgers.view(open_id, min(kept_from, self._cursors.slowest()))
 
     async def _remove(self, ledger_ids: list[int]) -> None:
         """Makes the removal durable; then, in one step, takes the ledgers from the catalog and has their files deleted.
@@ -201,6 +220,13 @@ class ManagedLedger:
     def terminated(self) -> Position | None:
         return self.info.terminated
 
+    def note_properties(self, changed: Mapping[str, str]) -> None:
+        """As `store_properties`, without a wait: they are in the journal before every later entry."""
+        self.info.properties = {**self.info.properties, **changed}
+        self._writer.register()
+        self._services.catalog.changed.add(self.info.id)
+        self._journal.write(changes.change("properties", self.info.id, properties=self.info.properties), _ignore)
+
     async def store_properties(self, changed: Mapping[str, str]) -> None:
         """Adds them, or replaces those of the same names; durable on return. Raises StorageError: nothing has changed.
 
@@ -225,10 +251,16 @@ class ManagedLedger:
     has_trimmed = False  # see `dispatch.dispatcher.Source`
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
-        """Entries from `start` on out of memory; None when they are not there. An empty block: nothing to read yet."""
+        """Entries from `start` on out of memory; None when they are not there. An empty block: nothing to read yet.
+
+        Up to the visible end. What a transaction aborted counts 0 messages.
+        """
         if start > self._writer.last_confirmed:
             return EMPTY
-        return self._reader.read_cached(start, max_entries, max_bytes)
+        block = self._reader.read_cached(start, max_entries, max_bytes)
+        if self.transactions is None or block is None:
+            return block
+        return self.transactions.shown(block, self._writer.last_confirmed)
 
     @property
     def stored_reads(self) -> Rate | None:
@@ -236,7 +268,14 @@ class ManagedLedger:
         return self._reader.stored
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
-        """Entries of one ledger from the first one at or after `start`; empty at the end.
+        """As `read_all`, up to the visible end. What a transaction aborted counts 0 messages."""
+        block = await self.read_all(start, max_entries, max_bytes)
+        if self.transactions is None:
+            return block
+        return self.transactions.shown(block, self._writer.last_confirmed)
+
+    async def read_all(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        """Entries of one ledger from the first one at or after `start`, whatever transactions did; empty at the end.
 
         Raises Damaged when the first of them is lost; then it is on record. What is accepted as lost, or skipped by
         configuration (`autoSkipNonRecoverableData`), counts as acknowledged by all, and is passed over.
@@ -268,7 +307,7 @@ class ManagedLedger:
         """Publish time (ms) of the first entry at or after `position` that can be read; None at the end."""
         while True:
             try:
-                block = await self.read(position, 1, 1)
+                block = await self.read_all(position, 1, 1)
             except Damaged as damage:
                 if damage.lost is None:
                     raise
@@ -424,3 +463,7 @@ class ManagedLedger:
     @property
     def is_open(self) -> bool:
         return not isinstance(self._writer.refusal, Closed)
+
+
+def _ignore(error: Exception | None) -> None:
+    """Does nothing: the entries that follow get the failure."""

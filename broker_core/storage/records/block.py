@@ -119,6 +119,19 @@ class Block:
     def entry(self, index: int) -> bytes:
         return self.data[self.starts[index] : self.ends[index]]
 
+    def with_counts(self, counts: Sequence[int]) -> "Block":
+        """The same entries with other numbers of messages."""
+        return Block(
+            self.ledger_id,
+            self.first_entry_id,
+            self.data,
+            self.starts,
+            self.ends,
+            counts,
+            self.publish_times,
+            self.delivery_times,
+        )
+
     def slice(self, start: int, stop: int) -> "Block":
         """Entries `start` to `stop - 1`; the bytes are shared."""
         return Block(

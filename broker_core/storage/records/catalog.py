@@ -12,6 +12,7 @@ from broker_core.storage.records.ack_ranges import AckWindow
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.records.open_batches import OpenBatches
 from broker_core.storage.records.position import Position
+from broker_core.storage.records.transactions import Transactions
 
 Change = dict[str, Any]
 UNWANTED = 0  # the owner of a copy whose objects are to be removed
@@ -88,6 +89,7 @@ class Catalog:
         self.unwanted_copies: dict[str, OffloadedCopy] = {}  # by uuid: their objects are to be removed
         self.changed_copies: dict[str, tuple[int, OffloadedCopy] | None] = {}  # by uuid, with the owner; None: gone
         self.on_unwanted_copy: Callable[[], None] | None = None
+        self.transactions = Transactions()
 
     def new_id(self) -> int:
         """Unique in the instance, also across deletes and crashes; shared by managed ledgers, ledgers and cursors."""
@@ -135,6 +137,7 @@ class Catalog:
 
     def remove_ledgers(self, info: ManagedLedgerInfo, ledger_ids: Iterable[int]) -> None:
         ledger_ids = list(ledger_ids)
+        self.transactions.forget_ledgers(info.id, ledger_ids)
         for ledger_id in ledger_ids:
             if (ledger := info.ledgers.pop(ledger_id, None)) is not None:
                 if ledger.copy is not None:
@@ -166,6 +169,7 @@ class Catalog:
     def remove(self, info: ManagedLedgerInfo) -> None:
         for cursor_id in list(info.cursors):
             self.remove_cursor(info, cursor_id)
+        self.transactions.forget_log(info.id)
         self.remove_ledgers(info, list(info.ledgers))
         self.names.pop(info.name, None)
         self.infos.pop(info.id, None)
@@ -183,4 +187,5 @@ class Catalog:
             or self.removed_ledgers
             or self.removed_cursors
             or self.changed_copies
+            or self.transactions.has_changed
         )

@@ -61,6 +61,10 @@ class VolatileLog:
         return self.ledgers.last_confirmed
 
     @property
+    def visible_end(self) -> Position:
+        return self.ledgers.last_confirmed
+
+    @property
     def first_position(self) -> Position:
         return self.next_position
 
@@ -113,6 +117,9 @@ class VolatileLog:
         return EMPTY
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        return self.read_cached(start, max_entries, max_bytes)
+
+    async def read_all(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         return self.read_cached(start, max_entries, max_bytes)
 
     async def find_by_time(self, publish_time_ms: int) -> Position:

@@ -16,6 +16,7 @@ class LedgerSource:
     def __init__(self, job: OffloadJob, store: Store, topic: str) -> None:
         self._store = store
         self._topic = topic
+        self._job = job
         earlier = tuple(map(_span, job.earlier))
         place = LedgerLocation(job.source)
         self.range = LedgerRange(topic, job.ledger_id, 0, job.entries - 1, job.end, None, earlier=earlier, place=place)
@@ -24,7 +25,8 @@ class LedgerSource:
         """Raises `DamagedEntry` and `CliError`. An earlier ledger that is gone meanwhile has no entries."""
         ledger_id, first, last, place = span
         if place.path:
-            return LedgerFileReader(place.path, self._topic, ledger_id, first, last, self).runs()
+            aborted = self._job.aborted if ledger_id == self._job.ledger_id else ()
+            return LedgerFileReader(place.path, self._topic, ledger_id, first, last, self, aborted).runs()
         tier = TierFile.open(self._store, place.copy, self._topic, ledger_id)
         return iter(()) if tier is None else TierFileReader(tier, self._topic, first, last, self).runs()
 

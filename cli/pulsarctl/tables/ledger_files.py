@@ -6,7 +6,7 @@ verified by its checksum. A ledger that is open, or not yet written completely, 
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -62,9 +62,19 @@ class LedgerFiles:
 
 
 class LedgerFileReader:
-    """Reads entries `first` to `last` of one file."""
+    """Reads entries `first` to `last` of one file, without the ranges of entries in `aborted`."""
 
-    def __init__(self, path: str, topic: str, ledger_id: int, first: int, last: int, missing: HoleCheck) -> None:
+    def __init__(
+        self,
+        path: str,
+        topic: str,
+        ledger_id: int,
+        first: int,
+        last: int,
+        missing: HoleCheck,
+        aborted: Sequence[Sequence[int]] = (),
+    ) -> None:
+        self._aborted = aborted
         self._path = Path(path)
         self._topic = topic
         self._ledger_id = ledger_id
@@ -114,11 +124,13 @@ class LedgerFileReader:
             self._missing.check(self._ledger_id, expected, self._last)
 
     def _run(self, window: "_Window") -> Iterator[EntryRun]:
-        """What the window has of the range, without the markers of replicators, which no reader gets."""
+        """What the window has of the range, without markers and aborted messages, which no reader gets."""
         if not window.tables:
             return
         entry_ids, starts, ends, messages = window.columns()
         chosen = (entry_ids >= self._first) & (entry_ids <= self._last) & (messages > 0)
+        for begin, end in self._aborted:
+            chosen &= (entry_ids < begin) | (entry_ids > end)
         if not chosen.all():
             entry_ids, starts, ends = entry_ids[chosen], starts[chosen], ends[chosen]
         if len(entry_ids):

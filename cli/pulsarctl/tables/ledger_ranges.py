@@ -134,6 +134,8 @@ def ranges_of_topic(
             name: Cursor.from_stats(stats["cursors"][name]) for name in subscriptions if name in stats["cursors"]
         }
     last_confirmed = parse_message_id(stats["lastConfirmedEntry"]).position
+    if "visibleEnd" in stats:  # transactions: only the broker knows what was aborted
+        place_of, end = with_the_broker, _earlier(end, stats["visibleEnd"])
     earlier: list[EntrySpan] = []
     for ledger in stats["ledgers"]:
         ledger_id = ledger["ledgerId"]
@@ -162,6 +164,13 @@ def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) ->
     fair_share = max(total // max(tasks_min, 1), TASK_ENTRIES_MIN)
     entries_max = max(min(entries_max, fair_share), 1)
     return [part for ledger_range in ranges for part in _pieces(ledger_range, entries_max)]
+
+
+def _earlier(end: Bound, visible_end: str) -> Bound:
+    """The end, but no later than what consumers may get."""
+    ledger_id, _, entry_id = visible_end.partition(":")
+    position = int(ledger_id), int(entry_id)
+    return end if end.position <= position else replace(end, position=position, batch_index=-1)
 
 
 def _position(bound: Bound) -> LedgerPosition:

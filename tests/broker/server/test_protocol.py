@@ -88,17 +88,11 @@ def test_flow_without_permits_closes_the_connection(raw: RawClient) -> None:
     assert raw.is_closed()
 
 
-def test_a_producer_with_transactions_is_refused(raw: RawClient) -> None:
-    refused = raw.ask(producer("persistent://public/default/kinds", txn_enabled=True), BaseCommand.ERROR)
-    assert (refused.error, refused.request_id) == (pb.NotAllowedError, 1)
-    assert "not supported" in refused.message
-
-
 @pytest.mark.parametrize(
     ("kind", "field"),
     [
-        (BaseCommand.NEW_TXN, "newTxn"),
-        (BaseCommand.TC_CLIENT_CONNECT_REQUEST, "tcClientConnectRequest"),
+        (BaseCommand.ADD_SUBSCRIPTION_TO_TXN, "addSubscriptionToTxn"),
+        (BaseCommand.END_TXN_ON_PARTITION, "endTxnOnPartition"),
     ],
 )
 def test_an_unsupported_command_is_refused_by_name(raw: RawClient, kind: int, field: str) -> None:

@@ -280,12 +280,12 @@ def test_a_key_of_the_broker_is_unknown_to_the_proxy() -> None:
 
 
 def test_each_key_that_asks_for_a_missing_feature_is_named(tmp_path: Path) -> None:
-    asked = "transactionCoordinatorEnabled=true\nbrokerInterceptors=audit\n"
+    asked = "enablePackagesManagement=true\nbrokerInterceptors=audit\n"
     default = "functionsWorkerEnabled=false\nentryFilterNames=\nwebSocketServiceEnabled=False\n"
     default += "authorizationProvider=org.apache.pulsar.broker.authorization.PulsarAuthorizationProvider\n"
     file = write(tmp_path, "standalone.conf", default + asked)
     assert load_config(file, environment={}).warnings[1:] == (
-        f"transactionCoordinatorEnabled=true ({file}, line 5) has no effect: this broker does not have transactions",
+        f"enablePackagesManagement=true ({file}, line 5) has no effect: this broker does not have packages management",
         f"brokerInterceptors=audit ({file}, line 6) has no effect: this broker does not have broker interceptors",
     )
 

@@ -2,8 +2,8 @@
 
 The directory is left as after a crash. One topic is in a checkpoint, with a sealed and an open ledger and acknowledged
 ranges. A second one and later acknowledgments are in the journal. A third one has entries with delivery times in both
-places. A fourth one, since version 4, has copies in tiered storage. Do not run this again for a format that was
-released.
+places. A fourth one, since version 4, has copies in tiered storage, and a fifth one, since version 6, transactions. Do
+not run this again for a format that was released.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.records.position import EARLIEST, Position
 from tests.support.storage import append, crash, opened, run_of
+from tests.support.transactions import append_in, end, transaction
 
 COPY = OffloadedCopy(
     topic="offloaded",
@@ -70,7 +71,15 @@ async def make(target: Path) -> None:
         partly.acknowledge_indexes(place, (1 << 70) - 2)
         offloaded = await engine.open_ledger("offloaded")
         await offload(offloaded)
+        transactional = await engine.open_ledger("transactional")
+        await append_in(transactional, transaction(1), run_of(b"aborted"))
+        await end(engine, 1, commit=False)
+        await append_in(transactional, transaction(2), run_of(b"committed"))
         await engine.checkpoint()
+        await end(engine, 2, commit=True)
+        await append(transactional, run_of(b"plain"))
+        await append_in(transactional, transaction(3), run_of(b"open"))
+        await append(transactional, run_of(b"behind"))
         partly.acknowledge_indexes(place.next, 0b101)
         await partly.flush()
         await (await batches.open_cursor("moved", initial=EARLIEST)).reset(place.next, 0b110)

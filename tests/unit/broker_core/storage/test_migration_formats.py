@@ -20,7 +20,7 @@ from tests.unit.broker_core.storage.make_format import COPY
 FORMATS = Path(__file__).parent / "formats"
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path: Path, version: int) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)
@@ -29,6 +29,7 @@ async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path
     assert engine.damage.reports == []
     newer = ["batches", "delayed"] if version > 1 else []
     newer += ["offloaded"] if version > 3 else []
+    newer += ["transactional"] if version > 5 else []
     assert (sorted(engine.catalog.names)) == sorted(["checkpointed", *newer, "journaled"])
     assert engine.metadata.get("tenant", "public") == {"adminRoles": []}
     ledger = await engine.open_ledger("checkpointed")
@@ -97,6 +98,22 @@ async def test_copies_in_tiered_storage_are_read_from_a_directory_of_their_first
     with pytest.raises(Unreachable, match=f"cannot read ledger {first.id}"):
         await ledger.read(EARLIEST, 10, 1000)
     assert entries_of(await ledger.read(Position(second.id, 0), 10, 1000)) == [b"q"]
+    await engine.close()
+
+
+async def test_transactions_are_read_from_a_directory_of_their_first_format(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(FORMATS / "6", path)
+    assert "transaction-write" in "\n".join(dump_lines(path))
+    engine = await opened(path)
+    ledger = await engine.open_ledger("transactional")
+    block = await ledger.read(EARLIEST, 10, 1000)
+    assert (entries_of(block), list(block.counts)) == ([b"aborted", b"committed", b"plain"], [0, 1, 1])
+    assert [info.id for info in engine.transactions.open()] == [3]
+    assert engine.transactions.outcomes() == {2: True}
+    engine.transactions.end(3, lambda error: None, commit=True)
+    await append(ledger, run_of(b"after"))
+    assert await contents(ledger) == [b"aborted", b"committed", b"plain", b"open", b"behind", b"after"]
     await engine.close()
 
 

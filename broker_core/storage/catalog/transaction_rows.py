@@ -1,0 +1,62 @@
+"""The rows of transactions in metadata.sqlite."""
+
+import json
+import zlib
+from functools import partial
+from typing import Any
+
+from broker_core.storage.catalog.database import Database
+from broker_core.storage.catalog.tables import Deflated, RowChange, delete, put
+from broker_core.storage.records.block import column, column_bytes
+from broker_core.storage.records.transactions import Entries, OpenTransaction, TransactionInfo, Transactions
+
+IDS_END = "transaction_ids_end"
+
+
+def transaction_rows(transactions: Transactions) -> list[RowChange]:
+    """The rows of what changed since the last checkpoint."""
+    rows = [put("instance", IDS_END, transactions.ids_end)] if transactions.ids_end else []
+    for transaction_id in transactions.changed:
+        transaction = transactions.open.get(transaction_id)
+        rows.append(delete("open_transaction", transaction_id) if transaction is None else _row(transaction))
+    for owner, ledger_id in transactions.changed_aborted:
+        log = transactions.logs.get(owner)
+        ranges = log.aborted.get(ledger_id) if log is not None else None
+        key = ("aborted_entries", owner, ledger_id)
+        rows.append(put(*key, Deflated(partial(_pairs, list(ranges)))) if ranges else delete(*key))
+    transactions.changed.clear()
+    transactions.changed_aborted.clear()
+    return rows
+
+
+def _row(transaction: OpenTransaction) -> RowChange:
+    document = {"transaction": transaction.info, "writes": transaction.writes}
+    return put("open_transaction", transaction.info.id, json.dumps(document))
+
+
+def load_transactions(database: Database) -> Transactions:
+    """Raises Damaged."""
+    rows = database.query("SELECT value FROM instance WHERE key = ?", IDS_END)
+    transactions = Transactions(int(rows[0][0]) if rows else 0)
+    for (text,) in database.query("SELECT document FROM open_transaction ORDER BY id"):
+        transactions.load(_transaction(json.loads(text)))
+    transactions.order()
+    for owner, ledger_id, blob in database.query("SELECT owner, ledger, ranges FROM aborted_entries"):
+        transactions.load_aborted(owner, ledger_id, inflate_ranges(blob))
+    return transactions
+
+
+def _pairs(ranges: list[Entries]) -> bytes:
+    return column_bytes("I", [entry for pair in ranges for entry in pair])
+
+
+def inflate_ranges(blob: bytes) -> list[Entries]:
+    entries = column("I", zlib.decompress(blob))
+    return list(zip(entries[::2], entries[1::2], strict=True))
+
+
+def _transaction(document: dict[str, Any]) -> OpenTransaction:
+    transaction = OpenTransaction(TransactionInfo(*document["transaction"]))
+    for owner, ranges in document["writes"].items():
+        transaction.writes[int(owner)] = [(ledger_id, first, last) for ledger_id, first, last in ranges]
+    return transaction

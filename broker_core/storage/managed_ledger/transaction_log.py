@@ -1,0 +1,69 @@
+"""What a data directory records of transactions as a whole: their IDs and their outcomes.
+
+Their entries are in the logs that they wrote to (`ManagedLedger.append_in`).
+"""
+
+from collections.abc import Callable
+
+from broker_core.storage.log.journal import Journal
+from broker_core.storage.records import transaction_changes
+from broker_core.storage.records.catalog import Catalog
+from broker_core.storage.records.transactions import TransactionInfo
+
+RANGES_MAX = 10_000  # of consecutive messages of one transaction: each checkpoint writes them again
+IDS_AT_A_TIME = 10_000  # with one sync; a restart skips those that were not given out
+
+
+class TransactionLog:
+    def __init__(self, journal: Journal, catalog: Catalog) -> None:
+        self._journal = journal
+        self._catalog = catalog
+        self._transactions = catalog.transactions
+        self._next_id = max(1, self._transactions.ids_end)  # without 0, which a client that names no ID may send
+
+    async def new_id(self) -> int:
+        """An ID that no transaction of this data directory had. Raises StorageError."""
+        while self._next_id >= self._transactions.ids_end:
+            await self._reserve(self._next_id + IDS_AT_A_TIME)
+        self._next_id += 1
+        return self._next_id - 1
+
+    async def _reserve(self, ids_end: int) -> None:
+        def done(error: Exception | None) -> None:
+            if error is None:
+                self._transactions.ids_end = max(self._transactions.ids_end, ids_end)
+
+        await self._journal.synced(transaction_changes.ids(ids_end), done)
+
+    def open(self) -> list[TransactionInfo]:
+        """Those with entries on disk."""
+        return [transaction.info for transaction in self._transactions.open.values()]
+
+    def outcomes(self) -> dict[int, bool]:
+        """Whether each transaction that ended shortly before the start was committed."""
+        return self._transactions.outcomes
+
+    def is_full(self, transaction_id: int) -> bool:
+        """Whether it may write no more."""
+        transaction = self._transactions.open.get(transaction_id)
+        return transaction is not None and transaction.ranges >= RANGES_MAX
+
+    def is_written(self, transaction_id: int) -> bool:
+        """Whether anything of it is on disk."""
+        return transaction_id in self._transactions.open
+
+    def written(self, transaction_id: int) -> list[str]:
+        """The names of the managed ledgers in use that it wrote to."""
+        transaction = self._transactions.open.get(transaction_id)
+        infos = self._catalog.infos
+        return [infos[owner].name for owner in transaction.writes if owner in infos] if transaction else []
+
+    def end(self, transaction_id: int, done: Callable[[Exception | None], None], *, commit: bool) -> None:
+        """Records the outcome. When it is durable, it is in effect in every log at once, and `done` is called."""
+
+        def recorded(error: Exception | None) -> None:
+            if error is None:
+                self._transactions.end(transaction_id, commit=commit)
+            done(error)
+
+        self._journal.write(transaction_changes.end(transaction_id, commit=commit), recorded)

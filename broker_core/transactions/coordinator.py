@@ -1,0 +1,201 @@
+"""The transaction coordinator (Pulsar docs, "Pulsar transactions").
+
+All topics are in one process with one journal, so a transaction ends by one record, in effect at every topic at once:
+there are no participants to ask, and none that could fail. An open transaction is on disk from its first message on.
+One without messages costs no write, and a restart forgets it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from broker_core.errors import (
+    InvalidTransactionStatus,
+    NotAllowed,
+    PersistenceFailed,
+    TooManyRequests,
+    TransactionCoordinatorNotFound,
+    TransactionNotFound,
+)
+from broker_core.storage.errors import StorageError
+from broker_core.storage.records.transactions import TransactionInfo
+from broker_core.transactions.deadlines import Deadlines
+from broker_core.transactions.outcomes import Outcomes
+from broker_core.transactions.transaction import Transaction
+from broker_core.wire.transaction_id import TransactionId
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config.features import TransactionConfig
+    from broker_core.storage.managed_ledger.transaction_log import TransactionLog
+    from broker_core.tasks import Spawn
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0  # after a time-out whose outcome could not be written
+
+
+class Participant(Protocol):
+    """A loaded topic that has messages of a transaction."""
+
+    def end_transaction(self, transaction: TransactionId, *, commit: bool) -> None:
+        """The outcome is on its way to the disk: writes the marker, which follows it there."""
+
+    def transaction_ended(self, *, commit: bool) -> None:
+        """The outcome is in effect: there may be something to deliver."""
+
+
+class Coordinator:
+    id = 0
+    count = 1
+
+    def __init__(
+        self,
+        config: TransactionConfig,
+        clock: Clock,
+        records: TransactionLog,
+        spawn: Spawn,
+        participants: Callable[[list[str]], Iterator[Participant]],
+    ) -> None:
+        """`participants` finds the loaded topics among those of the given managed ledgers."""
+        self._max_active = config.max_active
+        self._clock = clock
+        self._records = records
+        self._spawn = spawn
+        self._participants = participants
+        self._active: dict[int, Transaction] = {}
+        self._outcomes = Outcomes(clock)
+        self._closed = False
+        self._deadlines = Deadlines(clock, self._expired)
+        for transaction_id, commit in records.outcomes().items():
+            self._outcomes.add(transaction_id, commit=commit)
+        for info in records.open():
+            self._add(info)
+
+    def _add(self, info: TransactionInfo) -> Transaction:
+        transaction = self._active[info.id] = Transaction(self.id, info)
+        left_ms = info.began_ms + info.ttl_ms - self._clock.wall_ms()
+        self._deadlines.add(info.id, min(left_ms, info.ttl_ms) / 1000)
+        return transaction
+
+    def check_serves(self, coordinator_id: int) -> None:
+        """Raises `TransactionCoordinatorNotFound`."""
+        if coordinator_id != self.id:
+            raise TransactionCoordinatorNotFound(f"Transaction coordinator with id {coordinator_id} not found!")
+
+    async def begin(self, coordinator_id: int, ttl_ms: int, role: str) -> TransactionId:
+        """A new transaction, which is aborted after `ttl_ms`. It belongs to the role, "" without authentication.
+
+        Raises `TransactionCoordinatorNotFound`, `TooManyRequests`, or `PersistenceFailed`.
+        """
+        self.check_serves(coordinator_id)
+        if 0 < self._max_active <= len(self._active):
+            raise TooManyRequests(
+                f"there are {self._max_active} active transactions (maxActiveTransactionsPerCoordinator)"
+            )
+        try:
+            number = await self._records.new_id()
+        except StorageError as error:
+            raise PersistenceFailed(str(error)) from error
+        return self._add(TransactionInfo(number, self._clock.wall_ms(), ttl_ms, role)).id
+
+    def check_open(self, transaction_id: TransactionId, role: str) -> None:
+        """Raises a `BrokerError` unless the transaction is open and belongs to the role."""
+        self._owned(transaction_id, role).check_open()
+
+    def _owned(self, transaction_id: TransactionId, role: str) -> Transaction:
+        transaction = self._find(transaction_id)
+        if transaction.info.role != role:
+            raise _not_found(transaction_id)
+        return transaction
+
+    def _find(self, transaction_id: TransactionId) -> Transaction:
+        self.check_serves(transaction_id.most)
+        transaction = self._active.get(transaction_id.least)
+        if transaction is None:
+            raise _not_found(transaction_id)
+        return transaction
+
+    def writing(self, transaction_id: TransactionId) -> TransactionInfo:
+        """The transaction, for a topic that is about to store messages of it. Raises `NotAllowed`.
+
+        Any client that may publish to the topic may publish in the transaction, as in Pulsar.
+        """
+        try:
+            transaction = self._find(transaction_id)
+            transaction.check_open()
+        except (TransactionNotFound, TransactionCoordinatorNotFound) as error:
+            raise NotAllowed(f"Transaction {transaction_id} is not open") from error
+        if self._records.is_full(transaction.info.id):
+            raise NotAllowed(f"Transaction {transaction_id} has too many messages between those of others")
+        return transaction.info
+
+    async def end(self, transaction_id: TransactionId, role: str, *, commit: bool) -> None:
+        """Commits or aborts; in effect at every topic on return. Repeating it succeeds, as long as it is remembered.
+
+        Raises `TransactionNotFound`, also for the other outcome than that of an ended transaction,
+        `InvalidTransactionStatus` while the other outcome is being written, or `PersistenceFailed`.
+        """
+        self.check_serves(transaction_id.most)
+        if self._outcomes.was_committed(transaction_id.least) is commit:
+            return
+        await self._end(self._owned(transaction_id, role), commit=commit)
+
+    async def _end(self, transaction: Transaction, *, commit: bool) -> None:
+        if transaction.outcome is None:
+            self._write_outcome(transaction, commit=commit)
+        elif not transaction.is_ending(commit=commit):
+            transaction.check_open()  # raises
+        await transaction.ending()
+
+    def _write_outcome(self, transaction: Transaction, *, commit: bool) -> None:
+        transaction.begin_to_end(commit=commit)
+        names = self._records.written(transaction.info.id)
+        if not self._records.is_written(transaction.info.id):
+            self._ended(transaction, names, commit=commit)
+            return
+
+        def done(error: Exception | None) -> None:
+            if error is None:
+                self._ended(transaction, names, commit=commit)
+            else:
+                transaction.reopen(PersistenceFailed(f"transaction {transaction.id} is still open: {error}"))
+
+        self._records.end(transaction.info.id, done, commit=commit)
+        for participant in self._participants(names):  # in the journal, the markers follow what decides
+            participant.end_transaction(transaction.id, commit=commit)
+
+    def _ended(self, transaction: Transaction, names: list[str], *, commit: bool) -> None:
+        """The outcome is in effect. Everything that waits for it learns of it now."""
+        del self._active[transaction.info.id]
+        self._outcomes.add(transaction.info.id, commit=commit)
+        for participant in self._participants(names):
+            participant.transaction_ended(commit=commit)
+        transaction.ended(commit=commit)
+
+    # -- time-outs
+
+    def _expired(self, transaction_id: int) -> None:
+        transaction = self._active.get(transaction_id)
+        if transaction is not None and not self._closed:
+            self._spawn(self._time_out(transaction))
+
+    async def _time_out(self, transaction: Transaction) -> None:
+        try:
+            await self._end(transaction, commit=False)
+        except InvalidTransactionStatus:
+            self._deadlines.add(transaction.info.id, RETRY_SECONDS)  # it is being committed, which may fail
+        except PersistenceFailed as error:
+            log.warning("cannot abort transaction %s, which timed out: %s", transaction.id, error)
+            self._deadlines.add(transaction.info.id, RETRY_SECONDS)
+
+    def close(self) -> None:
+        """No transaction times out from now on: the next start restores those that are on disk."""
+        self._closed = True
+        self._deadlines.close()
+
+
+def _not_found(transaction_id: TransactionId) -> TransactionNotFound:
+    return TransactionNotFound(f"The transaction with this txdID `{transaction_id}`not found ")  # Pulsar's words
