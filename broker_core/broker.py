@@ -29,7 +29,6 @@ from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
-from broker_core.limits.connection_count import ConnectionCount
 from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.metadata.policies.offload_policies import OffloadRules, rules_of
 from broker_core.metadata.schema.described import described
@@ -40,6 +39,7 @@ from broker_core.names import topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
+from broker_core.security.connection_count import ConnectionCount
 from broker_core.security.open_ports import without_certificates
 from broker_core.security.secret_files import open_to_others
 from broker_core.security.service import Security

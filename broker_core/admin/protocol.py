@@ -12,7 +12,6 @@ import asyncio
 import json
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +21,7 @@ from aiohttp import web
 from broker_core.client_log import ClientLog
 from broker_core.config import descriptors
 from broker_core.config.http import HttpConfig
+from broker_core.security.connection_count import ConnectionCount
 
 log = ClientLog(__name__)
 
@@ -68,15 +68,15 @@ class Connection(web.RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._host = self._client
-        refusal = self._server.came(self._host, descriptors.descriptor_of(transport))
+        refusal = self._server.refusal(self._client, descriptors.descriptor_of(transport))
+        self._host = "" if refusal else self._client
         if refusal and self.transport is not None:
             self.transport.write(_refusal(503, refusal))
             self.force_close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._host:
-            self._server.left(self._host)
+            self._server.count.free(self._host)
             self._host = ""
         lost = exc or ConnectionResetError("connection lost")
         self._errors.append(lost)
@@ -168,7 +168,12 @@ class Connections(web.Server):
     def __init__(self, answer: Answerer, config: HttpConfig) -> None:
         super().__init__(answer)
         self._config = config
-        self._by_host: Counter[str] = Counter()
+        self.count = ConnectionCount(
+            config.max_connections,
+            config.max_connections_per_ip,
+            full=f"more than {config.max_connections} connections at a time",
+            full_for_host=f"more than {config.max_connections_per_ip} connections at a time from one address",
+        )
         self._serving: set[asyncio.Task[Any]] = set()
 
     @contextmanager
@@ -193,22 +198,11 @@ class Connections(web.Server):
     def __call__(self) -> web.RequestHandler:
         return Connection(self, self._config)
 
-    def came(self, host: str, descriptor: int) -> str:
-        """Counts a connection; returns why there are too many, or an empty text."""
-        self._by_host[host] += 1
+    def refusal(self, host: str, descriptor: int) -> str:
+        """Counts a connection and returns "", or returns why it must be refused; then it does not count."""
         if descriptors.are_scarce(descriptor, descriptors.ADMIN):
             return descriptors.TOO_MANY
-        most, most_per_host = self._config.max_connections, self._config.max_connections_per_ip
-        if len(self.connections) > most:
-            return f"more than {most} connections at a time"
-        if 0 < most_per_host < self._by_host[host]:
-            return f"more than {most_per_host} connections at a time from one address"
-        return ""
-
-    def left(self, host: str) -> None:
-        self._by_host[host] -= 1
-        if self._by_host[host] <= 0:
-            del self._by_host[host]
+        return self.count.take(host)
 
 
 async def serve(

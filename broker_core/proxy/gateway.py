@@ -11,12 +11,12 @@ from broker_core.broker_client.addresses import configured_endpoints
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.proxy import ProxyConfig
-from broker_core.limits.connection_count import ConnectionCount
 from broker_core.proxy.counts import Counts
 from broker_core.proxy.dialing import Dialer, Resolve, resolve
 from broker_core.proxy.lookups import Brokers
 from broker_core.proxy.splice import Splice
 from broker_core.proxy.targets import Targets
+from broker_core.security.connection_count import ConnectionCount
 from broker_core.security.own_credentials import own_credentials
 from broker_core.security.service import Security
 from broker_core.wire.bounds import CommandBounds

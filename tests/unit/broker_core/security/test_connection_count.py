@@ -1,6 +1,6 @@
 """Connections are counted for each address, in constant time."""
 
-from broker_core.limits.connection_count import ConnectionCount
+from broker_core.security.connection_count import ConnectionCount
 
 
 def test_an_address_gets_its_places_back() -> None:
