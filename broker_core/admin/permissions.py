@@ -14,6 +14,7 @@ from broker_core.admin.shapes import ACTIONS, STRING, STRINGS, array, obj
 from broker_core.admin.targets import check_exists
 from broker_core.errors import InvalidRequest, InvalidValue
 from broker_core.metadata.policies.json_values import mapping, names, shown, string
+from broker_core.metadata.policies.kept import AUTH_POLICIES
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.security.operations import TENANT_ADMIN, on_namespace
 
@@ -23,12 +24,12 @@ Grants = dict[str, Any]  # Pulsar's `auth_policies`
 
 
 def _grants(call: Call, name: NamespaceName) -> Grants:
-    grants: Grants = call.broker.tenancy.namespace(name).to_body()["auth_policies"]
+    grants: Grants = call.broker.tenancy.namespace(name).to_body()[AUTH_POLICIES]
     return grants
 
 
 async def _change(call: Call, name: NamespaceName, change: Callable[[Grants], Grants]) -> None:
-    await call.broker.tenancy.change_kept(name, "auth_policies", change, lambda: _grants(call, name))
+    await call.broker.tenancy.change_kept(name, AUTH_POLICIES, change, lambda: _grants(call, name))
 
 
 # Namespace

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker_core.publishing.replication import Origin
     from broker_core.storage.errors import StorageError
     from broker_core.storage.records.position import Position
+    from broker_core.topic_log import PublishDone
     from broker_core.wire.send import SendRun
 
 
@@ -48,7 +49,7 @@ class Snapshots(Protocol):
         """Producers were forgotten."""
 
 
-Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"], None]], None]
+Append = Callable[["SendRun", "PublishDone"], None]
 
 
 class Write:

@@ -7,7 +7,7 @@ in publish order, one per SEND, with the sequence ID of the SEND (docs/reference
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from broker_core.publishing.deduplication import Deduplication
     from broker_core.storage.errors import StorageError
     from broker_core.storage.records.position import Position
+    from broker_core.topic_log import PublishDone
     from broker_core.wire.send import SendRun
-
-
-PublishDone = Callable[["Position | None", "StorageError | None"], None]
 
 
 class PublishTarget(Protocol):

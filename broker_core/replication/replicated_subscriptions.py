@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.topic_context import TopicContext
+    from broker_core.topic_log import PublishDone
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class MarkerCalls(NamedTuple):
     `publish` appends a run, or raises a `BrokerError`. `expect_markers`: dispatchers look for markers from now on.
     """
 
-    publish: Callable[[SendRun, Callable[[Position | None, StorageError | None], None]], None]
+    publish: Callable[[SendRun, PublishDone], None]
     messages: Callable[[], int]
     expect_markers: Callable[[], Awaitable[None]]
     subscriptions: Callable[[], FollowedSubscriptions]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.errors import InvalidConfiguration
+from broker_core.security.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +96,7 @@ class LocalAuthority:
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         builder = builder.add_extension(_usage(key_cert_sign=True, crl_sign=True), critical=True)
         certificate = builder.sign(key, _hash())
-        _write(self.authority_file, _pem(certificate))
+        write_private(self.authority_file, _pem(certificate), is_durable=True)
         return Signer(certificate, key)
 
     def _issue(self, file: Path, signer: Signer, common_name: str, hosts: list[str]) -> None:
@@ -114,7 +114,7 @@ class LocalAuthority:
         if hosts:
             names = x509.SubjectAlternativeName([_alternative(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
-        _write(file, _pem(builder.sign(signer.key, _hash())))
+        write_private(file, _pem(builder.sign(signer.key, _hash())), is_durable=True)
 
     def _builder(
         self, subject: x509.Name, issuer: x509.Name, key: EllipticCurvePrivateKey, days: int
@@ -158,7 +158,7 @@ def _key_of(certificate_file: Path) -> EllipticCurvePrivateKey:
     file = certificate_file.with_suffix(".key")
     if not file.exists():
         key = ec.generate_private_key(ec.SECP256R1())
-        _write(file, _pem(key))
+        write_private(file, _pem(key), is_durable=True)
         return key
     try:
         stored = serialization.load_pem_private_key(file.read_bytes(), None)
@@ -221,15 +221,3 @@ def _pem(item: EllipticCurvePrivateKey | x509.Certificate) -> bytes:
         return item.public_bytes(serialization.Encoding.PEM)
     no_password = serialization.NoEncryption()
     return item.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, no_password)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all, readable by its owner only."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # a file of a killed process
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core import __version__
-from broker_core.server.running import run_loop, stop_on_signals, write_private
+from broker_core.security.private_files import write_private
+from broker_core.server.running import run_loop, stop_on_signals
 
 if TYPE_CHECKING:
     from broker_core.server.server import Server
@@ -37,7 +38,7 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
     await server.start()
     urls = addresses(server)
     owner = server.directory / OWNER_FILE
-    write_private(owner, json.dumps(urls))
+    write_private(owner, json.dumps(urls).encode() + b"\n")
     try:
         announce(urls)
         server.broker.on_shutdown = stop.set

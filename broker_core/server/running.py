@@ -1,4 +1,4 @@
-"""The parts that every serving process needs: an event loop, an end by a signal, and files for its owner only."""
+"""The parts that every serving process needs: an event loop, and an end by a signal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any
 
 from broker_core.config.descriptors import raise_limit
@@ -42,13 +41,3 @@ def _on_signal(stop: asyncio.Event, number: int) -> None:
         os._exit(128 + number)
     log.info("stopping; a second signal ends the process at once", extra={"signal": signal.Signals(number).name})
     stop.set()
-
-
-def write_private(path: Path, text: str) -> None:
-    """Whole or not at all, readable by its owner only."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # a file of a killed process, or another user's link
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    temporary.replace(path)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from broker_core.storage.errors import StorageError
     from broker_core.storage.records.block import EntryRun
     from broker_core.storage.records.position import Position
     from broker_core.topic.state import Lifecycle
     from broker_core.topic.subscriptions import Subscriptions
+    from broker_core.topic_log import PublishDone
 
 
 class CalledTopic(Protocol):
@@ -24,7 +24,7 @@ class CalledTopic(Protocol):
     def subscriptions(self) -> Subscriptions:
         """The subscriptions by name."""
 
-    def publish(self, run: EntryRun, done: Callable[[Position | None, StorageError | None], None]) -> None:
+    def publish(self, run: EntryRun, done: PublishDone) -> None:
         """Appends a run of messages, or raises a `BrokerError`."""
 
     def publishing_changed(self) -> None:
@@ -66,7 +66,7 @@ class TopicCalls:
         if self._topic is not None:
             self._topic.publishing_changed()
 
-    def publish(self, run: EntryRun, done: Callable[[Position | None, StorageError | None], None]) -> None:
+    def publish(self, run: EntryRun, done: PublishDone) -> None:
         self._open_topic().publish(run, done)
 
     def subscriptions(self) -> Subscriptions:

@@ -8,7 +8,7 @@ housekeeping waits on a timer for the next moment at which something is due.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -56,13 +56,11 @@ if TYPE_CHECKING:
     from broker_core.publishing.replication import MarkerSender
     from broker_core.storage.records.block import EntryRun
     from broker_core.topic.services import TopicServices
-    from broker_core.topic_log import TopicLog
+    from broker_core.topic_log import PublishDone, TopicLog
     from broker_core.wire.send import SendRun
     from broker_core.wire.transaction_id import TransactionId
 
 log = logging.getLogger(__name__)
-
-PublishDone = Callable[[Position | None, StorageError | None], None]
 
 
 class Topic:

@@ -6,7 +6,6 @@ What is open and what was aborted belongs to the log (`storage.records.transacti
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, NotAllowed
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from broker_core.topic.special_entries import SpecialEntries
     from broker_core.topic.state import Lifecycle
     from broker_core.topic_context import TopicContext
+    from broker_core.topic_log import PublishDone
     from broker_core.transactions.coordinator import Coordinator
     from broker_core.wire.transaction_id import TransactionId
 
 log = logging.getLogger(__name__)
-PublishDone = Callable[["Position | None", "StorageError | None"], None]
 
 
 class TopicTransactions:

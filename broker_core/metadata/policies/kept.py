@@ -38,6 +38,7 @@ def _auth_policies(value: Any, name: str) -> dict[str, Any]:
     }
 
 
+AUTH_POLICIES = "auth_policies"
 ALLOWED_CLUSTERS = "allowed_clusters"
 ENTRY_FILTERS = "entryFilters"
 RESOURCE_GROUP = "resource_group_name"
@@ -47,7 +48,7 @@ MIGRATED = "migrated"
 LOCAL_FIELDS = (ANTI_AFFINITY, AFFINITY)
 
 KEPT: Mapping[str, Reader] = {
-    "auth_policies": _auth_policies,
+    AUTH_POLICIES: _auth_policies,
     ALLOWED_CLUSTERS: _list_of_names,
     "latency_stats_sample_rate": mapping_of(whole_number),
     "deleted": truth,

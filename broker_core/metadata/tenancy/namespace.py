@@ -11,14 +11,14 @@ from typing import Any
 
 from broker_core.config.frozen import frozen
 from broker_core.metadata.policies.json_values import Fields, OnBad, names, properties, refuse
-from broker_core.metadata.policies.kept import LOCAL_FIELDS, read_kept
+from broker_core.metadata.policies.kept import AUTH_POLICIES, LOCAL_FIELDS, read_kept
 from broker_core.metadata.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.metadata.tenancy.bundles import Bundles
 from broker_core.names import NamespaceName
 
 # What Pulsar 4.0 shows for a new namespace, in addition to the fields of the class below.
 _FRESH: dict[str, Any] = {
-    "auth_policies": {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
+    AUTH_POLICIES: {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
     "allowed_clusters": [],
     "backlog_quota_map": {},
     "clusterDispatchRate": {},
@@ -41,7 +41,7 @@ _FRESH: dict[str, Any] = {
 }
 # The order in which Pulsar shows its fields; tools print them in this order.
 _ORDER = (
-    "auth_policies",
+    AUTH_POLICIES,
     "replication_clusters",
     "allowed_clusters",
     "bundles",

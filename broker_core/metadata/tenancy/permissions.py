@@ -8,7 +8,6 @@ from typing import Any
 
 from broker_core.config.frozen import frozen
 
-PERMISSIONS = "auth_policies"  # the field of the namespace
 Actions = Mapping[str, Sequence[str]]  # by role
 _BY_PREFIX = "Prefix"
 

@@ -19,7 +19,7 @@ from broker_core.errors import (
     NotFound,
     PreconditionFailed,
 )
-from broker_core.metadata.policies.kept import ALLOWED_CLUSTERS, KEPT, MIGRATED
+from broker_core.metadata.policies.kept import ALLOWED_CLUSTERS, AUTH_POLICIES, KEPT, MIGRATED
 from broker_core.metadata.policies.policy_set import PolicySet
 from broker_core.metadata.policies.retention_and_quotas import check_fit
 from broker_core.metadata.tenancy.bundles import Bundles
@@ -28,7 +28,7 @@ from broker_core.metadata.tenancy.documents import CLUSTER, PropertyChange, Tena
 from broker_core.metadata.tenancy.effective import EffectivePolicies
 from broker_core.metadata.tenancy.namespace import Namespace
 from broker_core.metadata.tenancy.partitioned_metadata import PartitionedMetadata
-from broker_core.metadata.tenancy.permissions import PERMISSIONS, Permissions
+from broker_core.metadata.tenancy.permissions import Permissions
 from broker_core.metadata.tenancy.records import Documents, Records
 from broker_core.metadata.tenancy.replication import ReplicationRules
 from broker_core.metadata.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES, ToolRecords
@@ -234,7 +234,7 @@ class Tenancy:
             kept = {key: setting for key, setting in namespace.kept.items() if key != field}
             kept |= {} if value is None else {field: KEPT[field](value, field)}
             await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
-        if field == PERMISSIONS:
+        if field == AUTH_POLICIES:
             self._changes.tell_permissions()
 
     # Permissions
@@ -247,7 +247,7 @@ class Tenancy:
         namespace = self._records.namespaces.get(name)
         if namespace is None:
             return None
-        return Permissions.of(namespace.kept.get(PERMISSIONS, {}), namespace.policies.get("subscription_auth_mode"))
+        return Permissions.of(namespace.kept.get(AUTH_POLICIES, {}), namespace.policies.get("subscription_auth_mode"))
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
         """The topics of the namespace follow before this returns. Raises as `ReplicationRules.check`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import BrokerError, NotAllowed, NotFound, PreconditionFailed
+from broker_core.metadata.policies.kept import AUTH_POLICIES
 from broker_core.metadata.policies.offload_policies import OffloadPolicies
 from broker_core.metadata.policies.offload_stores import AllowedStores
 from broker_core.metadata.policies.policy_set import NOTHING_SET, PolicySet
@@ -169,8 +170,8 @@ class TopicLevelPolicies:
 
     async def _forget_grants(self, topic: TopicName) -> None:
         namespace = self._records.namespaces.get(topic.namespace)
-        grants = namespace.kept.get("auth_policies", {}) if namespace is not None else {}
+        grants = namespace.kept.get(AUTH_POLICIES, {}) if namespace is not None else {}
         if namespace is not None and str(topic) in grants.get("destination_auth", {}):
             remaining = {name: roles for name, roles in grants["destination_auth"].items() if name != str(topic)}
-            kept = {**namespace.kept, "auth_policies": {**grants, "destination_auth": remaining}}
+            kept = {**namespace.kept, AUTH_POLICIES: {**grants, "destination_auth": remaining}}
             await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.clock import SystemClock
 from broker_core.storage.cursor.cursor import ManagedCursor
-from broker_core.storage.errors import Closed, Lost, StorageError
+from broker_core.storage.errors import Closed, Lost
 from broker_core.storage.log.cache import BlockCache
 from broker_core.storage.log.cache_traffic import CacheTraffic
 from broker_core.storage.log.ledger_list import LedgerList
@@ -26,8 +26,7 @@ from broker_core.storage.records.position import LATEST, Position
 if TYPE_CHECKING:
     from broker_core.storage.records.block import EntryRun
     from broker_core.storage.records.ledger_file import Ledger
-
-Done = Callable[[Position | None, StorageError | None], None]
+    from broker_core.topic_log import PublishDone
 
 
 class VolatileLog:
@@ -50,7 +49,7 @@ class VolatileLog:
         self.ledgers = LedgerList({ledger_id: self._ledger})
         self.weights = Weights({}, _EMPTY_CACHE, _read_nothing)
         self._on_dealt = on_dealt
-        self._passing: deque[tuple[Block, Done]] = deque()
+        self._passing: deque[tuple[Block, PublishDone]] = deque()
         self._loop = asyncio.get_running_loop()
         self._closed = False
 
@@ -73,7 +72,7 @@ class VolatileLog:
         """The position after the last message; a new cursor starts here too, because nothing before it is left."""
         return self.ledgers.next_valid(LATEST)
 
-    def append(self, run: EntryRun, done: Done) -> Position:
+    def append(self, run: EntryRun, done: PublishDone) -> Position:
         """`done` is called when every dispatcher has seen the run."""
         self._check_open()
         first = self.next_position

@@ -60,7 +60,7 @@ class Announcement:
         self._warnings = warnings
 
     def say(self, urls: dict[str, str | int]) -> None:
-        from broker_core.server.running import write_private
+        from broker_core.security.private_files import write_private
 
         for warning in self._warnings:
             render.notice(f"warning: {warning}")
@@ -68,7 +68,7 @@ class Announcement:
             render.notice(line.format_map(urls))
         if self._ready_file is not None:
             try:
-                write_private(self._ready_file, json.dumps(urls))
+                write_private(self._ready_file, json.dumps(urls).encode() + b"\n")
             except OSError as error:
                 raise CliError(f"cannot write {self._ready_file}: {error.strerror}") from error
         if self._as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.config.storage import StorageConfig
-from broker_core.server.running import write_private
+from broker_core.security.private_files import write_private
 from broker_core.storage import directory, filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import NotOurDirectory
@@ -73,5 +73,5 @@ def test_a_link_in_place_of_a_new_file_is_replaced(tmp_path: Path) -> None:
     precious, target = tmp_path / "precious", tmp_path / "ready"
     precious.write_text("keep me")
     target.with_name(f"ready.{os.getpid()}").symlink_to(precious)
-    write_private(target, "{}")
+    write_private(target, b"{}\n")
     assert (precious.read_text(), target.read_text()) == ("keep me", "{}\n")
