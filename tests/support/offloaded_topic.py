@@ -17,6 +17,7 @@ from broker_core.config.offload import OffloadConfig
 from broker_core.config.policies import PolicyConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
+from broker_core.storage.disk import Disk
 from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
 from broker_core.storage.records.position import LATEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
@@ -141,13 +142,13 @@ class OffloadedTopic:
 
 @contextmanager
 def offloaded_topic(
-    config: OffloadConfig, directory: Path | None = None, name: str = TOPIC, **storage: Any
+    config: OffloadConfig, directory: Path | None = None, name: str = TOPIC, disk: Disk | None = None, **storage: Any
 ) -> Iterator[OffloadedTopic]:
     """A broker with small ledgers, and a subscription that keeps everything. Tests share buckets, so names differ."""
     limits = StorageConfig(max_entries_per_ledger=LEDGER_ENTRIES, reserve_mb=0, cache_mb=0)
     policies = PolicyConfig(force_delete_namespace=True)
     settings = BrokerConfig(server=FREE_PORTS, offload=config, storage=replace(limits, **storage), policies=policies)
-    with EmbeddedBroker(directory, config=settings) as broker:
+    with EmbeddedBroker(directory, config=settings, disk=disk) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         try:
             client.subscribe(name, "keeps").close()
