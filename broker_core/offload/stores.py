@@ -39,11 +39,21 @@ STORES_KEPT = 32
 
 
 class StoreLimits(NamedTuple):
-    """Deadlines of one request, in seconds."""
+    """Deadlines of one request, in seconds: for a connection, and without data."""
 
     connect_seconds: float = 10.0
     request_seconds: float = 30.0
     attempts: int = 3
+
+    @property
+    def call_seconds(self) -> float:
+        """For a call that makes a few requests, whatever arrives in the meantime."""
+        return (self.connect_seconds + self.request_seconds) * self.attempts
+
+    @property
+    def listing_seconds(self) -> float:
+        """For a list of all objects of an instance; twice this is less than the 300 that pulsarctl waits."""
+        return self.call_seconds * 1.2
 
 
 class Store(NamedTuple):

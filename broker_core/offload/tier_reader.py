@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,8 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crc32c import crc32c
 
 from broker_core.config.offload import OffloadConfig
-from broker_core.offload.errors import NotConfigured, masked
-from broker_core.offload.stores import Store
+from broker_core.offload.errors import NotConfigured, OffloadFailed, masked
+from broker_core.offload.store_threads import StoreThreads
+from broker_core.offload.stores import Store, StoreLimits
 from broker_core.storage.errors import Damaged, Lost, Unreachable
 from broker_core.storage.filenames import offloaded_copy
 from broker_core.storage.records.block import Block
@@ -62,10 +62,12 @@ class _OpenCopy:
 class TierReader:
     """Used on the event loop, except where a method says that it blocks. `open_store` makes no request."""
 
-    def __init__(self, config: OffloadConfig, open_store: Callable[[OffloadedCopy], Store]) -> None:
+    def __init__(
+        self, config: OffloadConfig, open_store: Callable[[OffloadedCopy], Store], limits: StoreLimits
+    ) -> None:
         self._config = config
         self._open_store = open_store
-        self._threads = ThreadPoolExecutor(config.read_threads, "offload-reader")
+        self._threads = StoreThreads(config.read_threads, "offload-reader", limits.call_seconds)
         self._open: OrderedDict[str, _OpenCopy] = OrderedDict()  # by uuid
         self._blocks: OrderedDict[tuple[str, int], Block] = OrderedDict()
         self._block_bytes = 0
@@ -98,10 +100,10 @@ class TierReader:
             self._block_bytes -= _cost(self._blocks.pop(key))
 
     def close(self) -> None:
-        """Blocks until running requests end; each has a deadline."""
+        """Blocks until running requests end, except those whose deadline is over."""
         for task in self._running.values():
             task.cancel()
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.close()
         self._open.clear()
         self._blocks.clear()
 
@@ -269,7 +271,10 @@ class TierReader:
             task.exception()  # its callers report it; a failed read-ahead is repeated by the reader
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        try:
+            return await self._threads.run(work)
+        except OffloadFailed as error:
+            raise Unreachable(f"cannot read an offloaded ledger: {error}") from error
 
 
 def _cost(block: Block) -> int:

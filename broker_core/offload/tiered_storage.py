@@ -12,14 +12,14 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from broker_core.metadata.policies.offload_stores import AllowedStores, OffloadStore
 from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
+from broker_core.offload.store_threads import StoreThreads
 from broker_core.offload.stores import (
     SECRETS,
     Store,
@@ -52,7 +52,6 @@ StoreName = tuple[str, str]  # driver, and directory or bucket
 INSTANCE = "instance"  # kind of the document with the name of this instance in stores
 _DOCUMENT = "offload"
 STORE_THREADS = 2  # for removals and audits: a store without answers must not block readers of local files
-T = TypeVar("T")
 EARLIER_LEDGERS = 8  # ledgers that are searched for the beginning of a chunked message
 
 
@@ -84,8 +83,8 @@ class TieredStorage:
         self._rules_of = rules_of
         self._schemas_of = schemas_of
         self._limits = StoreLimits(config.connect_timeout_ms / 1000, config.request_timeout_ms / 1000)
-        self.reader = TierReader(config, self.store_of)
-        self._threads = ThreadPoolExecutor(STORE_THREADS, "offload-store")
+        self.reader = TierReader(config, self.store_of, self._limits)
+        self._threads = StoreThreads(STORE_THREADS, "offload-store", self._limits.call_seconds)
         self._storage: StorageEngine
         self._uploading: dict[str, StoreName] = {}  # by uuid
         # No upload to a store begins while its empty folders are removed.
@@ -103,12 +102,9 @@ class TieredStorage:
         await storage.read_thread(partial(shutil.rmtree, scratch, ignore_errors=True))
 
     def close(self) -> None:
-        """Blocks until the requests that are on their way have ended; an audit makes several."""
+        """Blocks until the calls that are on their way have ended, except those whose deadline is over."""
         self.reader.close()
-        self._threads.shutdown(cancel_futures=True)
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        self._threads.close()
 
     async def instance(self) -> str:
         """The folder of this data directory in every store."""
@@ -263,7 +259,7 @@ class TieredStorage:
                 try:
                     if copy.table:
                         await worker.remove_rows(self._removal(copy, replaced=copy.ledger_id in offloaded))
-                    await self._in_thread(partial(self._remove, copy))
+                    await self._threads.run(partial(self._remove, copy))
                 except (OSError, OffloadFailed) as error:
                     self._not_removed(copy, error)
                 else:
@@ -281,7 +277,7 @@ class TieredStorage:
                 if store in self._uploading.values():
                     continue
                 try:
-                    await self._in_thread(lambda copy=copy: self._remove_folders_of(copy))  # type: ignore[misc]  # binds now
+                    await self._threads.run_to_end(lambda copy=copy: self._remove_folders_of(copy))  # type: ignore[misc]  # binds now
                 except (OSError, OffloadFailed) as error:
                     log.warning("cannot remove the folder of %s: %s", copy.topic, detail_of(error))
 
@@ -320,21 +316,21 @@ class TieredStorage:
         from broker_core.offload.audit import compare, objects_of, remove_orphans
 
         self._check_store(driver, settings)
-        store = await self._in_thread(partial(open_store, driver, settings, self._limits))
+        store = await self._threads.run(partial(open_store, driver, settings, self._limits))
         instance = await self.instance()
-        listed = await self._in_thread(partial(objects_of, store, instance))
+        listed = await self._threads.run(partial(objects_of, store, instance), self._limits.listing_seconds)
         known = await self._storage.copies.known()  # after the list: an object is on record before it exists
         unwanted = self._storage.catalog.unwanted_copies.keys()
         current = [copy for copy in known.values() if copy.uuid not in unwanted]
         here = [copy for copy in current if _is_in(check_driver(driver, settings), copy)]
-        if not (listed or here) and not await self._in_thread(lambda: store.has_root):
+        if not (listed or here) and not await self._threads.run(lambda: store.has_root):
             raise OffloadFailed(f"{store.uri} does not exist; check its name")
         report = compare(store, listed, known.values(), here)
         if sweep:
             name = _name_of(check_driver(driver, settings))
             async with self._tidying.of(name):
                 work = partial(remove_orphans, store, report, folders=name not in self._uploading.values())
-                await self._in_thread(work)
+                await self._threads.run_to_end(work)
         return report
 
     def _not_removed(self, copy: OffloadedCopy, error: Exception) -> None:

@@ -17,6 +17,10 @@ _HOP = {"transfer-encoding", "connection", "content-length"}
 _OF_REQUESTS = _HOP | {"host", "content-encoding"}
 _DENIED = b"<Error><Code>AccessDenied</Code><Message>the key was revoked</Message></Error>"
 _BUSY = b"<Error><Code>SlowDown</Code><Message>please reduce your request rate</Message></Error>"
+_PAGE = (  # the number makes each token another one
+    b"<ListBucketResult><Name>tier</Name><KeyCount>0</KeyCount><IsTruncated>true</IsTruncated>"
+    b"<NextContinuationToken>%d</NextContinuationToken></ListBucketResult>"
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,10 @@ Matches = Callable[[Request], bool]
 
 
 class FaultProxy:
-    """`fault` is one of `refuse`, `busy`, `drop`, `cut`, `hold`, `alter`, for the requests that `matches` picks."""
+    """`fault` is one of `refuse`, `busy`, `drop`, `cut`, `hold`, `alter`, `drip`, `pages`.
+
+    It is for the requests that `matches` picks.
+    """
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -101,7 +108,24 @@ class FaultProxy:
         if fault == "hold":
             self.held.set()
             await asyncio.to_thread(self._released.wait, _DEADLINE)
+        if fault == "pages":
+            page = _PAGE % len(self.requests)
+            return web.Response(body=page, content_type="application/xml")
+        if fault == "drip":
+            return await self._drip(request)
         return await self._forward(request, body, cut=fault == "cut", alter=fault == "alter")
+
+    async def _drip(self, request: web.Request) -> web.StreamResponse:
+        """Some bytes a second, so that no client sees an idle connection."""
+        response = web.StreamResponse(status=206)
+        response.content_length = 1 << 20
+        await response.prepare(request)
+        self.held.set()
+        while not await asyncio.to_thread(self._released.wait, 0.1):
+            await response.write(b"x")
+        assert request.transport is not None
+        request.transport.close()
+        return response
 
     async def _forward(self, request: web.Request, body: bytes, *, cut: bool, alter: bool) -> web.StreamResponse:
         headers = {key: value for key, value in request.headers.items() if key.lower() not in _OF_REQUESTS}

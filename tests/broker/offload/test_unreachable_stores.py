@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 
 from broker_core.storage.errors import Unreachable
 from broker_core.topic.offloading import LAST_RETRY_SECONDS, OffloadState
-from tests.broker.offload.conftest import S3
+from tests.broker.offload.conftest import BUCKET, S3
 from tests.support.condition import wait_until
 from tests.support.fault_proxy import Matches, Request
 from tests.support.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic, values
@@ -129,6 +130,30 @@ def test_a_store_that_does_not_answer_is_given_up_after_its_deadline(s3: S3, tmp
         with s3.proxy.doing("hold", held), pytest.raises(Unreachable, match="cannot read ledger"):
             one.entries()
         assert one.entries() == before
+
+
+def test_a_store_that_sends_some_bytes_a_second_is_given_up_after_its_deadline(s3: S3, tmp_path: Path) -> None:
+    settings = s3.config(request_timeout_ms=300, connect_timeout_ms=300, prefetch_rounds=0)
+    with offloaded_topic(settings, tmp_path / "d") as one:
+        before = one.publish_and_offload(10)
+        with (
+            s3.proxy.doing("drip", s3.requests(one, "GET", ".parquet")),
+            pytest.raises(Unreachable, match=r"did not complete its answer within 1\.8 seconds"),
+        ):
+            one.entries()
+        assert one.entries() == before
+
+
+def test_an_audit_of_a_listing_that_never_ends_fails_with_a_sentence(s3: S3, tmp_path: Path) -> None:
+    settings = s3.config(request_timeout_ms=300, connect_timeout_ms=300)
+    with offloaded_topic(settings, tmp_path / "d") as one:
+        one.publish_and_offload(10)
+        with (
+            s3.proxy.doing("pages", lambda request: request.method == "GET" and request.path.strip("/") == BUCKET),
+            pytest.raises(HTTPError) as caught,
+        ):
+            one.rest("POST", "/brokers/offload/audit")
+        assert "did not complete its answer within" in caught.value.read().decode()
 
 
 @pytest.mark.parametrize("fault", ["refuse", "busy", "cut"])
