@@ -21,13 +21,13 @@ from broker_core.errors import BrokerError, Conflict, NotAllowed
 from broker_core.names import COMPACTION_CURSOR
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.position import EARLIEST, Position
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.compaction.survivors import Survivors
     from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.storage.log.compacted_ledger import CompactedLedger
     from broker_core.storage.records.block import Block
-    from broker_core.topic_context import TopicContext
     from broker_core.topic_log import DurableLog
     from broker_core.wire.last_places import LastPlaces
 
@@ -51,7 +51,7 @@ class CompactionState(enum.Enum):
     ERROR = "ERROR"
 
 
-class Compaction:
+class Compaction(TopicPart):
     CURSOR = COMPACTION_CURSOR
 
     def __init__(
@@ -91,14 +91,14 @@ class Compaction:
         """The last entry that the compacted ledger covers; `EARLIEST` before the first compaction."""
         return self._result.horizon
 
-    async def load(self, cursor: ManagedCursor) -> None:
-        """Opens the compacted ledger that the cursor names, after a restart.
+    async def load(self) -> None:
+        """Opens the compacted ledger that the cursor of a former compaction names.
 
         If that fails, the topic still serves its log. Compacted readers and the next compaction try again; until then
         they fail, because what only the compacted ledger holds must be neither passed over nor replaced.
         """
-        self._result.cursor = cursor
-        ledger_id = cursor.properties.get(LEDGER_PROPERTY)
+        cursor = self._result.cursor = self._context.log.cursors.get(self.CURSOR)
+        ledger_id = None if cursor is None else cursor.properties.get(LEDGER_PROPERTY)
         if ledger_id is None:
             return
         self._result.unopened = partial(self._open, int(ledger_id))

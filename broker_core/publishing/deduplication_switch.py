@@ -16,11 +16,11 @@ from broker_core.errors import TopicFenced
 from broker_core.publishing.deduplication_snapshot import SequenceSnapshot
 from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.config.features import DeduplicationConfig
     from broker_core.publishing.deduplication import Deduplication
-    from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Connected(Protocol):
         """Closes it from the broker's side; its client comes back."""
 
 
-class DeduplicationSwitch:
+class DeduplicationSwitch(TopicPart):
     """The switch of one topic; small while deduplication is off."""
 
     __slots__ = (
@@ -149,7 +149,7 @@ class DeduplicationSwitch:
         elif SequenceSnapshot.exists(self._context.log):
             await self._disable()
 
-    def policies_changed(self) -> None:
+    async def policies_changed(self) -> None:
         if self._snapshot_timer is not None:
             self._snapshot_timer.cancel()
             self._arm_snapshot()

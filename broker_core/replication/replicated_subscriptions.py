@@ -24,6 +24,7 @@ from broker_core.replication.passed_snapshots import PassedSnapshots
 from broker_core.replication.snapshot_rounds import SnapshotRounds
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.position import Position
+from broker_core.topic_context import TopicContext, TopicPart
 from broker_core.wire import markers
 from broker_core.wire.send import SendRun
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from broker_core.replication.replicator import Replicator
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.cursor.cursor import ManagedCursor
-    from broker_core.topic_context import TopicContext
     from broker_core.topic_log import PublishDone
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class MarkerCalls(NamedTuple):
     subscriptions: Callable[[], FollowedSubscriptions]
 
 
-class ReplicatedSubscriptions:
+class ReplicatedSubscriptions(TopicPart):
     def __init__(
         self,
         context: TopicContext,
@@ -126,8 +126,10 @@ class ReplicatedSubscriptions:
         self._task = None
         self._services.snapshots.pending -= self._rounds.clear()
 
-    def close(self) -> None:
-        """Stop, because the topic is unloaded."""
+    async def policies_changed(self) -> None:
+        self.changed()
+
+    async def close(self) -> None:
         self._closed = True
         self.changed()
 

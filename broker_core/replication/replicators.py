@@ -22,6 +22,7 @@ from broker_core.publishing.replication import REPLICATOR_PREFIX
 from broker_core.rates.backoff import Backoff
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.position import LATEST, Position
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.storage.records.block import Block
-    from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def cluster_of(cursor: str) -> str:
     return cursor.removeprefix(REPLICATOR_PREFIX)
 
 
-class Replicators(Mapping[str, "Replicator"]):
+class Replicators(TopicPart, Mapping[str, "Replicator"]):
     """The replicators of a topic by their cursors' names. `retried` is called after a failed change is tried again."""
 
     def __init__(
@@ -107,7 +107,7 @@ class Replicators(Mapping[str, "Replicator"]):
                 f"Topic {self._context.name} cannot start its replication: {self._failure}; try again later"
             )
 
-    async def follow_policies(self) -> None:
+    async def policies_changed(self) -> None:
         """Starts and stops replicators, and applies their rate. If the disk fails, tries again later."""
         async with self._changing:
             if self._closed:
@@ -151,7 +151,7 @@ class Replicators(Mapping[str, "Replicator"]):
         self._context.spawn(self._follow_again())
 
     async def _follow_again(self) -> None:
-        await self.follow_policies()
+        await self.policies_changed()
         if self.retried is not None:
             self.retried()
 

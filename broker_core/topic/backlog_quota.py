@@ -21,13 +21,13 @@ from broker_core.metadata.policies.values import EVICT, HOLD
 from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.position import Position
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.backlog.backlogged import Backlogged
     from broker_core.config.features import BacklogQuotaConfig
     from broker_core.metadata.policies.values import BacklogQuota
     from broker_core.publishing.producer import Producer
-    from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ Evict = Callable[[], Awaitable[None]]
 REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 
 
-class BacklogQuotas:
+class BacklogQuotas(TopicPart):
     __slots__ = ("_checking", "_closed", "_config", "_context", "_known", "_producers", "_subscriptions")
 
     def __init__(
@@ -58,8 +58,8 @@ class BacklogQuotas:
     def _in_force(self) -> tuple[BacklogQuota, BacklogQuota]:
         return self._context.policies.size_quota, self._context.policies.age_quota
 
-    def renew(self) -> None:
-        """The topic's policies may have changed: checks a changed quota soon, not at the next interval."""
+    async def policies_changed(self) -> None:
+        """Checks a changed quota soon, not at the next interval."""
         known, self._known = self._known, self._in_force()
         if self.is_set and self._known != known:
             self._context.spawn(self.check())
@@ -78,8 +78,8 @@ class BacklogQuotas:
             if quota.policy != EVICT:
                 raise (ProducerHeld if quota.policy == HOLD else ProducerBlocked)(REFUSAL)
 
-    def close(self) -> None:
-        """The topic is unloaded; a running check ends without enforcing anything."""
+    async def close(self) -> None:
+        """A running check ends without enforcing anything."""
         self._closed = True
 
     async def check(self) -> None:

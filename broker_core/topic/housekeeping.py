@@ -17,12 +17,12 @@ from broker_core.compaction.compaction import CompactionState
 from broker_core.rates.time_slices import sliced
 from broker_core.storage.errors import StorageError
 from broker_core.storage.log.retention import Retention
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.backlog.backlogged import Backlogged
     from broker_core.compaction.compaction import Compaction
     from broker_core.topic.offloading import Offloading
-    from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ EVERYTHING = Retention()  # nothing acknowledged is kept
 CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set in the meantime
 
 
-class Housekeeping:
+class Housekeeping(TopicPart):
     def __init__(
         self,
         context: TopicContext,
@@ -61,8 +61,8 @@ class Housekeeping:
         if self._timer is None or self._due > self._loop.time() + SETTLE_SECONDS:
             self._arm(SETTLE_SECONDS)
 
-    def rearm(self) -> None:
-        """Checks at once, after a policy change or a load."""
+    async def policies_changed(self) -> None:
+        """Checks at once."""
         policies = self._context.policies
         self.watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
         self.watches_appends |= self._offloading.watches_rolls

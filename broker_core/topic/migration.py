@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING
 from broker_core.errors import NotAllowed, TopicFenced, TopicMoved, TopicTerminated
 from broker_core.metadata.policies.migration import Destination
 from broker_core.storage.errors import Terminated
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
     from broker_core.replication.replicators import Replicators
     from broker_core.topic.subscription import Subscription
-    from broker_core.topic_context import TopicContext
 
 WAIT_SECONDS = 10.0  # for the next phase; clients give up a request after 30 s
 PROPERTY = "pulsarctl.migration"
@@ -50,7 +50,7 @@ WAITING = frozenset({Phase.STOPPED, Phase.HELD, Phase.FROZEN})
 NOTHING_PUBLISHED = WAITING | {Phase.MOVED}
 
 
-class TopicMigration:
+class TopicMigration(TopicPart):
     def __init__(
         self,
         context: TopicContext,
@@ -198,8 +198,8 @@ class TopicMigration:
 
     # -- Pulsar's flags
 
-    async def follow(self) -> None:
-        """Applies the flags, which may have changed."""
+    async def policies_changed(self) -> None:
+        """Applies the flags."""
         self._leaving = self._find_destination()
         if self._leaving is None:
             return

@@ -19,11 +19,11 @@ from broker_core.offload import selection
 from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.position import Position
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.storage.records.catalog import LedgerInfo
-    from broker_core.topic_context import TopicContext
     from broker_core.topic_log import DurableLog
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class OffloadState(enum.Enum):
     ERROR = "ERROR"
 
 
-class Offloading:
+class Offloading(TopicPart):
     def __init__(self, context: TopicContext, tier: TieredStorage | None, ended: Callable[[], None]) -> None:
         """Without `tier`, nothing of the topic is ever offloaded. `ended` is called after a run: more may be due."""
         self._context = context
@@ -83,8 +83,7 @@ class Offloading:
             config,
         )
 
-    def renew(self) -> None:
-        """Takes over the policies, after a change and when the topic is loaded."""
+    async def policies_changed(self) -> None:
         if self._tier is not None and self._context.log.on_disk is not None:
             self._context.log.on_disk.copies.copies_first(self.rules.copies_first)
             self._not_before = 0.0

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, PreconditionFailed, SubscriptionNotFound
-from broker_core.names import is_reserved_subscription
+from broker_core.names import RESERVED_SUBSCRIPTIONS, is_reserved_subscription
 from broker_core.rates.rate import Rate
-from broker_core.rates.time_slices import sliced
+from broker_core.rates.time_slices import gathered, sliced
+from broker_core.replication.replicators import Replicators
 from broker_core.storage.records.position import EARLIEST, LATEST, Position
 from broker_core.tasks import to_the_end
 from broker_core.topic.replicated_property import with_replicated
+from broker_core.topic_context import TopicPart
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from broker_core.topic.subscription_context import SubscriptionContext
 
 
-class Subscriptions(Mapping[str, "Subscription"]):
+class Subscriptions(TopicPart, Mapping[str, "Subscription"]):
     def __init__(
         self,
         context: SubscriptionContext,
@@ -67,9 +69,14 @@ class Subscriptions(Mapping[str, "Subscription"]):
     def consumers(self) -> Iterator[Consumer]:
         return (consumer for subscription in self.by_name.values() for consumer in subscription.consumers)
 
-    def restore(self, name: str, cursor: ManagedCursor) -> None:
-        """Adds a durable subscription that a restart found."""
-        self.by_name[name] = self._new(name, cursor)
+    async def load(self) -> None:
+        """Adds the durable subscriptions of the log; the broker's own cursors are none."""
+        async for name, cursor in sliced(list(self._log.cursors.items())):
+            if name not in RESERVED_SUBSCRIPTIONS and not Replicators.is_cursor(name):
+                self.by_name[name] = self._new(name, cursor)
+
+    async def close(self) -> None:
+        await gathered(list(self.by_name.values()), lambda subscription: subscription.close())
 
     async def open(
         self,

@@ -20,14 +20,12 @@ from broker_core.limits.topic_limits import TopicLimits
 from broker_core.limits.topic_throttles import TopicThrottles
 from broker_core.metadata.policies.in_force import PoliciesInForce
 from broker_core.metadata.schema.admission import SchemaSubject
-from broker_core.names import RESERVED_SUBSCRIPTIONS
 from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
 from broker_core.publishing.deduplication_switch import DeduplicationSwitch
 from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
-from broker_core.rates.time_slices import gathered, sliced
 from broker_core.rates.writes import Writes
 from broker_core.replication.replicated_subscriptions import MarkerCalls, ReplicatedSubscriptions
 from broker_core.replication.replicators import Replicators
@@ -46,7 +44,7 @@ from broker_core.topic.subscription_context import SubscriptionContext
 from broker_core.topic.subscriptions import Subscriptions
 from broker_core.topic.termination import Termination
 from broker_core.topic.transactions import TopicTransactions
-from broker_core.topic_context import TopicContext
+from broker_core.topic_context import TopicContext, TopicPart
 
 if TYPE_CHECKING:
     from broker_core.client import Client
@@ -100,7 +98,7 @@ class Topic:
         )
 
     def _add_parts(self, services: TopicServices) -> None:
-        """Each part gets the context and the calls it needs. No part holds the topic."""
+        """Each part gets the context and the calls that it needs. No part holds the topic."""
         context, calls = self._context, self._calls
         self.admission = ProducerAdmission(calls, self.limits, _epoch(self.ledger))
         self.producers = self.admission.by_name
@@ -145,6 +143,17 @@ class Topic:
             self.offloading,
             compaction_seconds=services.limits.compaction_seconds,
         )
+        self._parts: tuple[TopicPart, ...] = (
+            self.compaction,
+            self.subscriptions,
+            self.migration,
+            self.offloading,
+            self.replicators,
+            self.replicated_subscriptions,
+            self.deduplication_switch,
+            self.quotas,
+            self._housekeeping,
+        )
         calls.followers = (
             self._housekeeping.look_soon,  # ledgers may be due for trimming
             self.termination.tell_readers,  # a consumer may have reached the end
@@ -186,21 +195,8 @@ class Topic:
         return self.lifecycle.served_at
 
     async def load(self) -> None:
-        """Restores the durable subscriptions and the compacted view."""
-        async for name, cursor in sliced(list(self.ledger.cursors.items())):
-            if name == self.compaction.CURSOR:
-                await self.compaction.load(cursor)
-            elif self.is_subscription(name):
-                self.subscriptions.restore(name, cursor)
-        await self.deduplication_switch.load()
-        await self.replicators.follow_policies()
-        self.replicated_subscriptions.changed()
-        self.offloading.renew()
-        self._housekeeping.rearm()
-
-    def is_subscription(self, cursor_name: str) -> bool:
-        """Whether a durable cursor is that of a subscription, and not one of the broker's own."""
-        return cursor_name not in RESERVED_SUBSCRIPTIONS and not self.replicators.is_cursor(cursor_name)
+        for part in self._parts:
+            await part.load()
 
     # -- publishing --------------------------------------------------------------------------------------
 
@@ -252,9 +248,8 @@ class Topic:
         self.lifecycle.make_open()
         if self.termination.at is not None:
             raise self.lifecycle.terminated()
-        self.migration.check_publishable()
-        self.replicators.check_publishable()
-        self.deduplication_switch.check_publishable()
+        for part in self._parts:
+            part.check_publishable()
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` if the topic, or the client's address, has reached its limit of consumers."""
@@ -373,14 +368,8 @@ class Topic:
         self._in_force.renew()
         self._renew_publish_rate()
         self.publishing_changed()
-        self.quotas.renew()
-        self.deduplication_switch.policies_changed()
-        self.offloading.renew()
-        self._housekeeping.rearm()
-        await self.subscriptions.policies_changed()
-        await self.replicators.follow_policies()
-        self.replicated_subscriptions.changed()
-        await self.migration.follow()
+        for part in self._parts:
+            await part.policies_changed()
 
     def _renew_publish_rate(self) -> None:
         if self.throttles.renew():
@@ -410,14 +399,8 @@ class Topic:
         self.admission.withdraw_all(self.lifecycle.unloading())
         for producer in list(self.producers.values()):
             producer.disconnect()
-        self.quotas.close()
-        self.replicated_subscriptions.close()
-        await self.replicators.close()
-        await self.deduplication_switch.close()
-        await self._housekeeping.close()
-        await self.offloading.close()
-        await gathered(list(self.subscriptions.values()), lambda subscription: subscription.close())
-        await self.compaction.close()
+        for part in reversed(self._parts):
+            await part.close()
         self.ledger.on_confirmed = None
 
 

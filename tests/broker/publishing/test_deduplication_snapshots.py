@@ -14,7 +14,7 @@ from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.errors import StorageError
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker.publishing.deduplicated_topic import NAME, config, create, on_loop, receipts, snapshot_of, stored
+from tests.broker.publishing.deduplicated_topic import NAME, config, create, receipts, snapshot_of, stored
 from tests.support.condition import wait_until
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.loaded_topics import loaded
@@ -157,7 +157,7 @@ def test_a_snapshot_that_cannot_be_stored_is_tried_again(disk: FaultyDisk) -> No
         disk.failures["sync", ".journal"] = errno.EIO
         with pytest.raises(StorageError):
             broker.call(switch.take_snapshot())
-        on_loop(broker, switch.policies_changed)
+        broker.call(switch.policies_changed())
         disk.failures.clear()
         wait_until(lambda: snapshot_of(broker) == {"p": "3"}, 30)
 
