@@ -67,12 +67,12 @@ def is_asking(broker: EmbeddedBroker, topic: str) -> bool:
     return loaded(broker, topic).replicated_subscriptions.is_asking
 
 
-def is_past_all(broker: EmbeddedBroker, topic: str) -> bool:
-    """Whether the subscription has acknowledged all messages of the topic; markers may follow."""
-    one = loaded(broker, topic)
-    found = one.subscriptions.get(NAME)
-    last, _ = broker.call(one.last_entry(False))
-    return found is not None and EARLIEST < last <= found.cursor.mark_delete
+def is_past_all(broker: EmbeddedBroker, topic: str, messages: int) -> bool:
+    """Whether that many messages have arrived, and the subscription has acknowledged all; markers may follow."""
+    there = loaded(broker, topic)
+    subscription = there.subscriptions.get(NAME)
+    last, _ = broker.call(there.last_entry(False))
+    return there.ledger.messages >= messages and subscription is not None and last <= subscription.cursor.mark_delete
 
 
 def has_followed(broker: EmbeddedBroker, topic: str) -> bool:

@@ -63,10 +63,10 @@ def quick() -> Iterator[Pair]:
 def test_a_subscription_follows_and_is_created_in_the_other_cluster(quick: Pair) -> None:
     topic = new_topic(quick)
     consumer = subscribe(quick.of_west, topic)
-    for _ in range(3):
+    for published in (50, 100, 150):
         publish(quick.of_west, topic, FIFTY, batching_enabled=False)
         acknowledge(consumer, 50)
-        wait_until(lambda: is_past_all(quick.east, topic), SECONDS)
+        wait_until(lambda published=published: is_past_all(quick.east, topic, published), SECONDS)  # type: ignore[misc]  # read at once
     assert status(quick.east, topic) == {topic: True}
     consumer.close()
     assert is_empty(subscribe(quick.of_east, topic))
@@ -131,7 +131,7 @@ def test_tools_switch_it_on_and_off(quick: Pair) -> None:
     publish(quick.of_west, topic, FIFTY)
     acknowledge(consumer, 50)
     set_status(quick.west, topic, True)
-    wait_until(lambda: is_past_all(quick.east, topic), SECONDS)
+    wait_until(lambda: is_past_all(quick.east, topic, 50), SECONDS)
     assert status(quick.west, topic) == status(quick.east, topic) == {topic: True}
     set_status(quick.west, topic, False)
     publish(quick.of_west, topic, FIFTY)
@@ -255,7 +255,7 @@ def test_it_continues_after_a_restart(tmp_path: Path) -> None:
             admin(east.http_url, "POST", "clusters/west", record_of(west.service_url, west.http_url))
             pair = Pair(west, east)
             acknowledge(subscribe(pair.of_west, topic), 50)
-            wait_until(lambda: is_past_all(east, topic), SECONDS)
+            wait_until(lambda: is_past_all(east, topic, 50), SECONDS)
             pair.close()
 
 
@@ -276,7 +276,7 @@ def test_three_clusters_ask_twice_and_all_follow() -> None:
         publish(client, topic, FIFTY)
         acknowledge(consumer, 50)
         for other in brokers[1:]:
-            wait_until(lambda other=other: is_past_all(other, topic), SECONDS)  # type: ignore[misc]  # read at once
+            wait_until(lambda other=other: is_past_all(other, topic, 50), SECONDS)  # type: ignore[misc]  # read at once
         found = [one for _, one in markers_in(brokers[0], topic)]
         snapshot = next(one for one in found if isinstance(one, SnapshotMarker))
         assert set(snapshot.elsewhere) == {"south", "west"}
