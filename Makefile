@@ -76,6 +76,10 @@ release: ## set the version and close the changelog for a release (VERSION=X.Y.Z
 wheel: $(READY) ## build the wheel and install it into a clean environment
 	@$(PY) .ci/check_wheel.py
 
+.PHONY: image
+image: $(READY) ## build the root filesystem of the container image in build/image, without a container runtime
+	@$(PY) .ci/image.py
+
 build/dev/.installed: pyproject.toml
 	@python3 -m venv build/dev && build/dev/bin/pip install --quiet --disable-pip-version-check build -e '.[security,dev]'
 	@touch $@

@@ -95,7 +95,7 @@ def test_the_hooks_run_what_make_lint_runs() -> None:
 
 def test_dependabot_looks_at_folders_with_something_to_update() -> None:
     manifests = {"pip": "pyproject.toml", "maven": "pom.xml", "gomod": "go.mod", "npm": "package.json"}
-    manifests |= {"docker": "Dockerfile", "github-actions": ".github/workflows/ci.yml"}
+    manifests |= {"docker": "Containerfile", "github-actions": ".github/workflows/ci.yml"}
     for update in read(".github/dependabot.yml")["updates"]:
         for folder in update.get("directories", [update.get("directory")]):
             assert (ROOT / folder.lstrip("/") / manifests[update["package-ecosystem"]]).exists(), update

@@ -83,6 +83,8 @@ class Records:
                 changes.create_task(self.put_tenant(tenant, Tenant(admin_roles, (self.cluster,))))
             for name in names:
                 changes.create_task(self.put_namespace(self.new_namespace(name, {})))
+        # Programs that start Apache Pulsar's image wait for this line.
+        log.info("Successfully updated the policies on namespace %s", names[0])
 
     async def put_tenant(self, name: str, tenant: Tenant) -> None:
         document = tenant.to_document()

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pulsar
 import pytest
 import yaml
@@ -27,6 +28,8 @@ from tests.cli.parsed import parse
 ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "examples" / "systemd" / "pulsarctl.service"
 MONITORING = ROOT / "examples" / "monitoring"
+KUBERNETES = ROOT / "examples" / "kubernetes"
+CONTAINERFILE = ROOT / "image" / "Containerfile"
 MAINTENANCE = ROOT / "examples" / "maintenance"
 PROGRAM = Path(sys.executable).parent / "pulsarctl"
 
@@ -36,7 +39,7 @@ def read(path: Path) -> Any:
 
 
 def instructions() -> Iterator[tuple[str, str]]:
-    for line in (MONITORING / "Dockerfile").read_text().splitlines():
+    for line in CONTAINERFILE.read_text().replace("\\\n", " ").splitlines():
         if line and not line.startswith("#"):
             yield tuple(line.split(maxsplit=1))  # type: ignore[misc]  # instruction and arguments
 
@@ -73,7 +76,8 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
 
 
 def test_the_image_copies_what_the_build_needs_and_nothing_that_is_missing() -> None:
-    copied = {word for name, text in instructions() if name == "COPY" for word in text.split()[:-1]}
+    sources = {word for name, text in instructions() if name == "COPY" for word in text.split()[:-1]}
+    copied = sources - {"--from=wheels", "/install", "image/pulsar"}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     needed = {"pyproject.toml", project["project"]["readme"], *project["project"]["license-files"]}
@@ -82,18 +86,56 @@ def test_the_image_copies_what_the_build_needs_and_nothing_that_is_missing() -> 
 
 
 def test_the_commands_of_the_image_are_ours() -> None:
-    assert exec_form("ENTRYPOINT") == ["pulsarctl"]
-    parse(exec_form("CMD"))
+    program, *words = exec_form("CMD")
+    assert program == "bin/pulsar"
+    parse(words)
     program, *check = exec_form("HEALTHCHECK")
     assert program == "pulsarctl"
     parse(check)
 
 
 def test_the_image_keeps_its_data_in_its_volume() -> None:
-    command = exec_form("CMD")
     volume = dict(instructions())["VOLUME"]
-    assert command[command.index("--data-dir") + 1] == volume
+    assert f"PULSARCTL_DATA_DIR={volume} " in dict(instructions())["ENV"]
     assert read(MONITORING / "compose.yaml")["services"]["broker"]["volumes"] == [f"data:{volume}"]
+
+
+def manifests() -> list[dict[str, Any]]:
+    return [document for file in sorted(KUBERNETES.iterdir()) for document in yaml.safe_load_all(file.read_text())]
+
+
+# The Prometheus operator has a schema of its own.
+OF_KUBERNETES = [each for each in manifests() if each["kind"] != "ServiceMonitor"]
+
+
+@pytest.mark.parametrize(
+    "manifest", [*OF_KUBERNETES, read(MAINTENANCE / "cronjob.yaml")], ids=lambda each: each["kind"]
+)
+def test_kubernetes_accepts_the_manifest(manifest: dict[str, Any]) -> None:
+    kubernetes_validate.validate(manifest, "1.31", strict=True)
+
+
+def test_the_stateful_set_runs_a_command_of_ours_as_the_user_of_the_image() -> None:
+    [pods] = [each["spec"]["template"]["spec"] for each in manifests() if each["kind"] == "StatefulSet"]
+    [container] = pods["containers"]
+    assert container["command"] == ["pulsarctl"]
+    parse(container["args"])
+    assert pods["securityContext"]["runAsUser"] == int(dict(instructions())["USER"])
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    assert mounts == {dict(instructions())["VOLUME"], "/tmp"}
+
+
+def test_the_services_and_monitors_select_the_pods_and_ports_of_the_stateful_set() -> None:
+    by_kind = {each["kind"]: each["spec"] for each in manifests()}
+    [container] = by_kind["StatefulSet"]["template"]["spec"]["containers"]
+    opened = {port["name"] for port in container["ports"]}
+    labels = by_kind["StatefulSet"]["template"]["metadata"]["labels"]
+    assert by_kind["Service"]["selector"] == labels
+    assert {by_kind[kind]["selector"]["matchLabels"]["app"] for kind in ("PodDisruptionBudget", "ServiceMonitor")} == {
+        "pulsar"
+    }
+    assert {port["targetPort"] for port in by_kind["Service"]["ports"]} == opened
+    assert {endpoint["port"] for endpoint in by_kind["ServiceMonitor"]["endpoints"]} <= opened
 
 
 def test_compose_builds_and_mounts_what_exists_and_opens_ports_on_this_machine_only() -> None:
