@@ -1,4 +1,4 @@
-"""The check whether all files of a table are in its folder.
+"""The checks of the metadata of a table: that it is valid, and that all files are in the folder of the table.
 
 Its metadata is a file of the store, and names every other file by its full address: those that are read, and those that
 `ops lake-maintain` and each commit delete.
@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING
 from pulsarctl.errors import CliError
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 HINT = "check who can write to the store and to the catalog"
+
+
+def load_table(catalog: "Catalog", name: str) -> "Table | None":
+    """None if there is none. Raises `CliError` if its metadata is not valid, and what pyiceberg raises."""
+    from pyiceberg.exceptions import ValidationError
+
+    try:
+        return catalog.load_table(name) if catalog.table_exists(name) else None  # both read the metadata
+    except ValidationError as error:  # its text has several lines, and quotes the metadata
+        raise CliError(f"cannot use the table {name}: its metadata is not valid", hint=HINT) from error
 
 
 def check_folder(table: "Table", place: str) -> None:

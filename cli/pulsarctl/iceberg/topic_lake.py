@@ -20,7 +20,7 @@ from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
-from pulsarctl.iceberg.own_files import check_folder
+from pulsarctl.iceberg.own_files import check_folder, load_table
 from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
 from pulsarctl.tables.data_loss import LeftOut, end_of, gone_between
 from pulsarctl.tables.options import TableOptions
@@ -70,11 +70,11 @@ class TopicLake:
         raise CliError(f"cannot add to the table of {topic}: other runs add to it at the same time")
 
     def table(self, topic: str) -> "Table | None":
-        """Raises `UsageProblem` for a table that is not the lake of the topic, and `CliError` for one elsewhere."""
+        """Raises `UsageProblem` if it is not the lake of the topic, and `CliError` if it is elsewhere or damaged."""
         name = table_name(topic)
-        if not self._catalog.table_exists(name):
+        table = load_table(self._catalog, name)
+        if table is None:
             return None
-        table = self._catalog.load_table(name)
         check_lake(table, full_topic(topic))
         check_folder(table, self._place.location)
         return table

@@ -38,6 +38,17 @@ def altered(table: Table, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
+def test_metadata_that_is_not_valid_is_refused_with_one_sentence(place: LakePlace, table: Table) -> None:
+    path = Path(table.metadata_location.removeprefix("file://"))
+    valid = json.loads(path.read_text())
+    variants: dict[str, Any] = {"current-schema-id": 7, "table-uuid": "x", "format-version": 99, "schemas": []}
+    for text in ("", "{bad", "null", "[" * 100_000, *(json.dumps(valid | {key: variants[key]}) for key in variants)):
+        path.write_text(text)
+        with pytest.raises(CliError) as caught:
+            TopicLake(place).table("sales")
+        assert caught.value.message == "cannot use the table public_default.sales: its metadata is not valid", text[:50]
+
+
 @pytest.mark.parametrize("elsewhere", ["file:///etc", "../etc", "file://{lake}/../etc", "s3://bucket/etc"])
 def test_a_table_outside_of_the_lake_is_refused(place: LakePlace, table: Table, elsewhere: str, tmp_path: Path) -> None:
     location = elsewhere.format(lake=tmp_path / "lake")
