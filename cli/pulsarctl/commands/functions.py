@@ -91,6 +91,19 @@ def _trigger(values: Values) -> Form:
     return form.text("topic", values["topic_name"]) if values["topic_name"] else form
 
 
+def _state(values: Values) -> Form:
+    return Form().document("state", parse_json(values["state"]))
+
+
+def _upload(values: Values) -> Form:
+    return Form().file("data", values["source"]).text("path", values["path"])
+
+
+def _check_source(values: Values) -> None:
+    if not values["path"]:
+        check_identity(values)
+
+
 def _text(name: str, help: str, *spellings: str, metavar: str = "TEXT") -> Field:
     return Field(name, help, spellings, metavar, In.NOWHERE, default=None)
 
@@ -131,7 +144,7 @@ install_requests(
             """--name copy -s '{"key":"count","numberValue":1}'""",
             (*NAMED, Field("state", "The state, as JSON.", ("-s", "--state"), "JSON", In.NOWHERE)),
             check=_state_key,
-            payload=lambda values: Form().document("state", parse_json(values["state"])),
+            payload=_state,
         ),
         Request(
             "trigger",
@@ -159,7 +172,7 @@ install_requests(
                 Field("source", "File to upload.", ("--source-file",), "FILE", In.NOWHERE),
                 Field("path", "Path to store it at.", ("--path",), "PATH", In.NOWHERE),
             ),
-            payload=lambda values: Form().file("data", values["source"]).text("path", values["path"]),
+            payload=_upload,
         ),
         Request(
             "download",
@@ -182,7 +195,7 @@ install_requests(
                     "transform-function",
                 ),
             ),
-            check=lambda values: None if values["path"] else check_identity(values),
+            check=_check_source,
             ending="{tenant}/{ns}/{name}/download",
             otherwise="download",
             into="file",

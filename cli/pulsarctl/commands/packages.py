@@ -35,6 +35,10 @@ def _metadata(values: Values) -> dict[str, Any]:
     return {key: value for key, value in (metadata | {"properties": properties}).items() if value}
 
 
+def _upload(values: Values) -> Form:
+    return Form().document("metadata", _metadata(values)).file("file", values["path"])
+
+
 def _described(short: bool) -> tuple[Field, ...]:
     return (
         Field(
@@ -95,7 +99,7 @@ install_requests(
             f"{EXAMPLE} --description copies --path copy.jar",
             (NAME, *_described(False), Field("path", "File to upload.", ("--path",), "FILE", In.NOWHERE)),
             check=_read,
-            payload=lambda values: Form().document("metadata", _metadata(values)).file("file", values["path"]),
+            payload=_upload,
         ),
         Request(
             "download",

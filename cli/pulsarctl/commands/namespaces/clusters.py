@@ -1,21 +1,24 @@
 """The clusters of a namespace."""
 
-from typing import Any
-
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE, names, switch
-from pulsarctl.requests.request import Field, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.headings import Heading
 
 PLACEMENT = Heading.PLACEMENT
 _CLUSTERS = names("clusters", "Comma-separated list of clusters.", "-c", "--clusters")
 
 
-def _tenant_and_cluster(text: str) -> dict[str, Any]:
+def _split_tenant_and_cluster(values: Values) -> None:
+    text = values["place"]
     tenant, separator, cluster = text.partition("/")
     if not separator or not tenant or not cluster:
         raise UsageProblem(f"'{text}' is not TENANT/CLUSTER")
-    return {"tenant": tenant, "cluster": cluster}
+    values.update(tenant=tenant, cluster=cluster)
+
+
+def _is_migrated(values: Values) -> bool:
+    return bool(values["migrated"])
 
 
 CLUSTER_ROWS = (
@@ -30,7 +33,7 @@ CLUSTER_ROWS = (
         heading=PLACEMENT,
         column="NAMESPACE",
         hidden=True,
-        check=lambda values: values.update(_tenant_and_cluster(values["place"])),
+        check=_split_tenant_and_cluster,
     ),
     Request(
         "set-clusters",
@@ -72,6 +75,6 @@ MIGRATION_ROWS = (
         "public/default --migrated",
         (NAMESPACE, switch("migrated", "migrated", "The namespace has moved.", "--migrated", place=In.QUERY)),
         heading=PLACEMENT,
-        body=lambda values: values["migrated"],
+        body=_is_migrated,
     ),
 )

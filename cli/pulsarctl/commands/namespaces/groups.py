@@ -2,11 +2,15 @@
 
 from pulsarctl.admin.form import Text
 from pulsarctl.requests.fields import NAMESPACE, OF_NAMESPACE
-from pulsarctl.requests.request import Field, In, Request, Shown
+from pulsarctl.requests.request import Field, In, Request, Shown, Values
 from pulsarctl.shell.headings import Heading
 
 PLACEMENT = Heading.PLACEMENT
 _GROUP = Field("group", "Name of the anti-affinity group.", ("-g", "--group"), "GROUP", In.NOWHERE)
+
+
+def _group_name(values: Values) -> Text:
+    return Text(values["group"])
 
 
 AFFINITY_ROWS = (
@@ -18,7 +22,7 @@ AFFINITY_ROWS = (
         "public/default -g separate",
         (NAMESPACE, _GROUP),
         heading=PLACEMENT,
-        payload=lambda values: Text(values["group"]),
+        payload=_group_name,
     ),
     Request(
         "get-anti-affinity-group",

@@ -26,6 +26,14 @@ def _shadow_properties(values: Values) -> dict[str, str]:
     return {**pairs(csv(values["properties"])), SHADOW_SOURCE: full_topic(values["source"])}
 
 
+def _on(values: Values) -> bool:
+    return True
+
+
+def _off(values: Values) -> bool:
+    return False
+
+
 _SWITCHES = (
     Field("enable", "Replicate the subscription.", ("-e", "--enable"), "", In.NOWHERE, bool, False),
     Field("disable", "Do not replicate the subscription.", ("-d", "--disable"), "", In.NOWHERE, bool, False),
@@ -151,7 +159,7 @@ ROWS = (
         "orders",
         (TOPIC,),
         heading=Heading.PROPERTIES,
-        body=lambda values: True,
+        body=_on,
         hidden=True,
     ),
     Request(
@@ -162,7 +170,7 @@ ROWS = (
         "orders",
         (TOPIC,),
         heading=Heading.PROPERTIES,
-        body=lambda values: False,
+        body=_off,
         hidden=True,
     ),
 )
