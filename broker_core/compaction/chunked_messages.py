@@ -18,7 +18,7 @@ UNFINISHED_MAX = 100  # messages; producers that went away leave some, and the o
 
 
 class _Message(NamedTuple):
-    places: list[MessagePosition]
+    positions: list[MessagePosition]
     numbers: set[int]
 
 
@@ -27,11 +27,11 @@ class ChunkedMessages:
         self._unfinished: OrderedDict[tuple[str, str], _Message] = OrderedDict()  # by producer name and uuid
         self._ends: dict[MessagePosition, MessagePosition] = {}  # chunk -> last chunk of its message
 
-    def note(self, metadata: MessageMetadata, place: MessagePosition) -> bool:
+    def note(self, metadata: MessageMetadata, position: MessagePosition) -> bool:
         """First pass: whether this chunk finishes its message. Chunks without the first ones never do."""
         name = (metadata.producer_name, metadata.uuid)
         message = self._unfinished.setdefault(name, _Message([], set()))
-        message.places.append(place)
+        message.positions.append(position)
         message.numbers.add(metadata.chunk_id)
         if metadata.chunk_id < metadata.num_chunks_from_msg - 1:
             if len(self._unfinished) > UNFINISHED_MAX:
@@ -40,13 +40,13 @@ class ChunkedMessages:
         del self._unfinished[name]
         if len(message.numbers) < metadata.num_chunks_from_msg:
             return False
-        self._ends.update(dict.fromkeys(message.places, place))
+        self._ends.update(dict.fromkeys(message.positions, position))
         return True
 
-    def end(self, place: MessagePosition) -> MessagePosition:
-        """The position at which the message of this chunk ends; `place` itself for any other message."""
-        return self._ends.get(place, place)
+    def end(self, position: MessagePosition) -> MessagePosition:
+        """The position at which the message of this chunk ends; `position` itself for any other message."""
+        return self._ends.get(position, position)
 
     def unfinished(self) -> set[MessagePosition]:
         """After the first pass: the chunks whose messages may still be finished."""
-        return {place for message in self._unfinished.values() for place in message.places}
+        return {position for message in self._unfinished.values() for position in message.positions}

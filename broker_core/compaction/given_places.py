@@ -69,13 +69,13 @@ class GivenPlaces(Survivors):
                     f"the job read {ledger.entries} entries and {ledger.messages} messages of ledger {ledger_id} and"
                     f" named {ledger.count} places; the log has {counted[0]}, {counted[1]}, and {counted[2]}"
                 )
-        for key, place in self._expected.items():
-            raise Conflict(f"the key {key!r} has a message at {_text(place)}, and no place there or later")
+        for key, position in self._expected.items():
+            raise Conflict(f"the key {key!r} has a message at {_text(position)}, and no place there or later")
 
-    def _is_last(self, key: str, place: MessagePosition, slot: Slot) -> bool:
-        if place[:2] <= self._after:
+    def _is_last(self, key: str, position: MessagePosition, slot: Slot) -> bool:
+        if position[:2] <= self._after:
             return key not in self._keys
-        return not slot.is_tombstone and self._names(place)
+        return not slot.is_tombstone and self._names(position)
 
     def _rows(self, block: Block) -> Iterable[int]:
         if self._retain_null_key or self._is_compacted(block):
@@ -106,31 +106,31 @@ class GivenPlaces(Survivors):
             self._open = (ledger_id, *columns)
         return self._open[1:]
 
-    def _names(self, place: MessagePosition) -> bool:
-        ids, indexes = self._of(place[0])
-        at = bisect_left(ids, place[1])
-        while at < len(ids) and ids[at] == place[1]:
-            if indexes[at] == place[2]:
+    def _names(self, position: MessagePosition) -> bool:
+        ids, indexes = self._of(position[0])
+        at = bisect_left(ids, position[1])
+        while at < len(ids) and ids[at] == position[1]:
+            if indexes[at] == position[2]:
                 return True
             at += 1
         return False
 
     def _note_place(self, block: Block, row: int, index: int) -> None:
-        place = (block.ledger_id, block.first_entry_id + row, index)
+        position = (block.ledger_id, block.first_entry_id + row, index)
         opened = open_entry(block.entry(row))
         if opened is None or index == WHOLE:
             if opened is not None or index != WHOLE:
-                raise Conflict(f"the entry at {_text(place)} can be opened only by one of the job and this broker")
+                raise Conflict(f"the entry at {_text(position)} can be opened only by one of the job and this broker")
             return
         if is_chunk(opened.metadata):
-            raise Conflict(f"the message at {_text(place)} is chunked, which a job cannot compact")
+            raise Conflict(f"the message at {_text(position)} is chunked, which a job cannot compact")
         key = next((slot.key for slot in opened.slots if slot.batch_index == index), None)
         if key is None:
-            raise Conflict(f"the job names {_text(place)}, where no message with a key is")
+            raise Conflict(f"the job names {_text(position)}, where no message with a key is")
         if key in self._keys:
-            raise Conflict(f"the job names two places of the key {key!r}, the second at {_text(place)}")
+            raise Conflict(f"the job names two places of the key {key!r}, the second at {_text(position)}")
         self._keys.add(key)
-        if self._expected.get(key, place) <= place:
+        if self._expected.get(key, position) <= position:
             self._expected.pop(key, None)
 
     def _sample(self, block: Block) -> None:
@@ -146,11 +146,11 @@ class GivenPlaces(Survivors):
             elif opened.slots and (slot := self._chance.choice(opened.slots)).key is not None:
                 self._expect(slot.key, (block.ledger_id, entry_id, slot.batch_index))
 
-    def _expect(self, key: str, place: MessagePosition) -> None:
+    def _expect(self, key: str, position: MessagePosition) -> None:
         if key in self._keys:
-            raise Conflict(f"the place of the key {key!r} is before its message at {_text(place)}")
-        self._expected[key] = max(place, self._expected.get(key, place))
+            raise Conflict(f"the place of the key {key!r} is before its message at {_text(position)}")
+        self._expected[key] = max(position, self._expected.get(key, position))
 
 
-def _text(place: MessagePosition) -> str:
-    return f"{place[0]}:{place[1]}:{place[2]}"
+def _text(position: MessagePosition) -> str:
+    return f"{position[0]}:{position[1]}:{position[2]}"

@@ -21,7 +21,7 @@ class KeyTable(Survivors):
         self._unfinished: set[MessagePosition] = set()
 
     def note(self, block: Block) -> None:
-        """Remembers the last place of each key; a tombstone forgets the key."""
+        """Remembers the last position of each key; a tombstone forgets the key."""
         for row in range(len(block)):
             if not block.counts[row]:
                 continue  # a marker, or aborted
@@ -45,5 +45,5 @@ class KeyTable(Survivors):
             else:
                 self._latest[key] = (ledger_id, entry_id, index)
 
-    def _is_last(self, key: str, place: MessagePosition, slot: Slot) -> bool:
-        return place in self._unfinished or self._latest.get(key) == self._chunked.end(place)
+    def _is_last(self, key: str, position: MessagePosition, slot: Slot) -> bool:
+        return position in self._unfinished or self._latest.get(key) == self._chunked.end(position)

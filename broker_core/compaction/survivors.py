@@ -34,7 +34,7 @@ class Survivors(ABC):
         """After the first pass; raises `BrokerError` if its result cannot be used."""
 
     @abstractmethod
-    def _is_last(self, key: str, place: MessagePosition, slot: Slot) -> bool: ...
+    def _is_last(self, key: str, position: MessagePosition, slot: Slot) -> bool: ...
 
     def _rows(self, block: Block) -> Iterable[int]:
         """The rows that may have survivors; the others count as removed."""

@@ -82,7 +82,7 @@ class Replicator(Backlogged):
         self.connected_since_ms = 0
         self.last_receipt_ms = 0
         self.limit = RateLimit((), ())
-        self.rate = (0, 0, 1)  # entries and bytes per period of seconds; 0 or less is no limit
+        self.rate = (0, 0, 1)  # entries and bytes per period of seconds; 0 or less means unlimited
         self.link: Link | None = None
         self._context = context
         self._services = services

@@ -7,20 +7,31 @@ when the connection ends is lost, as it would be for any consumer of such a topi
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from broker_core.rates.rate import Rate
 from broker_core.replication.replicator import Replicator, ReplicatorState
 from broker_core.storage.records.block import EMPTY
 
 if TYPE_CHECKING:
+    from broker_core.replication.services import ReplicationServices
+    from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.storage.records.block import Block
+    from broker_core.topic_context import TopicContext
 
 
 class VolatileReplicator(Replicator):
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self.dropped: Rate = Rate(self._context.clock)
+    def __init__(
+        self,
+        context: TopicContext,
+        services: ReplicationServices,
+        cluster: str,
+        cursor: ManagedCursor,
+        moved: Callable[[], None],
+    ) -> None:
+        super().__init__(context, services, cluster, cursor, moved)
+        self.dropped: Rate = Rate(context.clock)
         self._waiting: deque[Block] = deque()
         self._entries = self._bytes = 0  # entries that wait, and their bytes
 
