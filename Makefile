@@ -196,3 +196,7 @@ docs: $(READY) ## generate docs/reference (commands, configuration, REST, pulsar
 .PHONY: site
 site: $(READY) ## build the documentation as a site in build/site/html
 	@$(PY) .ci/docs/site.py build/site
+
+.PHONY: pictures
+pictures: $(READY) ## draw the terminal pictures of the documentation from a real broker
+	@$(PY) .ci/docs/picture.py

@@ -1,6 +1,6 @@
 """Writes pictures to docs/images: a session on a terminal, and one picture for each command that shows a page.
 
-Run it when the output changes: `python .ci/docs/picture.py`. The commands talk to a broker of its own. Text and colors
+Run it when the output changes: `make pictures`. The commands talk to a broker of its own. Text and colors
 are what they write to their terminal, and rich only draws them.
 """
 

@@ -41,7 +41,7 @@ def explain(
     explained = findings(call, topic, subscription)
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
         for line in terminal.lines(explained):
-            render.line(line)
+            render.line_with_state(line)
     else:
         call.show(
             [finding.document() for finding in explained], Table(("CODE",), [(finding.code,) for finding in explained])

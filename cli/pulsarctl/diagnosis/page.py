@@ -14,6 +14,7 @@ LABEL_WIDTH = 14
 BAR_WIDTH = 12
 CELL_MIN = 16
 HEALTHY = "healthy"
+HEALTH = f"{'Health':<{LABEL_WIDTH}}"  # before the state of the page, in its line
 
 Fact = tuple[str, str]
 

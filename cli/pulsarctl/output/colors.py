@@ -17,6 +17,7 @@ class Color(StrEnum):
 HEADING = "bold"
 LABELS = {"error": "bold red", "warning": "bold yellow", "hint": "cyan"}  # the first word of a line on stderr
 SIGNS = {"+": "green", "~": "yellow", "-": "red", "!": "bold red"}  # of the lines of a plan
+STATES = {"problem": "bold red", "warning": "yellow", "ok": "green", "healthy": "green"}  # the word says it, too
 
 _chosen = Color.AUTO  # of this process, or in tests of the command line that runs
 

@@ -114,6 +114,16 @@ def labeled(label: str, style: str, text: str) -> None:
         line(f"{label}  {text}")
 
 
+def line_with_state(text: str, before: str = "  ") -> None:
+    """Prints one line of data. The name of a state after `before`, at its start, is in the color of the state."""
+    state = text.removeprefix(before).partition(" ")[0].rstrip(":")
+    if text.startswith(before) and state in colors.STATES and colors.are_wanted(sys.stdout):
+        rest = one_line(escaped(text.removeprefix(before + state)))
+        streams.out_control(f"{before}{colors.painted(state, colors.STATES[state])}{rest}\n")
+    else:
+        line(text)
+
+
 def frame(text: str) -> None:
     """A whole screen of text, drawn over the last one. Its cells must be safe for a terminal already."""
     lines = text.split("\n")

@@ -77,3 +77,22 @@ def test_an_unknown_choice_of_colors_is_a_usage_error(cli_alone: Cli) -> None:
     outcome = cli_alone("tenants", "list", "--color", "blue")
     assert outcome.exit_code == 2
     assert "'blue' is not one of auto, always, never" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "plain", "painted"),
+    [
+        (("explain", "{}"), "  problem  ", "  \x1b[1;31mproblem\x1b[0m  "),
+        (("describe", "topic", "{}"), "Health        problem ", "Health        \x1b[1;31mproblem\x1b[0m "),
+        (("doctor",), "  ok       ", "  \x1b[32mok\x1b[0m       "),
+    ],
+)
+def test_a_state_has_its_color_and_the_same_word(
+    words: tuple[str, ...], plain: str, painted: str, cli: Cli, topic: str
+) -> None:
+    cli("topics", "create", topic)
+    cli("topics", "create-subscription", topic, "-s", "billing")
+    cli("produce", topic, "-m", "x")
+    command = [word.format(topic) for word in words]
+    assert plain in cli(*command).stdout
+    assert painted in cli("--color", "always", *command).stdout

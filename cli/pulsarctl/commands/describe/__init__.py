@@ -76,10 +76,10 @@ def broker(call: Call) -> None:
 
 
 def _show(call: Call, page: "Page") -> None:
-    from pulsarctl.diagnosis.page import lines
+    from pulsarctl.diagnosis.page import HEALTH, lines
 
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
         for line in lines(page):
-            render.line(line)
+            render.line_with_state(line, HEALTH)
     else:
         call.show(page.document(), Table(("NAME",), [(page.name,)]))

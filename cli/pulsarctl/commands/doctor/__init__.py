@@ -57,7 +57,7 @@ def doctor(
     shown = [checked.without(skip or ()) for checked in areas(call, scope)]
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
         for line in area.lines(shown):
-            render.line(line)
+            render.line_with_state(line)
     else:
         documents = area.documents(shown)
         call.show(documents, Table(("CODE",), [(document["code"],) for document in documents]))
