@@ -13,6 +13,7 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
+from pulsarctl.values.extras import require
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.text_files import read_text
 
@@ -252,14 +253,7 @@ def _token(token: str | None, token_file: Path | None, *, stdin: bool) -> str:
 
 
 def _need_libraries() -> None:
-    try:
-        import cryptography
-        import jwt  # noqa: F401  # only whether it is there
-    except ImportError as error:
-        raise CliError(
-            f"cannot work with tokens: {error.name} is not installed", hint="pip install 'pulsarctl[security]'"
-        ) from None
-    del cryptography
+    require("work with tokens", "cryptography", "jwt")
 
 
 def _refuse_existing(path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.values.extras import require
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -75,14 +76,11 @@ class Decryption:
 
 
 def _loaded(private_key: bytes) -> "RSAPrivateKey":
-    try:
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-    except ImportError:
-        raise CliError(
-            "cannot decrypt: the Python module cryptography is not installed", hint="pip install 'pulsarctl[security]'"
-        ) from None
+    require("decrypt", "cryptography")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
     try:
         key = serialization.load_pem_private_key(private_key, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

@@ -26,5 +26,5 @@ def require(action: str, *libraries: str) -> None:
         verb = "is" if len(missing) == 1 else "are"
         raise CliError(
             f"cannot {action}: {' and '.join(missing)} {verb} not installed",
-            hint=f"run pip install {' '.join(missing)}, or pip install 'pulsarctl[{extra_with(missing)}]'",
+            hint=f"run pip install 'pulsarctl[{extra_with(missing)}]'",
         )

@@ -135,7 +135,7 @@ def test_without_pyarrow_one_line_says_what_to_install(
         1,
         [
             "error: cannot count a backlog: pyarrow is not installed",
-            "hint: run pip install pyarrow, or pip install 'pulsarctl[offload]'",
+            "hint: run pip install 'pulsarctl[offload]'",
         ],
     )
 

@@ -264,4 +264,4 @@ def test_without_a_library_the_hint_names_what_is_needed(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(CliError, match=f"{library} is not installed") as caught:
         require_arrow("export")
-    assert caught.value.hint == f"run pip install {library}, or pip install 'pulsarctl[{extra}]'"
+    assert caught.value.hint == f"run pip install 'pulsarctl[{extra}]'"

@@ -34,7 +34,7 @@ def test_all_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(CliError, match="cannot count: pyarrow and numpy are not installed") as caught:
         require("count", "pyarrow", "numpy")
-    assert caught.value.hint == "run pip install pyarrow numpy, or pip install 'pulsarctl[sql]'"
+    assert caught.value.hint == "run pip install 'pulsarctl[sql]'"
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,12 @@ def test_a_command_without_its_libraries_names_what_it_cannot_do(
     outcome = cli_alone(*words)
     assert outcome.stderr.startswith(
         f"error: cannot {action}: pyarrow and numpy are not installed\nhint: run pip install"
+    )
+
+
+def test_a_command_for_tokens_names_the_extra_and_not_a_module(cli_alone: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jwt", None)
+    outcome = cli_alone("tokens", "show", "e30.e30.e30")
+    assert outcome.stderr == (
+        "error: cannot work with tokens: jwt is not installed\nhint: run pip install 'pulsarctl[security]'\n"
     )
