@@ -1,7 +1,7 @@
 """Statistics and policies of topics, subscriptions, namespaces, tenants, and brokers as pages. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pulsarctl.diagnosis.backlog import Backlog
@@ -11,6 +11,7 @@ from pulsarctl.diagnosis.words import age, plural, short
 from pulsarctl.values.quantities import human_size
 
 Document = Mapping[str, Any]
+POLICIES = "Policies"
 NOT_REPORTED = "not reported"  # 0 does not mean never: Apache Pulsar forgets the times with the last consumer
 
 
@@ -129,7 +130,18 @@ def broker(name: str, version: str, state: str, configuration: Sequence[tuple[st
 
 def policy_section(policies: Sequence[PolicyInForce]) -> Section:
     rows = [(policy.name, worded(policy), policy.origin or "unknown") for policy in policies]
-    return Section("Policies", ("NAME", "VALUE", "SET BY"), rows)
+    return Section(POLICIES, ("NAME", "VALUE", "SET BY"), rows)
+
+
+def without_defaults(page: Page) -> Page:
+    """The page without the policies that the broker's defaults set."""
+    sections = [_set_by_others(section) if section.title == POLICIES else section for section in page.sections]
+    return replace(page, sections=sections)
+
+
+def _set_by_others(policies: Section) -> Section:
+    rows = [row for row in policies.rows if row[-1] != "broker"]
+    return replace(policies, rows=rows, nothing="the broker's defaults; --all shows them")
 
 
 def worded(policy: PolicyInForce) -> str:

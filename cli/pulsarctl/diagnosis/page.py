@@ -21,11 +21,12 @@ Fact = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table. A page without its rows says `none`."""
+    """A table. A page without its rows says `nothing`."""
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+    nothing: str = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def bar(part: int, total: int) -> str:
 
 def _section(section: Section) -> Iterator[str]:
     if not section.rows:
-        yield f"{section.title:<{LABEL_WIDTH}}none"
+        yield f"{section.title:<{LABEL_WIDTH}}{section.nothing}"
         return
     yield section.title
     rows = [tuple(map(one_line, row)) for row in section.rows]

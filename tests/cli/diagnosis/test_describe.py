@@ -34,7 +34,6 @@ def test_a_topic_shows_its_health_its_subscriptions_and_its_policies(cli: Cli, c
         ["billing", "Exclusive", "0", "2", "AGE", "████████████"],
     ]
     assert [line.split() for line in lines if "message-ttl" in line] == [["message-ttl", "2h", "topic"]]
-    assert [line.split()[-1] for line in lines if "  retention " in line] == ["broker"]
     assert "Producers     none" in lines
 
 
@@ -75,7 +74,7 @@ def test_a_namespace_lists_the_largest_backlog_first_and_where_policies_are_set(
         ["large", "1", "4", "████████████"],
         ["small", "1", "1", "███"],
     ]
-    assert "  retention             1d, 10.0 GiB  namespace" in [" ".join(line.split("\t")) for line in lines]
+    assert "  retention  1d, 10.0 GiB  namespace" in [" ".join(line.split("\t")) for line in lines]
 
 
 def test_a_tenant_lists_its_namespaces(cli: Cli, client: pulsar.Client) -> None:
@@ -116,7 +115,7 @@ def test_every_policy_in_force_is_shown_with_where_it_is_set(cli: Cli, client: p
         ("topics", "set-deduplication", topic, "--disable"),
     ):
         assert cli(*words).exit_code == 0, words
-    found = rows_of(described(cli, "topic", topic))
+    found = rows_of(described(cli, "topic", topic, "--all"))
     assert (found["max-consumers"], found["max-unacked-messages-per-consumer"]) == (["7", "namespace"], ["9", "topic"])
     assert found["publish-rate"][-1] == "namespace"
     assert found["delayed-delivery"][-1] == "namespace"
@@ -127,11 +126,20 @@ def test_every_policy_in_force_is_shown_with_where_it_is_set(cli: Cli, client: p
     assert "max-unacked-messages-per-consumer" not in of_namespace
 
 
+def test_a_default_of_the_broker_is_shown_only_on_request(cli: Cli, client: pulsar.Client) -> None:
+    publish(client, "by-default", "a")
+    plain = described(cli, "topic", "by-default")
+    assert plain[-1] == "Policies      the broker's defaults; --all shows them"
+    assert rows_of(described(cli, "topic", "by-default", "--all"))["retention"] == ["none", "broker"]
+    assert cli("topics", "set-message-ttl", "by-default", "-t", "2h").exit_code == 0
+    assert rows_of(described(cli, "topic", "by-default")) == {"message-ttl": ["2h", "topic"]}
+
+
 def test_a_policy_that_limits_nothing_says_so(cli: Cli, client: pulsar.Client) -> None:
     namespace, topic = "public/off", "public/off/orders"
     assert cli("namespaces", "create", namespace).exit_code == 0
     publish(client, topic, "a")
-    defaults = rows_of(described(cli, "topic", topic))
+    defaults = rows_of(described(cli, "topic", topic, "--all"))
     assert defaults["max-producers"] == defaults["dispatch-rate"] == ["no", "limit", "broker"]
     assert defaults["backlog-quota"] == ["no", "limit", "broker"]
     assert defaults["retention"] == ["none", "broker"]
@@ -139,7 +147,7 @@ def test_a_policy_that_limits_nothing_says_so(cli: Cli, client: pulsar.Client) -
     assert "offload-policies" not in defaults
     assert cli("namespaces", "set-subscribe-rate", namespace, "-sr", "-1").exit_code == 0
     assert cli("namespaces", "set-deduplication", namespace, "--enable").exit_code == 0
-    found = rows_of(described(cli, "namespace", namespace))
+    found = rows_of(described(cli, "namespace", namespace, "--all"))
     assert found["subscribe-rate"] == ["no", "limit", "namespace"]
     assert found["deduplication"] == ["on", "namespace"]
     assert found["retention"] == found["message-ttl"] == found["max-producers"] == ["default", "broker"]

@@ -13,6 +13,8 @@ from pulsarctl.shell.grammar import Noun
 if TYPE_CHECKING:
     from pulsarctl.diagnosis.page import Page
 
+All = Annotated[bool, typer.Option("--all", help="Show policies that the broker's defaults set, too.")]
+
 app = Noun("describe", "Describe a tenant, namespace, topic, subscription, or broker on one page.")
 
 
@@ -28,25 +30,25 @@ def tenant(call: Call, tenant: Tenant) -> None:
 
 
 @app.verb("namespace", watchable=True)
-def namespace(call: Call, namespace: Namespace) -> None:
+def namespace(call: Call, namespace: Namespace, show_all: All = False) -> None:
     """Describe a namespace: its health, rates, backlog, topics, and policies.
 
     Example: pulsarctl describe namespace public/default
     """
     from pulsarctl.commands.describe import describing
 
-    _show(call, describing.namespace(call, namespace))
+    _show(call, describing.namespace(call, namespace), show_all=show_all)
 
 
 @app.verb("topic", watchable=True)
-def topic(call: Call, topic: Topic) -> None:
+def topic(call: Call, topic: Topic, show_all: All = False) -> None:
     """Describe a topic: its health, rates, subscriptions, producers, and policies with where they are set.
 
     Example: pulsarctl describe topic orders
     """
     from pulsarctl.commands.describe import describing
 
-    _show(call, describing.topic(call, topic))
+    _show(call, describing.topic(call, topic), show_all=show_all)
 
 
 @app.verb("subscription", watchable=True)
@@ -75,11 +77,12 @@ def broker(call: Call) -> None:
     _show(call, describing.broker(call))
 
 
-def _show(call: Call, page: "Page") -> None:
+def _show(call: Call, page: "Page", *, show_all: bool = True) -> None:
+    from pulsarctl.diagnosis.describing import without_defaults
     from pulsarctl.diagnosis.page import HEALTH, lines
 
     if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
-        for line in lines(page):
+        for line in lines(page if show_all else without_defaults(page)):
             render.line_with_state(line, HEALTH)
     else:
         call.show(page.document(), Table(("NAME",), [(page.name,)]))
