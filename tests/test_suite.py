@@ -21,7 +21,7 @@ SLEEPS = {
     "tests/long/bench/rest.py": "measures a broker that has nothing to do",
     "tests/long/bench/throttled_broker.py": "a slow disk",
     "tests/broker/dispatch/test_failover.py": "a slow journal",
-    "tests/broker/server/test_longest_turns.py": "must not fill the event loop that it measures",
+    "tests/broker/server/test_longest_iterations.py": "must not fill the event loop that it measures",
     "tests/support/condition.py": "waits for conditions that have no event",
     "tests/support/faulty_disk.py": "a slow disk",
     "tests/unit/broker_core/storage/test_engine_waiting.py": "counts the turns of the loop while the disk is slow",

@@ -92,12 +92,12 @@ def test_every_change_survives_a_restart_and_kill_9(broker: BrokerProcess) -> No
     broker.start()
     with Client(broker) as client:
         subjects = _create(client)
-    before = _of_each(broker, subjects, partial(_changed, turn=0))
+    before = _of_each(broker, subjects, partial(_changed, index=0))
 
     broker.stop()
     broker.start()
     assert _of_each(broker, subjects, _shown) == before
-    before = _of_each(broker, subjects, partial(_changed, turn=1))
+    before = _of_each(broker, subjects, partial(_changed, index=1))
 
     broker.kill()
     broker.start()
@@ -140,14 +140,14 @@ def _create(client: Client) -> list[Subject]:
     return subjects
 
 
-def _changed(client: Client, subject: Subject, turn: int) -> Answers:
-    """Sets everything to the sample of that turn, removes what is to be removed, then returns `_shown`."""
+def _changed(client: Client, subject: Subject, index: int) -> Answers:
+    """Sets everything to the sample of that index, removes what is to be removed, then returns `_shown`."""
     for setter in _setters_of(subject):
         path = subject.path(setter.path)
         if path.endswith("/messageTTL") and subject.prefix == TOPIC:  # the only value in the query
-            client.must(setter.method, f"{path}?messageTTL={setter.bodies[turn]}")
+            client.must(setter.method, f"{path}?messageTTL={setter.bodies[index]}")
         else:
-            client.must(setter.method, path, setter.bodies[turn])
+            client.must(setter.method, path, setter.bodies[index])
         if subject.takes_back and setter.remover:
             client.must("DELETE", path)
     return _shown(client, subject)

@@ -42,12 +42,12 @@ def damage(one: OffloadedTopic) -> list[str]:
     return [str(place.report) for place in one.broker.broker.storage.damage.places]
 
 
-async def restore_and_unload(one: OffloadedTopic, turns: int) -> None:
-    """Unloads the topic some turns of the loop later, and loads it while the restore may still run."""
+async def restore_and_unload(one: OffloadedTopic, iterations: int) -> None:
+    """Unloads the topic some iterations of the loop later, and loads it while the restore may still run."""
     topics, name = one.broker.broker.topics, parse_topic(one.name)
     topic = await topics.get(name)
     restoring = asyncio.ensure_future(topic.offloading.restore(60))
-    for _ in range(turns):
+    for _ in range(iterations):
         await asyncio.sleep(0)
     await topics.unload(name)
     await topics.get(name)
@@ -55,12 +55,12 @@ async def restore_and_unload(one: OffloadedTopic, turns: int) -> None:
 
 
 def test_a_topic_that_is_unloaded_while_its_ledgers_are_restored_keeps_every_message(one: OffloadedTopic) -> None:
-    before, turns = one.publish_and_offload(80), 1
+    before, iterations = one.publish_and_offload(80), 1
     while not all(info.is_local for info in one.log().ledger_infos()):
-        one.broker.call(restore_and_unload(one, turns))
+        one.broker.call(restore_and_unload(one, iterations))
         assert one.entries() == before
         assert damage(one) == []
-        turns *= 2
+        iterations *= 2
     one.forget()
     assert one.entries() == before
     assert damage(one) == []

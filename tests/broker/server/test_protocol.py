@@ -260,7 +260,7 @@ def test_a_connection_over_the_limit_gets_an_error_and_is_closed() -> None:
         assert second.is_closed()
 
 
-MANY_PINGS = commands.ping() * 5_000  # in one read, and more than one turn of the loop handles
+MANY_PINGS = commands.ping() * 5_000  # in one read, and more than one iteration of the loop handles
 
 
 def test_thousands_of_commands_in_one_read_are_answered_in_order(raw: RawClient) -> None:

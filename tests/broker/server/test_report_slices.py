@@ -22,7 +22,7 @@ from broker_core.stats.metrics import prometheus_text
 from broker_core.testing import FREE_PORTS
 from broker_core.topic.topic import Topic
 from broker_core.topics.registry import TopicRegistry
-from tests.support.loop_turns import MeasuredLoop, turns
+from tests.support.loop_iterations import MeasuredLoop, iterations
 
 TOPICS = 400
 REPORTS = {
@@ -63,11 +63,11 @@ class MeasuredBroker:
     async def _ask(self, path: str, method: str) -> tuple[bytes, int]:
         port = self._server.broker.main_http_url.rpartition(":")[2]
         reader, writer = await asyncio.open_connection("127.0.0.1", int(port.rstrip("/")))
-        before = turns().turns
+        before = iterations().iterations
         writer.write(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         answer = await reader.read(-1)
         writer.close()
-        return answer, turns().turns - before
+        return answer, iterations().iterations - before
 
     @property
     def topics(self) -> TopicRegistry:

@@ -216,12 +216,12 @@ async def test_a_watcher_looks_at_many_topics_a_few_at_a_time() -> None:
     names = [f"{PREFIX}t-{number}" for number in range(30_000)]
     pattern = TopicPattern("public/default/t-.*")
     watcher = TopicListWatcher(cast(Outbound, Sent()), 1, parse_topic(NAMES[0]).namespace, pattern, lambda: names)
-    starting, turns = asyncio.ensure_future(watcher.start()), 0
+    starting, iterations = asyncio.ensure_future(watcher.start()), 0
     while not starting.done():
         await asyncio.sleep(0)
-        turns += 1
+        iterations += 1
     assert starting.result() == sorted(names)
-    assert turns >= 3
+    assert iterations >= 3
 
 
 def test_a_watcher_sees_each_partition(pulsar_broker: EmbeddedBroker) -> None:

@@ -22,7 +22,7 @@ async def test_no_reset_begins_beside_one_whose_caller_left(tmp_path: Path) -> N
     subscription = await topic.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
     disk.sync_seconds = 0.2
     leaving = asyncio.create_task(subscription.reset(EARLIEST))
-    while not subscription.fenced:  # noqa: ASYNC110  # in a few turns of the loop; there is no event
+    while not subscription.fenced:  # noqa: ASYNC110  # in a few iterations of the loop; there is no event
         await asyncio.sleep(0)
     leaving.cancel()
     await asyncio.wait([leaving])

@@ -67,7 +67,7 @@ def test_a_partitioned_topic_that_is_being_created_is_deleted_with_its_namespace
     with EmbeddedBroker(disk=disk) as broker:
         creations = broker.call(delete_during_creations(broker.broker, disk))
         assert creations[0] is None
-        assert isinstance(creations[1], TopicNotFound)  # its turn came after the deletion had begun
+        assert isinstance(creations[1], TopicNotFound)  # it began after the deletion
         assert NAMESPACE not in broker.broker.tenancy.all_namespaces()
 
 

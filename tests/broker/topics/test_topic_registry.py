@@ -141,27 +141,27 @@ async def test_setting_properties_during_a_deletion_does_not_restore_the_topic(b
 async def test_looking_for_expiring_topics_does_not_block_the_event_loop(broker: Broker) -> None:
     await asyncio.gather(*(broker.topics.create(name) for name in numbered(3_000)))
     looking = asyncio.ensure_future(broker.topics.always_loaded.load_all())
-    turns = 0
+    iterations = 0
     while not looking.done():
         await asyncio.sleep(0)
-        turns += 1
-    assert turns >= 2
+        iterations += 1
+    assert iterations >= 2
 
 
 async def test_topics_follow_a_change_of_policies_a_few_at_a_time(broker: Broker) -> None:
     await asyncio.gather(*(broker.topics.get(name, create=True) for name in numbered(1_000)))
-    turns = 0
+    iterations = 0
 
     async def count() -> None:
-        nonlocal turns
+        nonlocal iterations
         while True:
-            turns += 1
+            iterations += 1
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
     await broker.topics.renewal.policies_changed(NAME.namespace, None)
     counting.cancel()
-    assert turns >= 3
+    assert iterations >= 3
 
 
 async def test_every_loaded_topic_has_a_policy_when_its_change_is_answered(broker: Broker) -> None:

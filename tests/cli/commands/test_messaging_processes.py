@@ -181,7 +181,7 @@ def test_ctrl_c_ends_a_producer_whose_broker_is_frozen(tmp_path: Path) -> None:
             producer.send(signal.SIGINT)
             asked = time.monotonic()
             assert producer.finish() == 130
-            assert time.monotonic() - asked < 2
+            assert time.monotonic() - asked < 10  # far less than the 30 s after which the client gives up a message
             os.kill(broker.pid, signal.SIGCONT)
 
 

@@ -233,14 +233,14 @@ def test_a_follower_that_is_killed_again_and_again_adds_every_message_once(
     topic = "persistent://public/default/followed"
     client.subscribe(topic, "keeps").close()
     lake = tmp_path / "lake"
-    for turn in range(KILLS):
+    for iteration in range(KILLS):
         publish(client, topic, [Sale(number=number, amount=1.0) for number in range(50)])
         with following(pulsar_broker, topic, lake) as follower:
             grown = count_of(lake) + 1
             wait_until(lambda least=grown: count_of(lake) >= least, 60)  # type: ignore[misc]  # binds now
             files = len(list(lake.rglob("*.parquet")))
             publish(client, topic, [Sale(number=number, amount=1.0) for number in range(50)])
-            if turn % 2:  # between the upload and the commit, or just after it; otherwise while it reads or before
+            if iteration % 2:  # between the upload and the commit, or just after it; otherwise while it reads or before
                 wait_until(lambda known=files: len(list(lake.rglob("*.parquet"))) > known, 60)  # type: ignore[misc]  # binds now
             follower.kill()
     kept = lake_in(lake).keep(topic, source(pulsar_broker))

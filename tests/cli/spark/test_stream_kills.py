@@ -164,12 +164,12 @@ def test_a_query_that_is_killed_again_and_again_writes_every_message_once(
     ):
         job = StreamingJob(master, home, broker, tmp_path / "query")
         try:
-            for turn in range(KILLS):
+            for kill in range(KILLS):
                 job.wait_for_batches(chosen.randint(1, 4))
                 time.sleep(chosen.uniform(0, 1.5))  # at any moment of a batch
                 victim = kill_something(job, cluster, chosen)
                 killed[victim] += 1
-                tell(f"{turn + 1}: killed the {victim} in batch {job.planned()}, {len(publisher.digests)} messages")
+                tell(f"{kill + 1}: killed the {victim} in batch {job.planned()}, {len(publisher.digests)} messages")
             publisher.end()
             job.kill_driver()
             found = job.drain()

@@ -15,12 +15,12 @@ def validator(cli_alone: Cli) -> Any:
     return jsonschema_rs.validator_for(json.loads(cli_alone("export", "--editor-schema").stdout))
 
 
-@pytest.mark.parametrize("turn", range(3))
-def test_every_policy_with_every_sample_is_accepted(validator: Any, turn: int) -> None:
+@pytest.mark.parametrize("index", range(3))
+def test_every_policy_with_every_sample_is_accepted(validator: Any, index: int) -> None:
     document = {
         "scope": ["shop"],
-        "namespaces": {"shop/a": {"policies": chosen(OF_NAMESPACES, turn)}, "shop/b": None},
-        "topics": {"shop/a/t": {"policies": chosen(OF_TOPICS, turn), "subscriptions": {"billing": None}}},
+        "namespaces": {"shop/a": {"policies": chosen(OF_NAMESPACES, index)}, "shop/b": None},
+        "topics": {"shop/a/t": {"policies": chosen(OF_TOPICS, index), "subscriptions": {"billing": None}}},
     }
     assert list(validator.iter_errors(document)) == []
 
@@ -55,5 +55,5 @@ def test_mistakes_are_marked(validator: Any, document: dict[str, Any]) -> None:
     assert not validator.is_valid(document)
 
 
-def chosen(samples: dict[str, list[Any]], turn: int) -> dict[str, Any]:
-    return {name: values[turn % len(values)] for name, values in samples.items() if values}
+def chosen(samples: dict[str, list[Any]], index: int) -> dict[str, Any]:
+    return {name: values[index % len(values)] for name, values in samples.items() if values}

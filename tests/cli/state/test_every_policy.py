@@ -33,12 +33,12 @@ def test_each_policy_of_a_topic_has_samples() -> None:
     assert set(OF_TOPICS) == set(settings.TOPIC)
 
 
-@pytest.mark.parametrize("turn", range(max(map(len, (*OF_NAMESPACES.values(), *OF_TOPICS.values())))))
-def test_policies_are_applied_exported_and_pruned(run: Cli, write: Write, turn: int) -> None:
-    """All policies at once, in turns: each with its next sample."""
+@pytest.mark.parametrize("index", range(max(map(len, (*OF_NAMESPACES.values(), *OF_TOPICS.values())))))
+def test_policies_are_applied_exported_and_pruned(run: Cli, write: Write, index: int) -> None:
+    """All policies at once, each with its next sample."""
     wanted = {
-        "namespaces": {NAMESPACE: {"policies": chosen(OF_NAMESPACES, turn)}},
-        "topics": {TOPIC: {"policies": chosen(OF_TOPICS, turn)}},
+        "namespaces": {NAMESPACE: {"policies": chosen(OF_NAMESPACES, index)}},
+        "topics": {TOPIC: {"policies": chosen(OF_TOPICS, index)}},
     }
     file = write(wanted)
     assert run("apply", "-f", file, "--prune", "--yes").exit_code == 0
@@ -49,8 +49,8 @@ def test_policies_are_applied_exported_and_pruned(run: Cli, write: Write, turn: 
     assert exported(run) == {"namespaces": {NAMESPACE: {"policies": {}}}, "topics": {TOPIC: {"policies": {}}}}
 
 
-def chosen(samples: dict[str, list[Any]], turn: int) -> dict[str, Any]:
-    return {name: values[turn % len(values)] for name, values in samples.items() if values}
+def chosen(samples: dict[str, list[Any]], index: int) -> dict[str, Any]:
+    return {name: values[index % len(values)] for name, values in samples.items() if values}
 
 
 def exported(run: Cli) -> dict[str, Any]:

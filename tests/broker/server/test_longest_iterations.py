@@ -1,7 +1,7 @@
-"""No turn of the event loop takes long, however many subscriptions, consumers, or partitions there are.
+"""No iteration of the event loop takes long, however many subscriptions, consumers, or partitions there are.
 
-What counts is the CPU time of the loop's thread. The limit is far above what a turn needs, and far below what the same
-work takes in one turn.
+What counts is the CPU time of the loop's thread. The limit is far above what an iteration needs, and far below what the
+same work takes in one.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.condition import PATIENCE_SECONDS, until
-from tests.support.loop_turns import MeasuredLoop, longest_turn, turns
+from tests.support.loop_iterations import MeasuredLoop, iterations, longest_iteration
 from tests.support.raw_publishing import producer, send
 
 SUBSCRIPTIONS = 10_000
@@ -48,11 +48,11 @@ class MeasuredBroker:
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._runner.run(work)
 
-    def longest_turn(self, work: Coroutine[Any, Any, object]) -> float:
+    def longest_iteration(self, work: Coroutine[Any, Any, object]) -> float:
         gc.collect()
         gc.disable()
         try:
-            return float(self.run(longest_turn(work)))
+            return float(self.run(longest_iteration(work)))
         finally:
             gc.enable()
 
@@ -115,13 +115,13 @@ async def acknowledge(broker: MeasuredBroker, entry_id: int) -> None:
 
 def test_loading_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:
     many.run(many.broker.topics.unload(MANY))
-    assert many.longest_turn(many.topic()) < LIMIT
+    assert many.longest_iteration(many.topic()) < LIMIT
 
 
 def test_changing_a_rate_of_many_subscriptions(many: MeasuredBroker) -> None:
     rate = DispatchRate(messages=1000)
     changing = many.broker.tenancy.topic_policies.set(MANY, subscription_dispatch_rate=rate)
-    assert many.longest_turn(changing) < LIMIT
+    assert many.longest_iteration(changing) < LIMIT
     topic = many.run(many.topic())
     assert all(one.delivery.dispatcher.budget.rates is not None for one in topic.subscriptions.values())
 
@@ -131,13 +131,13 @@ def test_writing_the_acknowledgments_of_many_subscriptions(many: MeasuredBroker)
         await acknowledge(many, 4)
         await many.broker.storage.acks.written()
 
-    assert many.longest_turn(acknowledged()) < LIMIT
+    assert many.longest_iteration(acknowledged()) < LIMIT
 
 
 def test_a_checkpoint_of_many_changed_cursors(many: MeasuredBroker) -> None:
     many.run(acknowledge(many, 6))
     many.run(many.broker.storage.acks.written())
-    assert many.longest_turn(many.broker.storage.checkpoint()) < LIMIT
+    assert many.longest_iteration(many.broker.storage.checkpoint()) < LIMIT
 
 
 def test_expiring_messages_of_many_subscriptions(many: MeasuredBroker) -> None:
@@ -148,7 +148,7 @@ def test_expiring_messages_of_many_subscriptions(many: MeasuredBroker) -> None:
         await many.broker.tenancy.topic_policies.set(MANY, ttl_seconds=1)
         await until(lambda: not any(cursor.backlog_entries for cursor in watched), interval=0.01)
 
-    assert many.longest_turn(expire()) < LIMIT
+    assert many.longest_iteration(expire()) < LIMIT
 
 
 def test_closing_a_connection_with_many_consumers(many: MeasuredBroker) -> None:
@@ -159,7 +159,7 @@ def test_closing_a_connection_with_many_consumers(many: MeasuredBroker) -> None:
             connection.close()
         await until(lambda: not many.broker.connections, interval=0.01)
 
-    assert many.longest_turn(close()) < LIMIT
+    assert many.longest_iteration(close()) < LIMIT
 
 
 async def attach_many(broker: MeasuredBroker) -> None:
@@ -169,7 +169,7 @@ async def attach_many(broker: MeasuredBroker) -> None:
         kind = pb.CommandSubscribe.Key_Shared
         writer.write(client_commands.subscribe(number, KEYS, "s", number, sub_type=kind))
         if number % 100 == 0:
-            await asyncio.sleep(0.001)  # a turn for the broker: it bounds the requests in flight
+            await asyncio.sleep(0.001)  # lets the broker run: it bounds the requests in flight
     await until(lambda: consumers(broker) == CONSUMERS, interval=0.01)
     reading.cancel()
 
@@ -193,7 +193,7 @@ def test_acknowledging_entries_of_many_missing_ledgers(many: MeasuredBroker) -> 
         writer.write(frame(command) + client_commands.get_last_message_id(1, 2))
         await reader.read(1000)
 
-    assert many.longest_turn(acknowledged()) < LIMIT
+    assert many.longest_iteration(acknowledged()) < LIMIT
 
 
 def _acknowledging(count: int) -> BaseCommand:
@@ -225,23 +225,23 @@ def test_a_command_of_very_many_ids_is_carried_out_over_turns(
         writer.write(frame(command) + client_commands.get_last_message_id(1, 2))
         await reader.read(1000)
 
-    assert many.longest_turn(carried_out()) < LIMIT
+    assert many.longest_iteration(carried_out()) < LIMIT
 
 
 def test_small_commands_of_one_read_are_spread_over_turns(many: MeasuredBroker) -> None:
-    async def turns_to_answer(count: int) -> int:
+    async def iterations_to_answer(count: int) -> int:
         reader, writer = await many.connect()
         writer.write(commands.ping() * count)
-        before = turns().turns
+        before = iterations().iterations
         await reader.readexactly(count * len(commands.pong()))
-        return turns().turns - before
+        return iterations().iterations - before
 
-    assert many.run(turns_to_answer(15_000)) - many.run(turns_to_answer(1)) >= 10
-    assert many.longest_turn(turns_to_answer(20_000)) < LIMIT / 2
+    assert many.run(iterations_to_answer(15_000)) - many.run(iterations_to_answer(1)) >= 10
+    assert many.longest_iteration(iterations_to_answer(20_000)) < LIMIT / 2
 
 
 def test_deleting_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:
-    assert many.longest_turn(many.broker.topics.delete(MANY, force=True)) < LIMIT
+    assert many.longest_iteration(many.broker.topics.delete(MANY, force=True)) < LIMIT
 
 
 def test_creating_and_deleting_many_partitions(many: MeasuredBroker) -> None:
@@ -251,7 +251,7 @@ def test_creating_and_deleting_many_partitions(many: MeasuredBroker) -> None:
         await many.broker.partitioned.create(name, 1_000)
         await many.broker.partitioned.delete(name)
 
-    assert many.longest_turn(create_and_delete()) < LIMIT
+    assert many.longest_iteration(create_and_delete()) < LIMIT
 
 
 HOSTILE_LIMIT = 0.02  # seconds; what one client sends at once may hold up the others for this long
@@ -277,7 +277,7 @@ def test_a_thousand_lookups_in_one_write(many: MeasuredBroker) -> None:
         while len(answers) < 1_000 * 20:
             answers += await reader.read(1 << 20)
 
-    assert many.longest_turn(look_up()) < HOSTILE_LIMIT
+    assert many.longest_iteration(look_up()) < HOSTILE_LIMIT
 
 
 def test_a_body_of_tiny_http_chunks(many: MeasuredBroker) -> None:
@@ -288,7 +288,7 @@ def test_a_body_of_tiny_http_chunks(many: MeasuredBroker) -> None:
         assert b" 400 " in await request(many.server.web_port, head + body)
 
     many.run(request(many.server.web_port, b"GET /admin/v2/clusters HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
-    assert many.longest_turn(upload()) < HOSTILE_LIMIT
+    assert many.longest_iteration(upload()) < HOSTILE_LIMIT
 
 
 def test_the_first_request_for_the_openapi_document(many: MeasuredBroker) -> None:
@@ -297,4 +297,4 @@ def test_the_first_request_for_the_openapi_document(many: MeasuredBroker) -> Non
     async def read_document() -> None:
         assert (await request(many.server.web_port, get)).startswith(b"HTTP/1.1 200 ")
 
-    assert many.longest_turn(read_document()) < HOSTILE_LIMIT
+    assert many.longest_iteration(read_document()) < HOSTILE_LIMIT

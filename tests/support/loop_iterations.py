@@ -1,4 +1,4 @@
-"""An event loop that measures its turns: how much CPU time its thread uses between two waits.
+"""An event loop that measures its iterations: how much CPU time its thread uses between two waits.
 
 Unlike the time on a clock, this does not depend on what else runs on the machine.
 """
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class TurnSelector(selectors.DefaultSelector):
-    """`longest`: the CPU seconds of the longest turn since `reset`. A turn is what happens between two selects."""
+class IterationSelector(selectors.DefaultSelector):
+    """`longest`: the CPU seconds of the longest iteration, between two selects, since `reset`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,11 +22,11 @@ class TurnSelector(selectors.DefaultSelector):
 
     def reset(self) -> None:
         self.longest = 0.0
-        self.turns = 0
+        self.iterations = 0
         self._began = time.thread_time()
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
-        self.turns += 1
+        self.iterations += 1
         self.longest = max(self.longest, time.thread_time() - self._began)
         ready = super().select(timeout)
         self._began = time.thread_time()
@@ -35,24 +35,24 @@ class TurnSelector(selectors.DefaultSelector):
 
 class MeasuredLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
-        self.turns = TurnSelector()
-        super().__init__(self.turns)
+        self.iterations = IterationSelector()
+        super().__init__(self.iterations)
 
 
-def turns() -> TurnSelector:
-    """The turns of the running loop."""
+def iterations() -> IterationSelector:
+    """The iterations of the running loop."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, MeasuredLoop)
-    return loop.turns
+    return loop.iterations
 
 
-async def longest_turn(work: Coroutine[Any, Any, object]) -> float:
-    """Awaits `work`; returns the CPU seconds of the longest turn in the meantime."""
+async def longest_iteration(work: Coroutine[Any, Any, object]) -> float:
+    """Awaits `work`; returns the CPU seconds of the longest iteration in the meantime."""
     await asyncio.sleep(0)
-    turns().reset()
+    iterations().reset()
     await work
     await asyncio.sleep(0)
-    return turns().longest
+    return iterations().longest
 
 
 def run_measured(scenario: Callable[[], Coroutine[Any, Any, T]]) -> T:
