@@ -217,6 +217,10 @@ class TooManyRequests(BrokerError, server_error=ServerError.TOO_MANY_REQUESTS, s
     pass
 
 
+class TransactionsDisabled(BrokerError, server_error=ServerError.NOT_ALLOWED_ERROR, status=503):
+    pass
+
+
 class TransactionCoordinatorNotFound(
     BrokerError, server_error=ServerError.TRANSACTION_COORDINATOR_NOT_FOUND, status=404
 ):

@@ -38,6 +38,7 @@ from broker_core.admin import (
     topic_properties,
     topic_settings,
     topics,
+    transactions,
 )
 from broker_core.admin.routes import Routes
 
@@ -76,6 +77,7 @@ def all_routes() -> Routes:
         *bookies.ROUTES,
         *lookup.ROUTES,
         *produce.ROUTES,
+        *transactions.ROUTES,
         *other_services.ROUTES,
     )
     return Routes((*listed, *openapi.routes(listed)))

@@ -97,20 +97,13 @@ DELETE|GET|POST {type}/{tenant}/{namespace}/{packageName}/{version}
 GET|PUT {type}/{tenant}/{namespace}/{packageName}/{version}/metadata
 """
 _TRANSACTIONS = """
-POST abortTransaction/{mostSigBits}/{leastSigBits}
 GET coordinatorInternalStats/{coordinatorId}
-GET coordinatorStats
-GET coordinators
 GET pendingAckInternalStats/{tenant}/{namespace}/{topic}/{subName}
 GET pendingAckStats/{tenant}/{namespace}/{topic}/{subName}
 GET positionStatsInPendingAck/{tenant}/{namespace}/{topic}/{subName}/{ledgerId}/{entryId}
-GET slowTransactions/{timeout}
 GET transactionBufferInternalStats/{tenant}/{namespace}/{topic}
-GET transactionBufferStats/{tenant}/{namespace}/{topic}
 POST transactionCoordinator/replicas
-GET transactionInBufferStats/{tenant}/{namespace}/{topic}/{mostSigBits}/{leastSigBits}
 GET transactionInPendingAckStats/{tenant}/{namespace}/{topic}/{subName}/{mostSigBits}/{leastSigBits}
-GET transactionMetadata/{mostSigBits}/{leastSigBits}
 """
 
 _NO_FUNCTIONS = (
@@ -125,7 +118,10 @@ _NO_PACKAGES = (
     "this broker does not store packages: keep them in a file or object store, or use a Pulsar cluster with"
     " enablePackagesManagement=true"
 )
-_NO_TRANSACTIONS = "the admin API of this broker does not show transactions: topic stats count those of a topic"
+_NO_TRANSACTIONS = (
+    "this broker has no log of transactions and no acknowledgments in them: for those, use a Pulsar cluster with"
+    " transactionCoordinatorEnabled=true"
+)
 
 _SERVICES = (
     ("/admin/v2/functions", _OLD_FUNCTIONS, _NO_FUNCTIONS),

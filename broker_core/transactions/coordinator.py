@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import TransactionConfig
     from broker_core.storage.managed_ledger.transaction_log import TransactionLog
+    from broker_core.storage.records.position import Position
     from broker_core.tasks import Spawn
 
 log = logging.getLogger(__name__)
@@ -106,12 +107,13 @@ class Coordinator:
         self._owned(transaction_id, role).check_open()
 
     def _owned(self, transaction_id: TransactionId, role: str) -> Transaction:
-        transaction = self._find(transaction_id)
+        transaction = self.find(transaction_id)
         if transaction.info.role != role:
             raise _not_found(transaction_id)
         return transaction
 
-    def _find(self, transaction_id: TransactionId) -> Transaction:
+    def find(self, transaction_id: TransactionId) -> Transaction:
+        """The active transaction. Raises `TransactionNotFound` or `TransactionCoordinatorNotFound`."""
         self.check_serves(transaction_id.most)
         transaction = self._active.get(transaction_id.least)
         if transaction is None:
@@ -124,7 +126,7 @@ class Coordinator:
         Any client that may publish to the topic may publish in the transaction, as in Pulsar.
         """
         try:
-            transaction = self._find(transaction_id)
+            transaction = self.find(transaction_id)
             transaction.check_open()
         except (TransactionNotFound, TransactionCoordinatorNotFound) as error:
             raise NotAllowed(f"Transaction {transaction_id} is not open") from error
@@ -174,6 +176,25 @@ class Coordinator:
         for participant in self._participants(names):
             participant.transaction_ended(commit=commit)
         transaction.ended(commit=commit)
+
+    async def abort(self, transaction_id: TransactionId) -> None:
+        """For an operator, who may abort the transaction of any role. Raises as `end` does."""
+        await self._end(self.find(transaction_id), commit=False)
+
+    # -- what there is
+
+    @property
+    def active(self) -> list[Transaction]:
+        """Those that have not ended, in the order in which they began."""
+        return list(self._active.values())
+
+    @property
+    def last_id(self) -> int:
+        return self._records.last_id
+
+    def first_positions(self, transaction_id: TransactionId) -> dict[str, Position]:
+        """The first position of its messages, by the name of the managed ledger."""
+        return self._records.first_positions(transaction_id.least)
 
     # -- time-outs
 

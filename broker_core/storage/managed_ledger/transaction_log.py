@@ -8,6 +8,7 @@ from collections.abc import Callable
 from broker_core.storage.log.journal import Journal
 from broker_core.storage.records import transaction_changes
 from broker_core.storage.records.catalog import Catalog
+from broker_core.storage.records.position import Position
 from broker_core.storage.records.transactions import TransactionInfo
 
 RANGES_MAX = 10_000  # of consecutive messages of one transaction: each checkpoint writes them again
@@ -57,6 +58,21 @@ class TransactionLog:
         transaction = self._transactions.open.get(transaction_id)
         infos = self._catalog.infos
         return [infos[owner].name for owner in transaction.writes if owner in infos] if transaction else []
+
+    def first_positions(self, transaction_id: int) -> dict[str, Position]:
+        """The position of its first entry in each managed ledger, by name, used or not."""
+        transaction = self._transactions.open.get(transaction_id)
+        if transaction is None:
+            return {}
+        names = {owner: name for name, owner in self._catalog.names.items() if owner in transaction.writes}
+        return {
+            names[owner]: Position(*ranges[0][:2]) for owner, ranges in transaction.writes.items() if owner in names
+        }
+
+    @property
+    def last_id(self) -> int:
+        """The last ID that was given out; -1 before the first one."""
+        return self._next_id - 1 if self._next_id > 1 else -1
 
     def end(self, transaction_id: int, done: Callable[[Exception | None], None], *, commit: bool) -> None:
         """Records the outcome. When it is durable, it is in effect in every log at once, and `done` is called."""

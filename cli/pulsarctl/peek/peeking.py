@@ -23,6 +23,8 @@ Format = Annotated[
     typer.Option("-F", "--format", metavar="TEMPLATE", help="Template for each message; see 'pulsarctl read --help'."),
 ]
 MARKER = "X-Pulsar-marker-type"
+UNCOMMITTED = "X-Pulsar-txn-uncommitted"
+ABORTED = "X-Pulsar-txn-aborted"
 Count = Annotated[int, typer.Option("-n", "--count", min=1, help="Maximum number of messages.")]
 
 
@@ -34,11 +36,16 @@ def peek(
     template: str | None,
     *,
     markers: bool = False,
+    committed: bool = True,
     block: Show = readable_block,
 ) -> None:
-    """Prints the next unacknowledged messages, at most `messages`, and markers if wanted. None is not an error."""
+    """Prints the next unacknowledged messages, at most `messages`, and markers if wanted. None is not an error.
+
+    `committed`: it stops where a consumer would wait for a transaction, and leaves out what was aborted.
+    """
     show = _show(call, template)
-    printed = _print(islice(_unacknowledged(call, topic, subscription, markers=markers), messages), show, block)
+    records = _unacknowledged(call, topic, subscription, markers=markers, committed=committed)
+    printed = _print(islice(records, messages), show, block)
     if not printed:
         call.notice("no messages")
 
@@ -54,7 +61,9 @@ def _records(topic: str, entry: Peeked) -> Iterator["EntryRecord"]:
     return peeked_records(full_topic(topic), *entry)
 
 
-def _unacknowledged(call: Call, topic: str, subscription: str, *, markers: bool) -> Iterator["EntryRecord"]:
+def _unacknowledged(
+    call: Call, topic: str, subscription: str, *, markers: bool, committed: bool
+) -> Iterator["EntryRecord"]:
     """Return every unacknowledged message, fetched entry by entry. Markers are entries of brokers for one another."""
     for number in count(1):
         try:
@@ -65,7 +74,12 @@ def _unacknowledged(call: Call, topic: str, subscription: str, *, markers: bool)
             ):  # it is the topic, its namespace, or the subscription that is missing
                 raise
             return
-        if markers or MARKER not in entry[1]:
+        headers = entry[1]
+        if committed and headers.get(UNCOMMITTED) == "true":
+            return
+        if committed and headers.get(ABORTED) == "true":
+            continue
+        if markers or MARKER not in headers:
             yield from _records(topic, entry)
 
 

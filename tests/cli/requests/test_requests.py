@@ -216,7 +216,7 @@ def test_broker_stats_are_shown(cli: Cli) -> None:
 def test_a_broker_without_transactions_says_so(cli: Cli, line: str) -> None:
     outcome = cli(*words(line))
     assert outcome.exit_code == 1
-    assert "does not show transactions" in outcome.stderr
+    assert "transactionCoordinatorEnabled=true" in outcome.stderr
 
 
 def test_proxy_stats_are_read_from_the_proxy(cli_alone: Cli) -> None:

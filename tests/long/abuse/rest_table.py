@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.admin import broker_stats, other_services
+from broker_core.admin import broker_stats, other_services, transactions
 from broker_core.admin.routes import Route
 from tests.long.abuse.hostile import BODIES, NUMBERS, PARTS, VALUES, document, places, replaced
 
@@ -198,7 +198,8 @@ OFFLOAD = {  # a store that needs no network
 }
 GRANT = {"topic": "persistent://abuse/ns/t", "role": "r", "actions": ["produce"]}
 PLAIN = {  # handlers that read neither a body nor a query, and those that refuse whatever they get
-    row_name(route.path): Row() for route in (*other_services.ROUTES, *broker_stats.ROUTES)
+    row_name(route.path): Row(None, route.query)
+    for route in (*other_services.ROUTES, *broker_stats.ROUTES, *transactions.ROUTES)
 }
 
 ROWS: dict[str, Row] = {

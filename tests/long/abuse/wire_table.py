@@ -67,6 +67,15 @@ EXAMPLES: dict[int, dict[str, Any]] = {
     _T.UNSUBSCRIBE: {"consumer_id": 1, "request_id": 9},
     _T.CLOSE_CONSUMER: {"consumer_id": 1, "request_id": 9},
     _T.GET_SCHEMA: {"request_id": 9, "topic": TOPIC},
+    _T.TC_CLIENT_CONNECT_REQUEST: {"tc_id": 0, "request_id": 9},
+    _T.NEW_TXN: {"tc_id": 0, "txn_ttl_millis": 1000, "request_id": 9},
+    _T.ADD_PARTITION_TO_TXN: {
+        "txnid_most_bits": 0,
+        "txnid_least_bits": 1,
+        "partitions": ["persistent://abuse/ns/t"],
+        "request_id": 9,
+    },
+    _T.END_TXN: {"txnid_most_bits": 0, "txnid_least_bits": 1, "txn_action": 0, "request_id": 9},
     _T.GET_OR_CREATE_SCHEMA: {
         "request_id": 9,
         "topic": "persistent://abuse/wire/schema",

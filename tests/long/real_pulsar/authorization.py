@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from broker_core.admin import other_services
+from broker_core.admin import other_services, transactions
 from broker_core.admin.routes import Route
 from broker_core.security.operations import Kind
 from broker_core.security.principal import Principal
@@ -128,7 +128,8 @@ def verdict(status: int) -> str:
 
 
 def compared(route: Route) -> bool:
-    others = {one.path for one in other_services.ROUTES}  # functions, packages, transactions: not in this Pulsar
+    # Functions, packages, and transactions: not in this Pulsar.
+    others = {one.path for one in (*other_services.ROUTES, *transactions.ROUTES)}
     return route.path not in others and title(route) not in NOT_SERVED | set(NOT_ASKED)
 
 

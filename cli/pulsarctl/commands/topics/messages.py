@@ -21,8 +21,24 @@ class End(StrEnum):
 ServerMarkers = Annotated[
     bool, typer.Option("-ssm", "--show-server-marker", help="Show markers, which brokers write for one another, too.")
 ]
-# Accepted for pulsar-admin's sake. The broker has no transactions to tell apart.
-IsolationLevel = Annotated[str, typer.Option("-til", "--transaction-isolation-level", hidden=True)]
+
+
+class Isolation(StrEnum):
+    """Names of Pulsar's enum."""
+
+    READ_COMMITTED = "READ_COMMITTED"
+    READ_UNCOMMITTED = "READ_UNCOMMITTED"
+
+
+IsolationLevel = Annotated[
+    Isolation,
+    typer.Option(
+        "-til",
+        "--transaction-isolation-level",
+        metavar="LEVEL",
+        help="READ_COMMITTED, or READ_UNCOMMITTED to show messages of open and aborted transactions, too.",
+    ),
+]
 
 app = Noun("topics", "")
 
@@ -35,7 +51,7 @@ def peek_messages(
     messages: peeking.Count = 1,
     template: peeking.Format = None,
     server_markers: ServerMarkers = False,
-    isolation_level: IsolationLevel = "READ_COMMITTED",
+    isolation_level: IsolationLevel = Isolation.READ_COMMITTED,
 ) -> None:
     """Show the next messages of a subscription without acknowledging them.
 
@@ -43,7 +59,17 @@ def peek_messages(
 
     Example: pulsarctl topics peek-messages orders -s billing -n 3
     """
-    peeking.peek(call, topic, subscription, messages, template, markers=server_markers, block=peeked_block)
+    committed = isolation_level is Isolation.READ_COMMITTED
+    peeking.peek(
+        call,
+        topic,
+        subscription,
+        messages,
+        template,
+        markers=server_markers,
+        committed=committed,
+        block=peeked_block,
+    )
 
 
 @app.verb("examine-messages", heading=Heading.MESSAGES)

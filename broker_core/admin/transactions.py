@@ -1,0 +1,148 @@
+"""`/admin/v3/transactions`: what is open, since when, and where; and a way to abort it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import not_found
+from broker_core.errors import TransactionsDisabled
+from broker_core.metadata.policies.json_values import whole_number
+from broker_core.names import PERSISTENT, topic_of_ledger
+from broker_core.security.operations import SUPER_USER
+from broker_core.storage.records.transactions import LogTransactions
+from broker_core.wire.transaction_id import TransactionId
+
+if TYPE_CHECKING:
+    from broker_core.topic.topic import Topic
+    from broker_core.transactions.coordinator import Coordinator
+    from broker_core.transactions.transaction import Transaction
+
+Json = dict[str, Any]
+
+
+def _coordinator(call: Call) -> Coordinator:
+    if call.broker.transactions is None:
+        raise TransactionsDisabled("This Broker is not configured with transactionCoordinatorEnabled=true.")
+    return call.broker.transactions
+
+
+def _chosen(call: Call) -> Coordinator:
+    """The coordinator that the query names, or the only one. Raises `TransactionCoordinatorNotFound`."""
+    coordinator = _coordinator(call)
+    if "coordinatorId" in call.query:
+        coordinator.check_serves(whole_number(call.query["coordinatorId"], "coordinatorId"))
+    return coordinator
+
+
+async def list_coordinators(call: Call) -> list[Json]:
+    return [{"id": _coordinator(call).id, "brokerServiceUrl": call.broker.main_service_url}]
+
+
+async def coordinator_stats(call: Call) -> Json:
+    coordinator = _chosen(call)
+    active = [transaction.info.id for transaction in coordinator.active]
+    stats = {
+        "state": "Ready",
+        "leastSigBits": coordinator.last_id,
+        "lowWaterMark": min(active, default=1) - 1,
+        "ongoingTxnSize": len(active),
+        "recoverStartTime": call.broker.started_ms,
+        "recoverEndTime": call.broker.started_ms,
+    }
+    return stats if "coordinatorId" in call.query else {str(coordinator.id): stats}
+
+
+async def transaction_metadata(call: Call) -> Json:
+    return _metadata(_coordinator(call), _coordinator(call).find(_id(call)))
+
+
+async def slow_transactions(call: Call) -> Json:
+    """Those that have been open for longer than a time in ms."""
+    coordinator = _chosen(call)
+    began_before = call.broker.clock.wall_ms() - call.number("timeout")
+    slow = [transaction for transaction in coordinator.active if transaction.info.began_ms < began_before]
+    return {str(transaction.id): _metadata(coordinator, transaction) for transaction in slow}
+
+
+def _metadata(coordinator: Coordinator, transaction: Transaction) -> Json:
+    """Pulsar's TransactionMetadata; `timeoutAt` is how long it may be open, in ms, as there."""
+    info = transaction.info
+    first = coordinator.first_positions(transaction.id)
+    produced = {str(topic_of_ledger(name)): _in_buffer(str(position), False) for name, position in first.items()}
+    owner = {"owner": info.role} if info.role else {}
+    return {
+        "txnId": str(transaction.id),
+        "status": transaction.state.value,
+        "openTimestamp": info.began_ms,
+        "timeoutAt": info.ttl_ms,
+        "producedPartitions": produced,
+        "ackedPartitions": {},
+        **owner,
+    }
+
+
+async def in_buffer_stats(call: Call) -> Json:
+    """What a transaction, open or not, has in a topic; one that is not known has nothing."""
+    _coordinator(call)
+    transactions = _transactions(await _topic(call))
+    first = None if transactions is None else transactions.open.get(_id(call).least)
+    return _in_buffer(None if first is None else str(first), False)
+
+
+def _in_buffer(start: str | None, aborted: bool) -> Json:
+    position = {} if start is None else {"startPosition": start}
+    return {**position, "aborted": aborted}
+
+
+async def buffer_stats(call: Call) -> Json:
+    _coordinator(call)
+    topic = await _topic(call)
+    transactions = _transactions(topic)
+    aborted: Mapping[int, Any] = {} if transactions is None else transactions.aborted
+    return {
+        "state": "NoSnapshot" if transactions is None else "Ready",
+        "maxReadPosition": str(topic.ledger.visible_end),
+        "ongoingTxnSize": topic.transactions.open,
+        "recoverStartTime": topic.created_ms,
+        "recoverEndTime": topic.created_ms,
+        "totalAbortedTransactions": sum(map(len, aborted.values())),
+    }
+
+
+def _transactions(topic: Topic) -> LogTransactions | None:
+    return None if topic.ledger.on_disk is None else topic.ledger.on_disk.transactions
+
+
+async def _topic(call: Call) -> Topic:
+    name = call.topic_of(PERSISTENT)
+    if not call.broker.topics.exists(name):
+        raise not_found(call.broker, name)
+    return await call.broker.topics.get(name)
+
+
+async def abort_transaction(call: Call) -> None:
+    """For an operator: also a transaction of another role."""
+    await _coordinator(call).abort(_id(call))
+
+
+def _id(call: Call) -> TransactionId:
+    return TransactionId(call.number("mostSigBits"), call.number("leastSigBits"))
+
+
+_ROOT = "/admin/v3/transactions"
+_TRANSACTION = "{mostSigBits}/{leastSigBits}"
+_TOPIC = "{tenant}/{namespace}/{topic}"
+_ONE = ("coordinatorId",)
+
+ROUTES = (
+    Route("GET", f"{_ROOT}/coordinators", list_coordinators, SUPER_USER),
+    Route("GET", f"{_ROOT}/coordinatorStats", coordinator_stats, SUPER_USER, query=_ONE),
+    Route("GET", f"{_ROOT}/transactionMetadata/{_TRANSACTION}", transaction_metadata, SUPER_USER),
+    Route("GET", f"{_ROOT}/slowTransactions/{{timeout}}", slow_transactions, SUPER_USER, query=_ONE),
+    Route("GET", f"{_ROOT}/transactionInBufferStats/{_TOPIC}/{_TRANSACTION}", in_buffer_stats, SUPER_USER),
+    Route("GET", f"{_ROOT}/transactionBufferStats/{_TOPIC}", buffer_stats, SUPER_USER),
+    Route("POST", f"{_ROOT}/abortTransaction/{_TRANSACTION}", abort_transaction, SUPER_USER),
+)

@@ -1,0 +1,70 @@
+"""The requests about transactions: what is open, and a way to abort it."""
+
+import pytest
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import TransactionConfig
+from broker_core.names import parse_topic
+from broker_core.testing import FREE_PORTS
+from broker_core.wire.send import SendRun
+from broker_core.wire.transaction_id import TransactionId
+from tests.broker.admin.conftest import Admin
+
+TOPIC = "persistent://public/default/t"
+ROOT = "/admin/v3/transactions"
+
+
+@pytest.fixture
+def config() -> BrokerConfig:
+    return BrokerConfig(server=FREE_PORTS, transactions=TransactionConfig(enabled=True))
+
+
+async def begun(admin: Admin) -> TransactionId:
+    assert admin.broker.transactions is not None
+    return await admin.broker.transactions.begin(0, 60_000, "")
+
+
+async def open_transaction(admin: Admin) -> TransactionId:
+    """A transaction with one message on the topic."""
+    transaction = await begun(admin)
+    topic = await admin.broker.topics.get(parse_topic(TOPIC), create=True)
+    run = SendRun(1, b"x", [0], [1], [b""], [1], [1])
+    run.transaction = transaction
+    topic.publish_in_transaction(run, lambda first, error: None)
+    return transaction
+
+
+async def test_an_open_transaction_is_shown_with_its_topics(admin: Admin) -> None:
+    transaction = await open_transaction(admin)
+    at = f"{transaction.most}/{transaction.least}"
+    metadata = (await admin("GET", f"{ROOT}/transactionMetadata/{at}")).json
+    assert (metadata["txnId"], metadata["status"], metadata["timeoutAt"]) == (str(transaction), "OPEN", 60_000)
+    first = metadata["producedPartitions"][TOPIC]
+    assert not first["aborted"]
+    assert (await admin("GET", f"{ROOT}/transactionInBufferStats/public/default/t/{at}")).json == first
+    stats = (await admin("GET", f"{ROOT}/transactionBufferStats/public/default/t")).json
+    assert (stats["state"], stats["ongoingTxnSize"]) == ("Ready", 1)
+
+
+async def test_an_operator_aborts_a_transaction_once(admin: Admin) -> None:
+    transaction = await open_transaction(admin)
+    path = f"{ROOT}/abortTransaction/{transaction.most}/{transaction.least}"
+    assert (await admin("POST", path)).status == 204
+    assert (await admin("POST", path)).status == 404
+    stats = (await admin("GET", f"{ROOT}/transactionBufferStats/public/default/t")).json
+    assert (stats["ongoingTxnSize"], stats["totalAbortedTransactions"]) == (0, 1)
+
+
+async def test_slow_transactions_are_those_that_have_been_open_for_longer(admin: Admin) -> None:
+    transaction = await begun(admin)
+    assert list((await admin("GET", f"{ROOT}/slowTransactions/600000")).json) == []
+    assert list((await admin("GET", f"{ROOT}/slowTransactions/0")).json) == [str(transaction)]
+
+
+async def test_the_coordinator_is_listed_with_its_transactions(admin: Admin) -> None:
+    transaction = await begun(admin)
+    assert [one["id"] for one in (await admin("GET", f"{ROOT}/coordinators")).json] == [0]
+    stats = (await admin("GET", f"{ROOT}/coordinatorStats?coordinatorId=0")).json
+    assert (stats["leastSigBits"], stats["ongoingTxnSize"]) == (transaction.least, 1)
+    assert (await admin("GET", f"{ROOT}/coordinatorStats")).json == {"0": stats}
+    assert (await admin("GET", f"{ROOT}/coordinatorStats?coordinatorId=7")).status == 404
