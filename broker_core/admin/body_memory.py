@@ -15,7 +15,7 @@ from typing import Self
 from broker_core.errors import BrokerError
 
 
-class NoRoom(BrokerError, status=503):
+class BodyMemoryFull(BrokerError, status=503):
     """Running requests use all the memory for bodies."""
 
 
@@ -28,29 +28,29 @@ class BodyMemory:
         return Share(self)
 
     def take_now(self, size: int) -> None:
-        """Raises `NoRoom`."""
+        """Raises `BodyMemoryFull`."""
         if size > self._free:
-            raise NoRoom("the bodies of other requests use all the memory for bodies; try again later")
+            raise BodyMemoryFull("the bodies of other requests use all the memory for bodies; try again later")
         self._free -= size
 
     async def take(self, size: int) -> int:
         """Waits until that much is free, or for all of the memory if `size` is larger; returns the size taken."""
         size = min(size, self._limit)
         if self._waiting or size > self._free:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append((size, turn))
+            granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((size, granted))
             try:
-                await turn
+                await granted
             except asyncio.CancelledError:
-                self._left(size, turn)
+                self._left(size, granted)
                 raise
         else:
             self._free -= size
         return size
 
-    def _left(self, size: int, turn: asyncio.Future[None]) -> None:
+    def _left(self, size: int, granted: asyncio.Future[None]) -> None:
         """A request stops waiting; if it got its memory in the same moment, the memory is released."""
-        self.give(0 if turn.cancelled() else size)
+        self.give(0 if granted.cancelled() else size)
 
     def give(self, size: int) -> None:
         self._free += size
@@ -69,7 +69,7 @@ class Share:
         self._held = 0
 
     def take_now(self, size: int) -> None:
-        """Raises `NoRoom`."""
+        """Raises `BodyMemoryFull`."""
         self._memory.take_now(size)
         self._held += size
 

@@ -33,7 +33,7 @@ class BodyBroken(BrokerError, status=400):
 
 
 async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig, *, is_large: bool) -> bytes:
-    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken`, or `NoRoom`.
+    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken`, or `BodyMemoryFull`.
 
     The body of a GET has no meaning and is discarded: a request that waits for memory must not hold any.
     """

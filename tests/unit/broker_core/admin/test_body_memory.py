@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker_core.admin.body_memory import BodyMemory, NoRoom
+from broker_core.admin.body_memory import BodyMemory, BodyMemoryFull
 
 
 async def test_a_request_for_more_than_is_free_waits_for_a_release() -> None:
@@ -56,7 +56,7 @@ async def test_new_data_is_refused_without_free_memory() -> None:
     memory = BodyMemory(10)
     with memory.share() as share:
         share.take_now(8)
-        with pytest.raises(NoRoom, match="try again later"):
+        with pytest.raises(BodyMemoryFull, match="try again later"):
             memory.take_now(3)
     memory.take_now(10)
 
@@ -65,6 +65,6 @@ async def test_a_request_for_more_than_the_total_takes_the_total() -> None:
     memory = BodyMemory(10)
     with memory.share() as share:
         await share.take(100)
-        with pytest.raises(NoRoom):
+        with pytest.raises(BodyMemoryFull):
             memory.take_now(1)
     memory.take_now(10)
