@@ -123,7 +123,8 @@ class Broker:
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
-        self.transactions: Coordinator | None = None  # None: transactions are disabled
+        self.transactions: Coordinator | None = None  # None: transactions are disabled, and those left time out
+        self._coordinator: Coordinator | None = None
         self.inactivity: Inactivity
         self.schemas: SchemaRegistry
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -169,10 +170,10 @@ class Broker:
             log.warning(warning)
         self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
-        if self.config.transactions.enabled:
-            self.transactions = Coordinator(
-                self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participants
-            )
+        coordinator = self._coordinator = Coordinator(
+            self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participants
+        )
+        self.transactions = coordinator if self.config.transactions.enabled else None
         self.topics = TopicRegistry(
             self.config,
             self.clock,
@@ -206,8 +207,8 @@ class Broker:
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to reconnect, everything acknowledged is synced, the lock is released."""
-        if self.transactions is not None:
-            self.transactions.close()
+        if self._coordinator is not None:
+            self._coordinator.close()
         await self.topics.stop()
         for connection in list(self.connections):
             connection.close()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from broker_core.wire.batch_and_chunk import batch_and_chunk
 from broker_core.wire.message import SIZE
-from broker_core.wire.send_metadata import metadata_or_none
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
@@ -34,7 +34,7 @@ class ChunkRoutes:
         """
         start = block.starts[index]
         (size,) = SIZE.unpack_from(block.data, start + METADATA - SIZE.size)
-        metadata = metadata_or_none(block.data[start + METADATA : start + METADATA + size])
+        metadata = batch_and_chunk(block.data[start + METADATA : start + METADATA + size])
         if metadata is None or not metadata.num_chunks_from_msg:
             return in_turn, None
         consumer = self._routes.get(metadata.uuid)

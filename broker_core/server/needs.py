@@ -48,13 +48,16 @@ def _ruled(operation: Operation) -> Operation:
 _PRODUCE, _SUBSCRIBE, _CONSUME = (_ruled(on_topic(name)) for name in ("PRODUCE", "SUBSCRIBE", "CONSUME"))
 
 
-def on_topic_of_command(name: str, denied: str) -> Need:
-    """The command has a topic and needs one operation on it."""
+def on_topic_of_command(name: str, denied: str, *, finds_coordinator: bool = False) -> Need:
+    """The command has a topic and needs one operation on it.
+
+    `finds_coordinator`: the name may stand for the transaction coordinator, which is not a topic.
+    """
     operation = _ruled(on_topic(name))
 
     def requests(command: Any) -> Iterator[Request]:
         topic = parse_topic(command.topic)
-        if not is_coordinator(topic):  # no topic: it stands for the transaction coordinator
+        if not (finds_coordinator and is_coordinator(topic)):
             yield operation, Target.of_topic(topic)
 
     return Need(requests, denial=_denied(denied))
@@ -78,8 +81,8 @@ def _to_subscribe(command: pb.CommandSubscribe) -> Iterator[Request]:
     yield _CONSUME, Target.of_topic(parse_topic(command.topic), command.subscription)
 
 
-LOOKUP = on_topic_of_command("LOOKUP", "Lookup")
-PARTITIONS = on_topic_of_command("LOOKUP", "Get Partition Metadata")
+LOOKUP = on_topic_of_command("LOOKUP", "Lookup", finds_coordinator=True)
+PARTITIONS = on_topic_of_command("LOOKUP", "Get Partition Metadata", finds_coordinator=True)
 TO_PRODUCE = Need(_to_produce, denial=_denied("Produce"))
 TO_SUBSCRIBE = Need(_to_subscribe, denial=_denied("subscribe"))
 LIST_TOPICS = on_namespace_of_command("GET_TOPICS", _denied("GetTopicsOfNamespace"))

@@ -14,9 +14,12 @@ READ_BYTES = 1 << 20
 
 
 async def last_message(log: TopicLog) -> Position:
-    """The position of the last message, or `EARLIEST`. Reads backward, a thousand entries at a time."""
+    """The position of the last visible message, or `EARLIEST`. Reads backward, a thousand entries at a time."""
+    end = log.visible_end
     for info in reversed(log.ledger_infos()):
-        stop = info.entries
+        if info.id > end.ledger_id:
+            continue
+        stop = info.entries if info.id < end.ledger_id else min(info.entries, end.entry_id + 1)
         while stop > 0:
             start = max(0, stop - READ_ENTRIES)
             position = await _last_within(log, Position(info.id, start), stop)

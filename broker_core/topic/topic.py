@@ -339,8 +339,10 @@ class Topic:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
         source = self.compaction.view() if compacted else self.ledger
         last = source.visible_end
-        if self.special_entries.has_markers and not compacted:
+        if self.special_entries.has_markers and last > (self.compaction.horizon if compacted else EARLIEST):
             last = await last_message(self.ledger)
+            if compacted and self.compaction.compacted is not None and last <= self.compaction.horizon:
+                last = self.compaction.compacted.last_position
         if last < self.ledger.first_position and not compacted:
             return EARLIEST, None
         block = source.read_cached(last, 1, 1) or await source.read(last, 1, 1)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 from google.protobuf.message import DecodeError
 
+from broker_core.wire.batch_and_chunk import batch_and_chunk
 from broker_core.wire.errors import ChecksumMismatch, MalformedEntry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, MessageMetadata
 from broker_core.wire.send_metadata import metadata_or_none
@@ -67,12 +68,12 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
 def messages_in_batch(entry: bytes) -> int:
     """The number of messages of a batch; 0 if the entry is not a batch, or malformed, as older versions stored it."""
     try:
-        metadata = metadata_or_none(entry_parts(entry)[0])  # texts stay as they are: nothing else is read
+        metadata = batch_and_chunk(entry_parts(entry)[0])
     except MalformedEntry:
         return 0
     if metadata is None or not metadata.HasField("num_messages_in_batch"):
         return 0
-    return max(0, metadata.num_messages_in_batch)
+    return max(0, int(metadata.num_messages_in_batch))
 
 
 def entry_parts(entry: bytes) -> tuple[bytes, bytes]:

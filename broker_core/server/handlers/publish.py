@@ -64,6 +64,8 @@ def _as_run(send: SingleSend, *, from_replicator: bool) -> SendRun:
     if send.metadata.HasField("deliver_at_time"):
         run.delivery_times = [max(0, send.metadata.deliver_at_time)]
     run.transaction = TransactionId.of(command)
+    if run.transaction is not None and send.metadata.HasField("marker_type"):
+        raise NotAllowed("A message of a transaction is not a marker")  # an aborted one would be taken for one
     if command.is_chunk:
         described = send.metadata
         run.chunk = Chunk(described.uuid, described.chunk_id, described.num_chunks_from_msg, checksum_of(entry))

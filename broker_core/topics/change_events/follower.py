@@ -112,7 +112,8 @@ class Follower:
 
     async def _apply(self, block: Block, index: int) -> None:
         position = Position(block.ledger_id, block.first_entry_id + index)
-        changes = self._reader.changes(block.entry(index), partial(self._report, position))
+        holds_message = block.counts[index] != 0  # else it is a marker, or of an aborted transaction
+        changes = self._reader.changes(block.entry(index), partial(self._report, position)) if holds_message else []
         if changes:
             await self._accept(
                 {change.topic: change.policies for change in changes}, partial(self._acknowledge, position)

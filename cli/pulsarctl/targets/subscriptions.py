@@ -107,16 +107,23 @@ def seek(
     time: str | None,
     message_id: str | None,
     *,
+    excluded: bool = False,
     yes: bool,
     parallel: int,
+    verb: str = "seek",
 ) -> None:
     """Moves a subscription, and says to which time. Raises `UsageProblem`."""
-    act = cursors.resetting(subscription, time, message_id, False)
+    reset = cursors.resetting(subscription, time, message_id, excluded)
     if not names:
         return
     if names.several:
         call.confirm(f"Move {subscription} of {shown(names)}?", yes=yes, several=True)
-    times = act_on(call, names, act, verb="seek", parallel=parallel)
-    if times and times[0] is not None:
-        place = f"{len(times):,} topics" if len(times) > 1 else names.names[0]
-        call.notice_time(f"subscription {subscription} of {place} moved to", times[0])
+
+    def act(admin: "AdminClient", topic: str) -> tuple[str, int | None]:
+        return topic, reset(admin, topic)
+
+    moved = act_on(call, names, act, verb=verb, parallel=parallel)
+    topic, time_ms = moved[0] if moved else ("", None)
+    if time_ms is not None:
+        where = topic if len(moved) == 1 else f"{len(moved):,} topics"
+        call.notice_time(f"subscription {subscription} of {where} moved to", time_ms)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.transactions.commands import ask, begin, end, publish
 from tests.support.raw_client import RawClient
 from tests.support.raw_consuming import subscribe
-from tests.support.raw_publishing import producer
+from tests.support.raw_publishing import producer, send
 
 TOPIC = "persistent://public/default/transactions"
 CONFIG = replace(BrokerConfig(server=FREE_PORTS), transactions=TransactionConfig(enabled=True))
@@ -51,9 +53,9 @@ def received(broker: EmbeddedBroker, count: int, *, topic: str = TOPIC, name: st
         return [payload(consumer) for _ in range(count)]
 
 
-def last_message_id(broker: EmbeddedBroker) -> tuple[int, int]:
+def last_message_id(broker: EmbeddedBroker, *, compacted: bool = False) -> tuple[int, int]:
     with RawClient(broker.service_url) as consumer:
-        subscribe(consumer, TOPIC, name="last", permits=0)
+        subscribe(consumer, TOPIC, name="last", permits=0, read_compacted=compacted)
         consumer.send(client_commands.get_last_message_id(1, 2))
         last = consumer.expect(BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE).last_message_id
         return last.ledgerId, last.entryId
@@ -98,6 +100,35 @@ def test_the_last_message_id_is_that_of_a_message_that_was_not_aborted(
     publish(client, 2, b"aborted", transaction)
     end(client, transaction, commit=False)
     assert last_message_id(broker) == (plain.ledgerId, plain.entryId)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_compacted_reader_does_not_take_a_marker_for_the_last_message(
+    broker: EmbeddedBroker, client: RawClient, *, commit: bool
+) -> None:
+    plain = publish(client, 1, b"plain").message_id
+    transaction = begin(client)
+    written = publish(client, 2, b"written", transaction).message_id
+    end(client, transaction, commit=commit)
+    last = written if commit else plain
+    assert last_message_id(broker, compacted=True) == (last.ledgerId, last.entryId)
+
+
+def test_a_message_of_a_transaction_cannot_be_a_marker(client: RawClient) -> None:
+    transaction = begin(client)
+    marker = {**transaction, "marker_type": 10}  # of snapshots of replicated subscriptions
+    bits: dict[str, Any] = dict(transaction)
+    client.send(send(1, b"forged", metadata=marker, **bits))
+    assert client.expect(BaseCommand.SEND_ERROR).error == ServerError.NOT_ALLOWED_ERROR
+
+
+def test_transactions_that_are_left_when_they_are_disabled_time_out(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path, config=CONFIG) as broker, RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        publish(client, 1, b"open", begin(client, ttl_ms=1_000))
+        publish(client, 2, b"plain")
+    with EmbeddedBroker(tmp_path, config=BrokerConfig(server=FREE_PORTS)) as broker:
+        assert received(broker, 1) == [b"plain"]
 
 
 def test_a_repeated_end_succeeds_and_the_other_outcome_does_not(client: RawClient) -> None:

@@ -141,6 +141,13 @@ def test_the_time_to_which_several_subscriptions_move_is_echoed_once(cli: Cli) -
     assert done.stderr.startswith("subscription sub of 2 topics moved to 20")
 
 
+def test_a_topic_without_the_subscription_is_not_said_to_be_moved(cli: Cli) -> None:
+    _, with_it = create(cli, "a", "b")
+    cli("topics", "create-subscription", with_it, "-s", "sub")
+    done = cli("topics", "reset-cursor", "-s", "sub", "-t", "1h", "--namespace", NAMESPACE, "--yes")
+    assert done.stderr.startswith(f"subscription sub of {with_it} moved to 20")
+
+
 def test_topics_come_from_stdin(cli: Cli) -> None:
     topics = create(cli, "a", "b")
     assert cli("topics", "delete", "--from-file", "-", "--yes", stdin="\n".join(topics)).exit_code == 0

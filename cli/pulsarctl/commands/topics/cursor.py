@@ -8,7 +8,7 @@ from pulsarctl.shell.arguments import PARALLEL_DEFAULT, TIME, Parallel, Properti
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.targets import cursors
+from pulsarctl.targets import subscriptions as many_subscriptions
 from pulsarctl.targets.many import act_on, shown
 from pulsarctl.targets.topics import FromFile, InNamespace, Regex, RegexWithoutR, Topics, chosen
 from pulsarctl.values.message_ids import parse_message_id
@@ -110,12 +110,14 @@ def reset_cursor(
     Example: pulsarctl topics reset-cursor orders -s billing -t 1h
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
-    if not names:
-        return
-    if names.several:
-        call.confirm(f"Move {subscription} of {shown(names)}?", yes=yes, several=True)
-    act = cursors.resetting(subscription, time, message_id, excluded)
-    times = act_on(call, names, act, verb="reset the cursor of", parallel=parallel)
-    if times and times[0] is not None:
-        where = shown(names) if len(times) == 1 else f"{len(times):,} topics"
-        call.notice_time(f"subscription {subscription} of {where} moved to", times[0])
+    many_subscriptions.seek(
+        call,
+        names,
+        subscription,
+        time,
+        message_id,
+        excluded=excluded,
+        yes=yes,
+        parallel=parallel,
+        verb="reset the cursor of",
+    )
