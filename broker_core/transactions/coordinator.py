@@ -69,7 +69,7 @@ class Coordinator:
         self._active: dict[int, Transaction] = {}
         self._outcomes = Outcomes(clock)
         self._closed = False
-        self._deadlines = Deadlines(clock, self._expired)
+        self._deadlines = Deadlines(clock, self._expired, self._active)
         for transaction_id, commit in records.outcomes().items():
             self._outcomes.add(transaction_id, commit=commit)
         for info in records.open():
