@@ -187,6 +187,19 @@ class TransactionConfig:
         "Maximum number of transactions that are open at the same time; 0 is no limit.",
         least=0,
     )
+    max_runs: int = setting(
+        "maxMessageRunsPerTransaction",
+        10_000,
+        "Maximum number of runs of consecutive messages in an open transaction.",
+        least=1,
+    )
+    max_all_runs: int = setting(
+        "maxMessageRunsOfActiveTransactions",
+        200_000,
+        "Maximum number of runs of consecutive messages in all open transactions together; each checkpoint writes "
+        "those of the transactions that changed.",
+        least=1,
+    )
 
 
 @frozen

@@ -61,7 +61,7 @@ class Coordinator:
         participants: Callable[[list[str]], Iterator[Participant]],
     ) -> None:
         """`participants` finds the loaded topics among those of the given managed ledgers."""
-        self._max_active = config.max_active
+        self._config = config
         self._clock = clock
         self._records = records
         self._spawn = spawn
@@ -92,9 +92,9 @@ class Coordinator:
         Raises `TransactionCoordinatorNotFound`, `TooManyRequests`, or `PersistenceFailed`.
         """
         self.check_serves(coordinator_id)
-        if 0 < self._max_active <= len(self._active):
+        if 0 < self._config.max_active <= len(self._active):
             raise TooManyRequests(
-                f"there are {self._max_active} active transactions (maxActiveTransactionsPerCoordinator)"
+                f"there are {self._config.max_active} active transactions (maxActiveTransactionsPerCoordinator)"
             )
         try:
             number = await self._records.new_id()
@@ -130,9 +130,21 @@ class Coordinator:
             transaction.check_open()
         except (TransactionNotFound, TransactionCoordinatorNotFound) as error:
             raise NotAllowed(f"Transaction {transaction_id} is not open") from error
-        if self._records.is_full(transaction.info.id):
-            raise NotAllowed(f"Transaction {transaction_id} has too many messages between those of others")
+        self._check_runs(transaction)
         return transaction.info
+
+    def _check_runs(self, transaction: Transaction) -> None:
+        """Raises `NotAllowed`."""
+        if self._records.ranges(transaction.info.id) >= self._config.max_runs:
+            raise NotAllowed(
+                f"Transaction {transaction.id} has {self._config.max_runs} runs of consecutive messages "
+                "(maxMessageRunsPerTransaction)"
+            )
+        if self._records.all_ranges >= self._config.max_all_runs:
+            raise NotAllowed(
+                f"all open transactions together have {self._config.max_all_runs} runs of consecutive messages "
+                "(maxMessageRunsOfActiveTransactions)"
+            )
 
     async def end(self, transaction_id: TransactionId, role: str, *, commit: bool) -> None:
         """Commits or aborts; in effect at every topic on return. Repeating it succeeds, as long as it is remembered.

@@ -59,4 +59,5 @@ def _transaction(document: dict[str, Any]) -> OpenTransaction:
     transaction = OpenTransaction(TransactionInfo(*document["transaction"]))
     for owner, ranges in document["writes"].items():
         transaction.writes[int(owner)] = [(ledger_id, first, last) for ledger_id, first, last in ranges]
+        transaction.ranges += len(ranges)
     return transaction

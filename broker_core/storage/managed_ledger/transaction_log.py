@@ -11,7 +11,6 @@ from broker_core.storage.records.catalog import Catalog
 from broker_core.storage.records.position import Position
 from broker_core.storage.records.transactions import TransactionInfo
 
-RANGES_MAX = 10_000  # of consecutive messages of one transaction: each checkpoint writes them again
 IDS_AT_A_TIME = 10_000  # with one sync; a restart skips those that were not given out
 
 
@@ -44,10 +43,15 @@ class TransactionLog:
         """Whether each transaction that ended shortly before the start was committed."""
         return self._transactions.outcomes
 
-    def is_full(self, transaction_id: int) -> bool:
-        """Whether it may write no more."""
+    def ranges(self, transaction_id: int) -> int:
+        """The number of ranges of consecutive entries that it wrote: a checkpoint writes them again."""
         transaction = self._transactions.open.get(transaction_id)
-        return transaction is not None and transaction.ranges >= RANGES_MAX
+        return 0 if transaction is None else transaction.ranges
+
+    @property
+    def all_ranges(self) -> int:
+        """Those of all open transactions."""
+        return self._transactions.ranges
 
     def is_written(self, transaction_id: int) -> bool:
         """Whether anything of it is on disk."""

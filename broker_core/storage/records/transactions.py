@@ -48,6 +48,10 @@ class OpenTransaction:
             self.ranges += 1
         return True
 
+    def forget(self, owner: int) -> None:
+        """The managed ledger is deleted."""
+        self.ranges -= len(self.writes.pop(owner))
+
 
 class LogTransactions:
     """The open transactions of one log, in the order of their first entries, and its aborted entries by ledger."""
@@ -92,12 +96,14 @@ class Transactions:
     """Those of a data directory, and what changed since the last checkpoint.
 
     ids_end   all IDs below it may have been given out
+    ranges    the number of ranges of all open transactions
     outcomes  whether each transaction that the journal ends was committed; filled by a replay only
     """
 
     def __init__(self, ids_end: int = 0) -> None:
         self.ids_end = ids_end
         self.open: dict[int, OpenTransaction] = {}
+        self.ranges = 0
         self.logs: dict[int, LogTransactions] = {}
         self.outcomes: dict[int, bool] = {}
         self.changed: set[int] = set()
@@ -110,6 +116,7 @@ class Transactions:
     def load(self, transaction: OpenTransaction) -> None:
         """One of the last checkpoint, in ascending order of their IDs; call `order` after the last one."""
         self.open[transaction.info.id] = transaction
+        self.ranges += transaction.ranges
         for owner, ranges in transaction.writes.items():
             ledger_id, first, _ = ranges[0]
             self._log(owner).open[transaction.info.id] = Position(ledger_id, first)
@@ -127,7 +134,9 @@ class Transactions:
         if transaction is None:
             transaction = self.open[info.id] = OpenTransaction(info)
         log = self._log(owner)
+        before = transaction.ranges
         if transaction.wrote(owner, ledger_id, first, last):
+            self.ranges += transaction.ranges - before
             log.open.setdefault(info.id, Position(ledger_id, first))
             self.changed.add(info.id)
         return log
@@ -137,6 +146,7 @@ class Transactions:
         transaction = self.open.pop(transaction_id, None)
         if transaction is None:
             return
+        self.ranges -= transaction.ranges
         self.changed.add(transaction_id)
         for owner, ranges in transaction.writes.items():
             self._log(owner).open.pop(transaction_id, None)
@@ -163,8 +173,13 @@ class Transactions:
             return
         self.changed_aborted.update((owner, ledger_id) for ledger_id in log.aborted)
         for transaction_id in log.open:
-            del self.open[transaction_id].writes[owner]
+            self._forget_writes(self.open[transaction_id], owner)
             self.changed.add(transaction_id)
+
+    def _forget_writes(self, transaction: OpenTransaction, owner: int) -> None:
+        self.ranges -= transaction.ranges
+        transaction.forget(owner)
+        self.ranges += transaction.ranges
 
     def _log(self, owner: int) -> LogTransactions:
         log = self.logs.get(owner)

@@ -132,6 +132,7 @@ async def test_no_ledger_with_an_open_transaction_is_trimmed(tmp_path: Path) -> 
 async def test_the_deletion_of_a_topic_leaves_an_open_transaction_without_entries(tmp_path: Path) -> None:
     engine = await with_transactions(tmp_path / "d")
     await engine.delete_ledger("t")
+    assert engine.transactions.all_ranges == 0
     await append(await engine.open_ledger("t"), run_of(b"new"))
     await end(engine, 3, commit=False)
     engine = await reopened(engine, tmp_path / "d")

@@ -22,10 +22,11 @@ from broker_core.wire.transaction_id import TransactionId
 from tests.support.clocks import ShiftedClock
 from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
-from tests.support.storage import contents, opened, run_of
+from tests.support.storage import contents, opened, reopened, run_of
 from tests.support.transactions import append_in
 
 ROLE = "client"
+ENABLED = TransactionConfig(enabled=True)
 
 
 class Topic:
@@ -57,6 +58,7 @@ def coordinator_of(
     engine: StorageEngine,
     clock: ShiftedClock,
     participants: Callable[[list[str]], Iterator[Participant]] = lambda names: iter(()),
+    config: TransactionConfig = ENABLED,
 ) -> Coordinator:
     def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
@@ -64,7 +66,7 @@ def coordinator_of(
         return task
 
     tasks: list[asyncio.Task[Any]] = []
-    return Coordinator(TransactionConfig(enabled=True), clock, engine.transactions, spawn, participants)
+    return Coordinator(config, clock, engine.transactions, spawn, participants)
 
 
 async def write(engine: StorageEngine, coordinator: Coordinator, transaction: TransactionId) -> None:
@@ -159,6 +161,45 @@ async def test_an_outcome_that_cannot_be_written_leaves_the_transaction_open(
     disk.failures.clear()
     coordinator.check_open(transaction, ROLE)
     await coordinator.end(transaction, ROLE, commit=True)
+
+
+async def interleave(engine: StorageEngine, coordinator: Coordinator, *transactions: TransactionId) -> None:
+    """Writes two runs in each transaction."""
+    for transaction in (*transactions, *transactions):
+        await write(engine, coordinator, transaction)
+
+
+async def test_a_transaction_with_too_many_runs_of_messages_is_refused_by_the_name_of_the_limit(
+    engine: StorageEngine, clock: ShiftedClock
+) -> None:
+    coordinator = coordinator_of(engine, clock, config=TransactionConfig(enabled=True, max_runs=2))
+    full, other = [await coordinator.begin(0, 60_000, ROLE) for _ in range(2)]
+    await interleave(engine, coordinator, full, other)
+    with pytest.raises(NotAllowed, match=r"has 2 runs of consecutive messages \(maxMessageRunsPerTransaction\)"):
+        coordinator.writing(full)
+    coordinator.writing(await coordinator.begin(0, 60_000, ROLE))
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_all_open_transactions_together_have_a_limit_of_runs(
+    tmp_path: Path, clock: ShiftedClock, *, restart: bool
+) -> None:
+    engine = await opened(tmp_path / "r")
+    limits = TransactionConfig(enabled=True, max_all_runs=4)
+    coordinator = coordinator_of(engine, clock, config=limits)
+    first, second = [await coordinator.begin(0, 60_000, ROLE) for _ in range(2)]
+    await interleave(engine, coordinator, first, second)
+    if restart:
+        coordinator.close()
+        engine = await reopened(engine, tmp_path / "r")
+        coordinator = coordinator_of(engine, clock, config=limits)
+    new = await coordinator.begin(0, 60_000, ROLE)
+    with pytest.raises(NotAllowed, match="maxMessageRunsOfActiveTransactions"):
+        coordinator.writing(new)
+    await coordinator.end(first, ROLE, commit=False)
+    await write(engine, coordinator, new)
+    coordinator.close()
+    await engine.close()
 
 
 async def test_a_restart_restores_what_is_open_and_aborts_what_has_timed_out(
