@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 from broker_core.rates.time_slices import TimeSlices, sliced
-from broker_core.storage.catalog.tables import Deflated, RowChange, delete, put
+from broker_core.storage.catalog.tables import RowChange, deflated, delete, put
 from broker_core.storage.catalog.transaction_rows import transaction_rows
 from broker_core.storage.records.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.records.offloaded import OffloadedCopy
@@ -84,7 +84,7 @@ def _cursor_rows(owner: int, cursor: CursorInfo) -> list[RowChange]:
         if window is None:
             rows.append(delete("ack_window", cursor.id, ledger_id))
         else:
-            blob = Deflated(partial(bytes, window.bits[:]))
+            blob = deflated(partial(bytes, window.bits[:]))
             rows.append(put("ack_window", cursor.id, ledger_id, window.base, blob))
     cursor.dirty_windows.clear()
     return rows + _batch_rows(cursor)
@@ -95,7 +95,7 @@ def _batch_rows(cursor: CursorInfo) -> list[RowChange]:
     for ledger_id in cursor.batches.dirty:
         batches = cursor.batches.of_ledger(ledger_id)
         if batches:
-            blob = Deflated(partial(encode_batches, batches))
+            blob = deflated(partial(encode_batches, batches))
             rows.append(put("ack_batches", cursor.id, ledger_id, len(batches), blob))
         else:
             rows.append(delete("ack_batches", cursor.id, ledger_id))

@@ -59,14 +59,16 @@ TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 
 
-class Deflated:
-    """A blob that is made and compressed in the thread that commits it, not on the event loop."""
+class Late:
+    """A value that is made in the thread that commits it, not on the event loop."""
 
-    def __init__(self, data: Callable[[], bytes]) -> None:
-        self._data = data
+    def __init__(self, make: Callable[[], str | bytes]) -> None:
+        self.make = make
 
-    def compressed(self) -> bytes:
-        return zlib.compress(self._data(), 1)
+
+def deflated(data: Callable[[], bytes]) -> Late:
+    """A blob that is made and compressed late."""
+    return Late(lambda: zlib.compress(data(), 1))
 
 
 class RowChange(NamedTuple):
@@ -77,10 +79,10 @@ class RowChange(NamedTuple):
     values: tuple[Any, ...]
 
     def resolved(self) -> "RowChange":
-        """The change with its blobs made; for the thread that commits."""
-        if not any(isinstance(value, Deflated) for value in self.values):
+        """The change with all values made; for the thread that commits."""
+        if not any(isinstance(value, Late) for value in self.values):
             return self
-        values = (value.compressed() if isinstance(value, Deflated) else value for value in self.values)
+        values = (value.make() if isinstance(value, Late) else value for value in self.values)
         return RowChange(self.put, self.table, tuple(values))
 
 

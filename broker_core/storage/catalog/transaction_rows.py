@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from broker_core.storage.catalog.database import Database
-from broker_core.storage.catalog.tables import Deflated, RowChange, delete, put
+from broker_core.storage.catalog.tables import Late, RowChange, deflated, delete, put
 from broker_core.storage.records.block import column, column_bytes
 from broker_core.storage.records.transactions import Entries, OpenTransaction, TransactionInfo, Transactions
 
@@ -23,15 +23,16 @@ def transaction_rows(transactions: Transactions) -> list[RowChange]:
         log = transactions.logs.get(owner)
         ranges = log.aborted.get(ledger_id) if log is not None else None
         key = ("aborted_entries", owner, ledger_id)
-        rows.append(put(*key, Deflated(partial(_pairs, list(ranges)))) if ranges else delete(*key))
+        rows.append(put(*key, deflated(partial(_pairs, list(ranges)))) if ranges else delete(*key))
     transactions.changed.clear()
     transactions.changed_aborted.clear()
     return rows
 
 
 def _row(transaction: OpenTransaction) -> RowChange:
-    document = {"transaction": transaction.info, "writes": transaction.writes}
-    return put("open_transaction", transaction.info.id, json.dumps(document))
+    writes = {owner: list(ranges) for owner, ranges in transaction.writes.items()}
+    document = {"transaction": transaction.info, "writes": writes}
+    return put("open_transaction", transaction.info.id, Late(partial(json.dumps, document)))
 
 
 def load_transactions(database: Database) -> Transactions:
