@@ -22,7 +22,6 @@ from broker_core.errors import (
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.transactions import TransactionInfo
 from broker_core.transactions.deadlines import Deadlines
-from broker_core.transactions.outcomes import Outcomes
 from broker_core.transactions.transaction import Transaction
 from broker_core.wire.transaction_id import TransactionId
 
@@ -67,11 +66,8 @@ class Coordinator:
         self._spawn = spawn
         self._participants = participants
         self._active: dict[int, Transaction] = {}
-        self._outcomes = Outcomes(clock)
         self._closed = False
         self._deadlines = Deadlines(clock, self._expired, self._active)
-        for transaction_id, commit in records.outcomes().items():
-            self._outcomes.add(transaction_id, commit=commit)
         for info in records.open():
             self._add(info)
 
@@ -153,7 +149,7 @@ class Coordinator:
         `InvalidTransactionStatus` while the other outcome is being written, or `PersistenceFailed`.
         """
         self.check_serves(transaction_id.most)
-        if self._outcomes.was_committed(transaction_id.least) is commit:
+        if self._records.was_committed(transaction_id.least) is commit:
             return
         await self._end(self._owned(transaction_id, role), commit=commit)
 
@@ -168,6 +164,7 @@ class Coordinator:
         transaction.begin_to_end(commit=commit)
         names = self._records.written(transaction.info.id)
         if not self._records.is_written(transaction.info.id):
+            self._records.ended_empty(transaction.info.id, commit=commit)
             self._ended(transaction, names, commit=commit)
             return
 
@@ -184,7 +181,6 @@ class Coordinator:
     def _ended(self, transaction: Transaction, names: list[str], *, commit: bool) -> None:
         """The outcome is in effect. Everything that waits for it learns of it now."""
         del self._active[transaction.info.id]
-        self._outcomes.add(transaction.info.id, commit=commit)
         for participant in self._participants(names):
             participant.transaction_ended(commit=commit)
         transaction.ended(commit=commit)

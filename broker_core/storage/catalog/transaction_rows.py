@@ -8,14 +8,19 @@ from typing import Any
 from broker_core.storage.catalog.database import Database
 from broker_core.storage.catalog.tables import Late, RowChange, deflated, delete, put
 from broker_core.storage.records.block import column, column_bytes
+from broker_core.storage.records.transaction_outcomes import Outcome, Outcomes
 from broker_core.storage.records.transactions import Entries, OpenTransaction, TransactionInfo, Transactions
 
-IDS_END = "transaction_ids_end"
+IDS_END = "transaction_ids_end"  # keys of `instance`
+OUTCOMES = "transaction_outcomes"
 
 
 def transaction_rows(transactions: Transactions) -> list[RowChange]:
     """The rows of what changed since the last checkpoint."""
     rows = [put("instance", IDS_END, transactions.ids_end)] if transactions.ids_end else []
+    if transactions.outcomes.has_changed:
+        rows.append(put("instance", OUTCOMES, deflated(partial(_triples, transactions.outcomes.stored()))))
+        transactions.outcomes.has_changed = False
     for transaction_id in transactions.changed:
         transaction = transactions.open.get(transaction_id)
         rows.append(delete("open_transaction", transaction_id) if transaction is None else _row(transaction))
@@ -39,12 +44,23 @@ def load_transactions(database: Database) -> Transactions:
     """Raises Damaged."""
     rows = database.query("SELECT value FROM instance WHERE key = ?", IDS_END)
     transactions = Transactions(int(rows[0][0]) if rows else 0)
+    for (blob,) in database.query("SELECT value FROM instance WHERE key = ?", OUTCOMES):
+        transactions.outcomes = Outcomes(inflate_outcomes(blob))
     for (text,) in database.query("SELECT document FROM open_transaction ORDER BY id"):
         transactions.load(_transaction(json.loads(text)))
     transactions.order()
     for owner, ledger_id, blob in database.query("SELECT owner, ledger, ranges FROM aborted_entries"):
         transactions.load_aborted(owner, ledger_id, inflate_ranges(blob))
     return transactions
+
+
+def _triples(outcomes: list[Outcome]) -> bytes:
+    return column_bytes("q", [number for outcome in outcomes for number in outcome])
+
+
+def inflate_outcomes(blob: bytes) -> list[Outcome]:
+    numbers = column("q", zlib.decompress(blob))
+    return list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
 
 
 def _pairs(ranges: list[Entries]) -> bytes:

@@ -5,6 +5,7 @@ Their entries are in the logs that they wrote to (`ManagedLedger.append_in`).
 
 from collections.abc import Callable
 
+from broker_core.clock import Clock
 from broker_core.storage.log.journal import Journal
 from broker_core.storage.records import transaction_changes
 from broker_core.storage.records.catalog import Catalog
@@ -15,9 +16,10 @@ IDS_AT_A_TIME = 10_000  # with one sync; a restart skips those that were not giv
 
 
 class TransactionLog:
-    def __init__(self, journal: Journal, catalog: Catalog) -> None:
+    def __init__(self, journal: Journal, catalog: Catalog, clock: Clock) -> None:
         self._journal = journal
         self._catalog = catalog
+        self._clock = clock
         self._transactions = catalog.transactions
         self._next_id = max(1, self._transactions.ids_end)  # without 0, which a client that names no ID may send
 
@@ -39,9 +41,9 @@ class TransactionLog:
         """Those with entries on disk."""
         return [transaction.info for transaction in self._transactions.open.values()]
 
-    def outcomes(self) -> dict[int, bool]:
-        """Whether each transaction that ended shortly before the start was committed."""
-        return self._transactions.outcomes
+    def was_committed(self, transaction_id: int) -> bool | None:
+        """How it ended a short while ago, also before a restart; None if that is not known, or not any more."""
+        return self._transactions.outcomes.was_committed(transaction_id)
 
     def ranges(self, transaction_id: int) -> int:
         """The number of ranges of consecutive entries that it wrote: a checkpoint writes them again."""
@@ -78,12 +80,19 @@ class TransactionLog:
         """The last ID that was given out; -1 before the first one."""
         return self._next_id - 1 if self._next_id > 1 else -1
 
+    def ended_empty(self, transaction_id: int, *, commit: bool) -> None:
+        """One without entries has ended: nothing has to be durable, and only a checkpoint stores the outcome."""
+        self._transactions.outcomes.add(transaction_id, self._clock.wall_ms(), commit=commit)
+
     def end(self, transaction_id: int, done: Callable[[Exception | None], None], *, commit: bool) -> None:
         """Records the outcome. When it is durable, it is in effect in every log at once, and `done` is called."""
+
+        ended_ms = self._clock.wall_ms()
 
         def recorded(error: Exception | None) -> None:
             if error is None:
                 self._transactions.end(transaction_id, commit=commit)
+                self._transactions.outcomes.add(transaction_id, ended_ms, commit=commit)
             done(error)
 
-        self._journal.write(transaction_changes.end(transaction_id, commit=commit), recorded)
+        self._journal.write(transaction_changes.end(transaction_id, ended_ms, commit=commit), recorded)

@@ -16,8 +16,8 @@ def write(info: TransactionInfo, owner: int, ledger_id: int, first: int, last: i
     return change("transaction-write", owner, transaction=list(info), entries=[ledger_id, first, last])
 
 
-def end(transaction_id: int, *, commit: bool) -> bytes:
-    return change("transaction-end", 0, transaction=transaction_id, commit=commit)
+def end(transaction_id: int, ended_ms: int, *, commit: bool) -> bytes:
+    return change("transaction-end", 0, transaction=transaction_id, commit=commit, at=ended_ms)
 
 
 def ids(ids_end: int) -> bytes:
@@ -31,7 +31,7 @@ def _write(transactions: Transactions, values: Change) -> None:
 
 def _end(transactions: Transactions, values: Change) -> None:
     transactions.end(values["transaction"], commit=values["commit"])
-    transactions.outcomes[values["transaction"]] = values["commit"]
+    transactions.outcomes.add(values["transaction"], values.get("at", 0), commit=values["commit"])
 
 
 def _ids(transactions: Transactions, values: Change) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from broker_core.storage.records.block import EMPTY, Block
 from broker_core.storage.records.position import Position
+from broker_core.storage.records.transaction_outcomes import Outcomes
 
 Entries = tuple[int, int]  # the first and the last entry of a range
 WrittenRange = tuple[int, int, int]  # ledger, first and last entry
@@ -97,7 +98,6 @@ class Transactions:
 
     ids_end   all IDs below it may have been given out
     ranges    the number of ranges of all open transactions
-    outcomes  whether each transaction that the journal ends was committed; filled by a replay only
     """
 
     def __init__(self, ids_end: int = 0) -> None:
@@ -105,13 +105,13 @@ class Transactions:
         self.open: dict[int, OpenTransaction] = {}
         self.ranges = 0
         self.logs: dict[int, LogTransactions] = {}
-        self.outcomes: dict[int, bool] = {}
+        self.outcomes = Outcomes()
         self.changed: set[int] = set()
         self.changed_aborted: set[tuple[int, int]] = set()  # managed ledger and ledger
 
     @property
     def has_changed(self) -> bool:
-        return bool(self.changed or self.changed_aborted)
+        return bool(self.changed or self.changed_aborted or self.outcomes.has_changed)
 
     def load(self, transaction: OpenTransaction) -> None:
         """One of the last checkpoint, in ascending order of their IDs; call `order` after the last one."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from broker_core.storage import filenames
 from broker_core.storage.catalog.catalog_log import CatalogLog, decode_commit
-from broker_core.storage.catalog.transaction_rows import inflate_ranges
+from broker_core.storage.catalog.transaction_rows import OUTCOMES, inflate_outcomes, inflate_ranges
 from broker_core.storage.errors import DamageReport
 from broker_core.storage.records import changes
 from broker_core.storage.records.ack_ranges import AckWindow
@@ -79,6 +79,8 @@ def _table(connection: sqlite3.Connection, table: str) -> Iterator[LineOrDamage]
             values["open"] = {entry_id: changes.describe_batch(batch) for entry_id, batch in batches.items()}
         if table == "aborted_entries":
             values["ranges"] = inflate_ranges(values["ranges"])
+        if values.get("key") == OUTCOMES:
+            values["value"] = inflate_outcomes(values["value"])
         yield f"  {table} {json.dumps(values, ensure_ascii=False)}"
 
 

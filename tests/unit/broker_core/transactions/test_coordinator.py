@@ -163,6 +163,28 @@ async def test_an_outcome_that_cannot_be_written_leaves_the_transaction_open(
     await coordinator.end(transaction, ROLE, commit=True)
 
 
+@pytest.mark.parametrize("with_messages", [True, False])
+async def test_an_end_can_be_repeated_after_a_clean_restart(
+    tmp_path: Path, clock: ShiftedClock, *, with_messages: bool
+) -> None:
+    engine = await opened(tmp_path / "r")
+    coordinator = coordinator_of(engine, clock)
+    transaction = await coordinator.begin(0, 60_000, ROLE)
+    if with_messages:
+        await write(engine, coordinator, transaction)
+    await engine.checkpoint()
+    await coordinator.end(transaction, ROLE, commit=True)
+    coordinator.close()
+    for _ in range(2):
+        engine = await reopened(engine, tmp_path / "r")
+        coordinator = coordinator_of(engine, clock)
+        await coordinator.end(transaction, ROLE, commit=True)
+        with pytest.raises(TransactionNotFound):
+            await coordinator.end(transaction, ROLE, commit=False)
+        coordinator.close()
+    await engine.close()
+
+
 async def interleave(engine: StorageEngine, coordinator: Coordinator, *transactions: TransactionId) -> None:
     """Writes two runs in each transaction."""
     for transaction in (*transactions, *transactions):
