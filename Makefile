@@ -1,11 +1,13 @@
 # Every target works in a clean clone with Python 3.11 or newer and nothing else.
-# The first one creates `.venv`, and a change of pyproject.toml updates it.
+# The first one creates `.venv`, and a change of pyproject.toml updates it. Spark, which is a download of 450 MB, Java, and
+# the generator of the site are installed when a target first needs them.
 
 SHELL  := /bin/bash
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 READY  := $(VENV)/.installed
+FULL   := $(VENV)/.full
 RESULTS := build/test-results.xml
 
 N      ?= 100000
@@ -19,21 +21,27 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml .ci/make-venv
-	@.ci/make-venv $(VENV)
+	@.ci/make-venv $(VENV) test,demo
 	@touch $@
 
-demo: $(READY) ## run the main job on real data, from start to end, in under two minutes
+$(FULL): $(READY)
+	@.ci/make-venv $(VENV) test,demo,spark,java,docs
+	@touch $@
+
+ENGINE ?= spark
+demo: export ENGINE := $(ENGINE)
+demo: $(if $(filter local,$(ENGINE)),$(READY),$(FULL)) ## run the main job on real data, in under two minutes (ENGINE=local: without Spark)
 	@$(PY) demo/demo.py $(ARGS)
 
 # Tests start hundreds of processes. Without the compiled modules, each of them would compile the program again, and so
 # would each start that is measured.
 test test-clients quick ready coverage bench: export PYTHONDONTWRITEBYTECODE =
 
-test: $(READY) ## run the test suite (ARGS='tests/unit -k frame' for a part)
+test: $(FULL) ## run the test suite (ARGS='tests/unit -k frame' for a part)
 	@mkdir -p build
 	@$(PY) -m pytest -n 2 --dist loadfile --junitxml $(RESULTS) $(ARGS)
 
-test-clients: $(READY) ## run the tests with Java, Go, Node, and Python clients (needs mvn, java, go, node, npm; ARGS='--only go')
+test-clients: $(FULL) ## run the tests with Java, Go, Node, and Python clients (needs mvn, java, go, node, npm; ARGS='--only go')
 	@$(PY) -m tests.clients.run $(ARGS)
 
 # What needs no broker's process, and the rules of the project.
@@ -43,7 +51,7 @@ QUICK := tests/unit tests/test_layers.py tests/test_suite.py
 quick: $(READY) ## run three thousand tests in less than a minute (ARGS as for test)
 	@$(PY) -m pytest -q -n auto --dist loadfile -m 'not slow and not spark and not real_pulsar' $(QUICK) $(ARGS)
 
-ready: $(READY) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)
+ready: $(FULL) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 	@$(MAKE) --no-print-directory completions docs static
@@ -51,13 +59,13 @@ ready: $(READY) ## prepare a commit: format, regenerate, check, and run the quic
 
 lint: static wheel ## check with ruff, mypy --strict, and import-linter; build and install the wheel
 
-static: $(READY)
+static: $(FULL)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-coverage: $(READY) ## run the test suite with branch coverage, and fail below the floor in pyproject.toml
+coverage: $(FULL) ## run the test suite with branch coverage, and fail below the floor in pyproject.toml
 	@mkdir -p build
 	@$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report term:skip-covered --cov-report html:build/coverage \
 	  --cov-report xml:build/coverage.xml $(ARGS); status=$$?; \
@@ -84,6 +92,12 @@ build/dev/.installed: pyproject.toml
 	@python3 -m venv build/dev && build/dev/bin/pip install --quiet --disable-pip-version-check build -e '.[security,dev]'
 	@touch $@
 
+.PHONY: release-rehearsal
+REPOSITORY ?= https://example.com/pulsarctl
+PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD~1)
+release-rehearsal: build/dev/.installed ## rehearse a release in build/rehearsal: build, check, install each extra, upgrade (REPOSITORY=URL PREVIOUS=COMMIT)
+	@build/dev/bin/python .ci/rehearsal.py $(REPOSITORY) $(PREVIOUS) build/rehearsal
+
 sbom: build/dev/.installed ## build the wheel and its bill of materials (CycloneDX) in dist/
 	@build/dev/bin/python -m build --wheel --outdir dist . > build/dev/build.log
 	@build/dev/bin/python .ci/sbom.py dist/*.whl
@@ -91,7 +105,7 @@ sbom: build/dev/.installed ## build the wheel and its bill of materials (Cyclone
 audit: build/dev/.installed ## look for known vulnerabilities of the dependencies (needs an index with advisories)
 	@build/dev/bin/python .ci/audit.py
 
-bench: $(READY) ## measure speed, memory, and start time (PEER=pulsar://host:port compares with another broker)
+bench: $(FULL) ## measure speed, memory, and start time (PEER=pulsar://host:port compares with another broker)
 	@$(PY) -m tests.long.bench $(if $(PEER),--peer $(PEER)) $(ARGS)
 
 soak: ROUNDS ?= 200
@@ -113,16 +127,16 @@ restore-loop: $(READY) ## publish, offload, and restore in a loop, with and with
 	@RESTORE_CYCLES=$(CYCLES) $(PY) -m pytest -q tests/broker/offload/test_restore_loop.py $(ARGS)
 
 lake-kills: ROUNDS ?= 30
-lake-kills: $(READY) ## kill -9 `ops lake --follow` while it commits (ROUNDS=30)
+lake-kills: $(FULL) ## kill -9 `ops lake --follow` while it commits (ROUNDS=30)
 	@LAKE_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/cli/iceberg/test_topic_lake.py -k killed_again $(ARGS)
 
 stream-kills: ROUNDS ?= 30
-stream-kills: $(READY) ## kill -9 the driver and executors of a streaming query on a Spark cluster (ROUNDS=30)
+stream-kills: $(FULL) ## kill -9 the driver and executors of a streaming query on a Spark cluster (ROUNDS=30)
 	@STREAM_KILLS=$(ROUNDS) $(PY) -m pytest -q -s tests/cli/spark/test_stream_kills.py $(ARGS)
 
 .PHONY: import-kills
 import-kills: ROUNDS ?= 10
-import-kills: $(READY) ## kill -9 `ops import --engine spark` while it sends (ROUNDS=10)
+import-kills: $(FULL) ## kill -9 `ops import --engine spark` while it sends (ROUNDS=10)
 	@IMPORT_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/cli/spark/test_import.py -k command_that_was_killed $(ARGS)
 
 replication-kills: ROUNDS ?= 50
@@ -146,7 +160,7 @@ failover: $(READY) ## move a consumer between clusters, and kill -9 the one it l
 migration-kills: ROUNDS ?= 20
 migration-kills: TOPICS ?= 100
 migration-kills: MB ?= 1000
-migration-kills: $(READY) ## kill -9 a migration again and again, with clients that move (ROUNDS=20 TOPICS=100 MB=1000)
+migration-kills: $(FULL) ## kill -9 a migration again and again, with clients that move (ROUNDS=20 TOPICS=100 MB=1000)
 	@MIGRATION_ROUNDS=$(ROUNDS) MIGRATION_TOPICS=$(TOPICS) MIGRATION_MB=$(MB) \
 	  $(PY) -m pytest -q -s --timeout 7200 tests/cli/migration/test_kills.py $(ARGS)
 
@@ -170,11 +184,11 @@ crowd: $(READY) ## fail to log in and hold slow connections next to a well-behav
 fuzz: $(READY) ## mutate frames, TLS records, authentication data, and HTTP requests (N=100000)
 	@$(PY) -m tests.long.fuzz --count $(N) $(ARGS)
 
-authorization: $(READY) ## compare who may do what with a real Apache Pulsar, cell by cell (needs mvn and java)
+authorization: $(FULL) ## compare who may do what with a real Apache Pulsar, cell by cell (needs mvn and java)
 	@$(PY) -m tests.long.real_pulsar.authorization
 
 .PHONY: walk
-walk: $(READY) ## compare pulsar-admin and pulsarctl on Apache Pulsar and here (needs mvn and java; ARGS='--only topics')
+walk: $(FULL) ## compare pulsar-admin and pulsarctl on Apache Pulsar and here (needs mvn and java; ARGS='--only topics')
 	@$(PY) -m tests.long.walk $(ARGS)
 
 openapi: EXAMPLES ?= 50
@@ -189,14 +203,18 @@ completions: $(READY) ## write the completion scripts of bash, zsh, and fish
 	@$(BIN)/pulsarctl completion zsh > completions/_pulsarctl
 	@$(BIN)/pulsarctl completion fish > completions/pulsarctl.fish
 
-docs: $(READY) ## generate docs/reference (commands, configuration, REST, pulsar-admin), conf/, and parts of README.md and docs/reference/compatibility.md
+docs: $(FULL) ## generate docs/reference (commands, configuration, REST, pulsar-admin), conf/, and parts of README.md and docs/reference/compatibility.md
 	@$(PY) .ci/docs/generate.py
 	@$(PY) -m tests.long.walk.page
 
 .PHONY: site
-site: $(READY) ## build the documentation as a site in build/site/html
+site: $(FULL) ## build the documentation as a site in build/site/html
 	@$(PY) .ci/docs/site.py build/site
 
 .PHONY: pictures
 pictures: $(READY) ## draw the terminal pictures of the documentation from a real broker
 	@$(PY) .ci/docs/picture.py
+
+.PHONY: site-pictures
+site-pictures: site ## draw four pages of the site, light, dark, and on a phone, in build/site/pictures (needs chromium)
+	@$(PY) .ci/docs/screenshots.py build/site/html build/site/pictures

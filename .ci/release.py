@@ -57,6 +57,14 @@ def check(root: Path, version: str) -> None:
         raise SystemExit(f"cannot release {version}: {', '.join(path.name for path in left)} in changelog.d/")
 
 
+def notes(root: Path, version: str) -> str:
+    """What the changelog says about a release; before the release, about the next one."""
+    text = (root / "CHANGELOG.md").read_text("utf-8")
+    heading = re.compile(rf"^## \[(?:{re.escape(version)}|Unreleased)].*\n", re.MULTILINE)
+    sections = [text[found.end() :].partition("\n## [")[0].strip("\n") for found in heading.finditer(text)]
+    return next((section for section in reversed(sections) if section), "") + "\n"
+
+
 def fragments(root: Path) -> dict[Path, str]:
     """The kind of each fragment. Raises `SystemExit` for a name that is not TOPIC.KIND.md."""
     found = {}

@@ -19,6 +19,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")})
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+NAMED_TARGET = re.compile(r"(?:`|^ {4})make ([a-z-]+)", re.MULTILINE)  # in a page
+BY_HAND = {"bench", "completions", "docs", "help", "proto", "quick", "ready", "release", "replication-latency", "audit"}
 RELEASE = runpy.run_path(str(ROOT / ".ci" / "release.py"))
 LOWER_BOUNDS = runpy.run_path(str(ROOT / ".ci" / "lower_bounds.py"))
 
@@ -59,7 +61,7 @@ def test_workflows_may_only_read_and_every_job_has_a_deadline() -> None:
         assert [name for name, job in jobs(workflow).items() if "timeout-minutes" not in job] == [], workflow
 
 
-def test_only_publishing_gets_an_identity() -> None:
+def test_only_what_publishes_gets_more_permissions() -> None:
     granted = {
         (workflow.stem, name): job["permissions"]
         for workflow in WORKFLOWS
@@ -68,6 +70,8 @@ def test_only_publishing_gets_an_identity() -> None:
     }
     assert granted == {
         ("release", "publish"): {"id-token": "write"},
+        ("release", "page"): {"contents": "write"},
+        ("release", "image"): {"contents": "read", "packages": "write"},
         ("docs", "deploy"): {"pages": "write", "id-token": "write"},
     }
 
@@ -80,9 +84,15 @@ def test_the_tests_run_on_every_python_that_the_metadata_names_and_on_both_syste
     assert [item["python"] for item in matrix["include"] if item["os"] == "macos-latest"] == [named[0], named[-1]]
 
 
-def test_every_long_run_runs_at_night() -> None:
-    nightly = {command.split()[1] for command in commands(ROOT / ".github/workflows/nightly.yml")}
-    assert {"soak", "powercut", "fuzz", "abuse", "damage"} <= nightly
+def test_every_target_that_a_reader_meets_runs_in_a_workflow() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs/explanation/testing.md"]
+    named = {
+        name for page in pages for name in re.findall(r"(?:`|^ {4})make ([a-z-]+)", page.read_text(), re.MULTILINE)
+    }
+    run = {
+        word for workflow in WORKFLOWS for line in commands(workflow) for word in re.findall(r"make ([a-z-]+)", line)
+    }
+    assert named - run - BY_HAND == set()
 
 
 def test_the_hooks_run_what_make_lint_runs() -> None:
@@ -104,7 +114,7 @@ def test_dependabot_looks_at_folders_with_something_to_update() -> None:
 def test_pages_name_only_targets_and_rows_of_the_benchmark_that_exist() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        assert set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", text, re.MULTILINE)) - TARGETS == set(), page
+        assert set(NAMED_TARGET.findall(text)) - TARGETS == set(), page
         assert set(re.findall(r"--row ([a-z-]+)", text)) - {*BY_NAME, *STANDING} == set(), page
 
 
@@ -172,15 +182,12 @@ def test_a_version_is_released_once(tree: Path) -> None:
         RELEASE["prepare"](tree, "0.1.0", datetime.date(2026, 2, 3))
 
 
-def test_every_dependency_has_a_lower_bound() -> None:
-    found = LOWER_BOUNDS["constraints"](PROJECT["dependencies"])
-    assert len(found) == len(PROJECT["dependencies"])
-    assert all(re.fullmatch(r"[A-Za-z0-9.-]+==[0-9.]+", constraint) for constraint in found)
+def test_every_dependency_of_a_user_has_a_lower_bound_that_is_tested() -> None:
+    wanted = LOWER_BOUNDS["of_users"](PROJECT)
+    constraints = LOWER_BOUNDS["constraints"](wanted)
+    assert all(re.fullmatch(r"[A-Za-z0-9.-]+==[0-9.]+", constraint) for constraint in constraints)
+    names = {re.match(r"[A-Za-z0-9.-]+", one)[0] for one in wanted}  # type: ignore[index]  # each has a name
+    assert {constraint.partition("==")[0] for constraint in constraints} == names
+    assert {*LOWER_BOUNDS["EXTRAS"], "test", "demo", "docs", "dev"} == set(PROJECT["optional-dependencies"])
     with pytest.raises(SystemExit, match="no lower bound: rich"):
         LOWER_BOUNDS["constraints"](["rich"])
-
-
-def test_what_the_dependencies_are_tested_with_exists() -> None:
-    named = re.findall(r"tests/\S+", (ROOT / ".ci" / "test-dependencies").read_text())
-    assert named
-    assert [word for word in named if not (ROOT / word).exists()] == []
