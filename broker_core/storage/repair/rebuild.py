@@ -24,6 +24,10 @@ _LOST = (
     "tenants, namespaces, policies, partitioned topics, schemas and subscriptions are back only as far as they were "
     "found elsewhere; create the others again"
 )
+_TRANSACTIONS = (
+    "which transactions were aborted or open is known only as far as it was found elsewhere; consumers get the "
+    "messages of the others as if these were committed"
+)
 _PARTS = ("", "-wal", "-shm")  # of a database of SQLite
 
 
@@ -143,7 +147,7 @@ def _fill(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection
         state = catalog_log.read()
         problem = str(state.problem or _newer(database, state.commit) or _cut(disk, path, journals, connection))
     if problem:
-        rebuilt.unknown.append(f"{problem}: {_LOST}")
+        rebuilt.unknown += [f"{problem}: {_LOST}", _TRANSACTIONS]
         if _put_all(connection, _salvaged(database)):
             rebuilt.sources.append("what can be read of metadata.sqlite")
         rebuilt.sources.append("the ledgers")

@@ -9,9 +9,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from broker_core.clock import SystemClock
 from broker_core.storage import filenames
 from broker_core.storage.catalog import tables
 from broker_core.storage.catalog.catalog_rows import ledger_row
+from broker_core.storage.catalog.transaction_rows import IDS_END
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.records import changes, ledger_file
@@ -39,7 +41,8 @@ def adopt_strays(disk: Disk, path: Path, journals: Path, connection: sqlite3.Con
             tables.execute(connection, ledger_row(owner or ledger_id, info))
             if ledger_id not in known:
                 adopted.setdefault(owner or ledger_id, []).append(ledger_id)
-    _raise_next_id(connection, highest + 1)
+    _raise(connection, "next_id", highest + 1)
+    _raise(connection, IDS_END, SystemClock().wall_ms())  # no broker gives out 1,000 IDs a second for long
     return unknown + list(_named(connection, adopted))
 
 
@@ -142,9 +145,9 @@ def _is_more(connection: sqlite3.Connection, info: LedgerInfo) -> bool:
     return row is None or row[0] < info.entries
 
 
-def _raise_next_id(connection: sqlite3.Connection, at_least: int) -> None:
-    row = connection.execute("SELECT value FROM instance WHERE key = 'next_id'").fetchone()
-    tables.execute(connection, tables.put("instance", "next_id", max(at_least, row[0] if row else 1)))
+def _raise(connection: sqlite3.Connection, key: str, at_least: int) -> None:
+    row = connection.execute("SELECT value FROM instance WHERE key = ?", (key,)).fetchone()
+    tables.execute(connection, tables.put("instance", key, max(at_least, row[0] if row else 1)))
 
 
 def _named(connection: sqlite3.Connection, adopted: dict[int, list[int]]) -> Iterator[str]:

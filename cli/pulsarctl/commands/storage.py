@@ -92,7 +92,8 @@ def rebuild(
     """Rebuild a lost or damaged metadata.sqlite from catalog.log, the ledgers, and the journal.
 
     Restores a lost or damaged FORMAT file, too. Prints what the new file holds and what is unknown. The old files are
-    kept under other names.
+    kept under other names. Without a sound catalog.log, consumers can get messages of aborted and open transactions
+    as if these were committed.
 
     Example: pulsarctl storage rebuild data
     """

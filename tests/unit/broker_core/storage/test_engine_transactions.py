@@ -123,6 +123,27 @@ async def test_a_rebuilt_catalog_shows_no_aborted_entry(tmp_path: Path) -> None:
     await engine.close()
 
 
+async def test_a_rebuild_without_a_catalog_log_says_that_transactions_are_unknown_and_repeats_no_id(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "d"
+    engine = await with_transactions(path)
+    ids = [await engine.transactions.new_id()]
+    for _ in range(2):
+        await engine.close()
+        (path / "metadata.sqlite").unlink()
+        (path / "catalog.log").unlink()
+        rebuilt = await asyncio.to_thread(rebuild, path)
+        assert rebuilt is not None
+        assert any("which transactions were aborted or open" in sentence for sentence in rebuilt.unknown)
+        engine = await opened(path)
+        ids.append(await engine.transactions.new_id())
+    assert ids == sorted(set(ids))
+    (name,) = engine.catalog.names
+    assert await contents(await engine.open_ledger(name)) == [b"committed", b"aborted", b"plain", b"open", b"behind"]
+    await engine.close()
+
+
 async def test_no_ledger_with_an_open_transaction_is_trimmed(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
