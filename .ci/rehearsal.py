@@ -148,7 +148,7 @@ def with_free_ports(lines: str) -> str:
 
 def shell(lines: str, folder: Path, home: Path, more: dict[str, str] | None = None) -> str:
     """What the lines print. Each of them must succeed, and the processes that they leave end."""
-    program = "set -eo pipefail; trap 'kill $(jobs -p) 2> /dev/null; wait' EXIT\n" + lines
+    program = "set -eo pipefail; trap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n" + lines
     environ = {"HOME": str(folder), "PATH": f"{home / 'bin'}:{os.environ['PATH']}"} | (more or {})
     return run("bash", "-m", "-c", program, folder=folder, environ=environ)
 
