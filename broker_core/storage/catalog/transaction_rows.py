@@ -1,5 +1,6 @@
 """The rows of transactions in metadata.sqlite."""
 
+import contextlib
 import json
 import zlib
 from functools import partial
@@ -45,7 +46,8 @@ def load_transactions(database: Database) -> Transactions:
     rows = database.query("SELECT value FROM instance WHERE key = ?", IDS_END)
     transactions = Transactions(int(rows[0][0]) if rows else 0)
     for (blob,) in database.query("SELECT value FROM instance WHERE key = ?", OUTCOMES):
-        transactions.outcomes = Outcomes(inflate_outcomes(blob))
+        with contextlib.suppress(zlib.error, ValueError):  # of what was left of a damaged database; not worth a refusal
+            transactions.outcomes = Outcomes(inflate_outcomes(blob))
     for (text,) in database.query("SELECT document FROM open_transaction ORDER BY id"):
         transactions.load(_transaction(json.loads(text)))
     transactions.order()

@@ -1,12 +1,16 @@
 """Transactions on disk: open ones hide what follows, and no restart shows an aborted entry."""
 
 import asyncio
+import contextlib
 import errno
 import json
+import sqlite3
+import zlib
 from pathlib import Path
 
 import pytest
 
+from broker_core.storage.catalog.transaction_rows import OUTCOMES
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
 from broker_core.storage.log.retention import Retention
@@ -141,6 +145,21 @@ async def test_a_rebuild_without_a_catalog_log_says_that_transactions_are_unknow
     assert ids == sorted(set(ids))
     (name,) = engine.catalog.names
     assert await contents(await engine.open_ledger(name)) == [b"committed", b"aborted", b"plain", b"open", b"behind"]
+    await engine.close()
+
+
+@pytest.mark.parametrize("blob", [b"not deflated", zlib.compress(b"seven b"), zlib.compress(bytes(16))])
+async def test_unreadable_outcomes_of_a_salvaged_database_do_not_prevent_a_start(tmp_path: Path, blob: bytes) -> None:
+    path = tmp_path / "d"
+    engine = await with_transactions(path)
+    await engine.close()
+    with contextlib.closing(sqlite3.connect(path / "metadata.sqlite")) as connection:
+        connection.execute("UPDATE instance SET value = ? WHERE key = ?", (blob, OUTCOMES))
+        connection.commit()
+    (path / "catalog.log").unlink()
+    engine = await opened(path)
+    assert engine.transactions.was_committed(1) is None
+    assert await shown(engine) == [b"committed", b"plain"]
     await engine.close()
 
 
