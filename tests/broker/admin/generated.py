@@ -20,10 +20,13 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis.core.result import Ok
 
-from broker_core.testing import EmbeddedBroker
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import TransactionConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.long.abuse.known import EXPECTED_500
 
 ANSWER_SECONDS = 20
+WITH_TRANSACTIONS = BrokerConfig(server=FREE_PORTS, transactions=TransactionConfig(enabled=True))
 NOT_HERE = "Not part of this broker"  # always 501, whatever the names
 SETUP = (
     ("PUT", "tenants/acme", {"allowedClusters": ["standalone"]}),
@@ -129,7 +132,7 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=100, help="Requests for each operation, times two.")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker(config=WITH_TRANSACTIONS) as broker:
         set_up(broker.http_url)
         report = run(broker.http_url, options.examples, options.seed)
     counts = f"{report.operations} operations, {report.requests} requests, statuses "

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from broker_core.admin.all_routes import all_routes
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import TransactionConfig
 from broker_core.metadata.tenancy.tool_records import KINDS
 from broker_core.names import parse_topic
 from tests.broker.admin import setters
-from tests.broker.admin.conftest import Admin
+from tests.broker.admin.conftest import PORT_ZERO, Admin
 from tests.broker.admin.namespace_bodies import FULL
 
 PARTS = {
@@ -56,6 +58,11 @@ HOSTILE = {
     "surrogate-key": '{"\\udfff": 1}',
     "deep": "[" * 2000 + "]" * 2000,
 }
+
+
+@pytest.fixture
+def config() -> BrokerConfig:
+    return BrokerConfig(server=PORT_ZERO, transactions=TransactionConfig(enabled=True))
 
 
 def _samples() -> Iterator[tuple[str, str, Any]]:

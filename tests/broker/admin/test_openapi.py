@@ -9,7 +9,7 @@ import schemathesis
 from broker_core.admin.all_routes import all_routes
 from broker_core.testing import EmbeddedBroker
 from tests.broker.admin.conftest import Admin
-from tests.broker.admin.generated import run, set_up
+from tests.broker.admin.generated import WITH_TRANSACTIONS, run, set_up
 
 ROUTES = all_routes().listed
 
@@ -58,7 +58,7 @@ async def test_the_page_lists_every_route_and_runs_no_script(admin: Admin) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_generated_requests_get_an_answer_with_a_reason() -> None:
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker(config=WITH_TRANSACTIONS) as broker:
         set_up(broker.http_url)
         report = run(broker.http_url, examples=1)
     assert report.failures == []
