@@ -10,9 +10,9 @@ from tests.cli.imported import imported_by, roots
 HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml", "pulsar", "google", "broker_core")
 COMMANDS = "pulsarctl.commands."
 TOPIC_PARTS = (
-    "actions",
     "compaction",
     "copying",
+    "cursor",
     "lifecycle",
     "messages",
     "offload_start",
@@ -23,6 +23,7 @@ TOPIC_PARTS = (
     "request_table",
     "statistics",
     "subscriptions",
+    "termination",
 )
 
 NAMESPACE_PARTS = ("bundles", "clusters", "groups", "permissions", "request_table")

@@ -25,7 +25,6 @@ def test_spark_finds_the_same_places_as_one_process(
     for first in range(0, 600, 200):
         messages: list[tuple[str | None, bytes]] = [(f"k{n % 70}", b"v") for n in range(first, first + 200)]
         publish_keyed(client, TOPIC, messages, batched=first == 200)
-    client.close()
     access = Access(service_url=pulsar_broker.service_url, admin_url=pulsar_broker.http_url)
     found = uncompacted(access, TOPIC)
     work = KeysOfPart(found.table)
