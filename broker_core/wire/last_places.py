@@ -22,6 +22,7 @@ WHOLE = -1
 LEDGERS_MAX = 20_000
 LINE_BYTES_MAX = 2 << 20
 _VALUES_MAX = 6 * (LEDGERS_MAX + 3)  # a row has five numbers; openings and commas are counted
+_MEMBERS = 3  # after, through, ledgers
 _INT64_MAX = (1 << 63) - 1
 _PLACE_BYTES = 8
 
@@ -93,6 +94,8 @@ class LastPlaces:
             raise MalformedPlaces(f"the first line has more than {LINE_BYTES_MAX} bytes")
         if sum(line.count(mark) for mark in (b"[", b"{", b",")) > _VALUES_MAX:  # before they are made, which takes long
             raise MalformedPlaces(f"the first line has more than {_VALUES_MAX} values")
+        if line.count(b":") > _MEMBERS:
+            raise MalformedPlaces(f"the first line has more than {_MEMBERS} members")
         try:
             head = json.loads(line)
             after, through = _numbers(head["after"], 2), _numbers(head["through"], 2)

@@ -162,6 +162,12 @@ def test_a_line_with_too_many_values_is_refused_before_they_are_made(value: byte
         LastPlaces.decode(b"[" + b",".join([value] * 200_000) + b"]")
 
 
+def test_a_line_with_many_members_is_refused_before_it_is_decoded() -> None:
+    line = b"{" + b",".join(b'"%d":0' % number for number in range(80_000)) + b"}"
+    with pytest.raises(MalformedPlaces, match="has more than 3 members"):
+        LastPlaces.decode(line + b"\n")
+
+
 def test_the_places_of_as_many_ledgers_as_allowed_are_read() -> None:
     most = LastPlaces((1, 1), (1, 1), tuple(LedgerPlaces.of(number, 1, 1, []) for number in range(LEDGERS_MAX)))
     assert LastPlaces.decode(most.encode()) == most
