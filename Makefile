@@ -48,7 +48,7 @@ test-clients: $(FULL) ## run the tests with Java, Go, Node, and Python clients (
 QUICK := tests/unit tests/test_layers.py tests/test_suite.py
 
 .PHONY: quick
-quick: $(READY) ## run three thousand tests in less than a minute (ARGS as for test)
+quick: $(READY) ## run the unit tests, which start no broker (ARGS as for test)
 	@$(PY) -m pytest -q -n auto --dist loadfile -m 'not slow and not spark and not real_pulsar' $(QUICK) $(ARGS)
 
 ready: $(FULL) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)

@@ -203,7 +203,7 @@ def run(scratch: Path) -> list[tuple[str, float]]:
         ("publish a file", demo.produce),
         ("consume half of it", demo.consume_half),
         ("expire messages, retain one megabyte for a minute", demo.expire_and_retain),
-        ("report the backlog on Spark", demo.report_backlog),
+        ("report the backlog", demo.report_backlog),
         ("offload a topic to a directory", demo.offload),
         ("query the offloaded topic", demo.query),
         ("compact a topic to the last message of each key", demo.compact),
