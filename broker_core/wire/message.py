@@ -58,8 +58,7 @@ def parse_entry(entry: bytes, *, verify: bool = True) -> Entry:
 
 def parse_metadata(entry: bytes) -> MessageMetadata:
     """The metadata alone, its texts readable, without checking checksum and payload. Raises `MalformedEntry`."""
-    start = _after_checksum(entry, _broker_metadata_end(entry), False)
-    metadata = metadata_or_none(entry[start + 4 : _metadata_end(entry, start)])
+    metadata = metadata_or_none(_encoded_metadata(entry))
     if metadata is None:
         raise MalformedEntry("the message metadata cannot be parsed")
     return with_readable_texts(metadata)
@@ -68,12 +67,18 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
 def messages_in_batch(entry: bytes) -> int:
     """The number of messages of a batch; 0 if the entry is not a batch, or malformed, as older versions stored it."""
     try:
-        metadata = batch_and_chunk(entry_parts(entry)[0])
+        metadata = batch_and_chunk(_encoded_metadata(entry))
     except MalformedEntry:
         return 0
     if metadata is None or not metadata.HasField("num_messages_in_batch"):
         return 0
     return max(0, int(metadata.num_messages_in_batch))
+
+
+def _encoded_metadata(entry: bytes) -> bytes:
+    """Raises `MalformedEntry`."""
+    start = _after_checksum(entry, _broker_metadata_end(entry), False)
+    return entry[start + 4 : _metadata_end(entry, start)]
 
 
 def entry_parts(entry: bytes) -> tuple[bytes, bytes]:
