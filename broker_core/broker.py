@@ -49,7 +49,6 @@ from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.policy_announcer import PolicyAnnouncer
 from broker_core.topics.registry import TopicRegistry
-from broker_core.transactions.coordinator import Coordinator
 from broker_core.wire.bounds import CommandBounds
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from broker_core.storage.disk import Disk
     from broker_core.storage.errors import DamageReport
     from broker_core.topic.topic import Topic
+    from broker_core.transactions.coordinator import Coordinator
 
 log = logging.getLogger(__name__)
 
@@ -170,10 +170,8 @@ class Broker:
             log.warning(warning)
         self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
-        coordinator = self._coordinator = Coordinator(
-            self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participants
-        )
-        self.transactions = coordinator if self.config.transactions.enabled else None
+        self._coordinator = self._new_coordinator()
+        self.transactions = self._coordinator if self.config.transactions.enabled else None
         self.topics = TopicRegistry(
             self.config,
             self.clock,
@@ -219,6 +217,16 @@ class Broker:
         await self.storage.read_thread(self.tier.close)
         await self.storage.read_thread(self.security.audit.close)
         await self.storage.close()
+
+    def _new_coordinator(self) -> Coordinator | None:
+        """None if transactions are disabled and none is open: what is left from before has to time out."""
+        if not self.config.transactions.enabled and not self.storage.transactions.open():
+            return None
+        from broker_core.transactions.coordinator import Coordinator
+
+        return Coordinator(
+            self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participants
+        )
 
     def _participants(self, ledger_names: list[str]) -> Iterator[Topic]:
         for name in ledger_names:

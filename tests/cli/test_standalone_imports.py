@@ -30,6 +30,7 @@ UNUSED = (
     "broker_core.security.certificates",
     "broker_core.security.local_authority",
     "broker_core.topic.backlog_scan",
+    "broker_core.transactions",
     "broker_core.wire.batch",
     "broker_core.wire.last_places",
     "cramjam",

@@ -7,14 +7,16 @@ message, so ADD_PARTITION_TO_TXN only tells whether it is open.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import NotAllowed, ServerError
 from broker_core.server.session import Session
-from broker_core.transactions.coordinator import Coordinator
 from broker_core.wire import commands, transaction_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.transaction_id import TransactionId
+
+if TYPE_CHECKING:
+    from broker_core.transactions.coordinator import Coordinator
 
 COMMAND = pb.BaseCommand
 
