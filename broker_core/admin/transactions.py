@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
@@ -16,6 +16,7 @@ from broker_core.storage.records.transactions import LogTransactions
 from broker_core.wire.transaction_id import TransactionId
 
 if TYPE_CHECKING:
+    from broker_core.storage.records.position import Position
     from broker_core.topic.topic import Topic
     from broker_core.transactions.coordinator import Coordinator
     from broker_core.transactions.transaction import Transaction
@@ -56,7 +57,8 @@ async def coordinator_stats(call: Call) -> Json:
 
 
 async def transaction_metadata(call: Call) -> Json:
-    return _metadata(_coordinator(call), _coordinator(call).find(_id(call)))
+    transaction = _coordinator(call).find(_id(call))
+    return _metadata(call, [transaction])[str(transaction.id)]
 
 
 async def slow_transactions(call: Call) -> Json:
@@ -64,14 +66,19 @@ async def slow_transactions(call: Call) -> Json:
     coordinator = _chosen(call)
     began_before = call.broker.clock.wall_ms() - call.number("timeout")
     slow = [transaction for transaction in coordinator.active if transaction.info.began_ms < began_before]
-    return {str(transaction.id): _metadata(coordinator, transaction) for transaction in slow}
+    return _metadata(call, slow)
 
 
-def _metadata(coordinator: Coordinator, transaction: Transaction) -> Json:
-    """Pulsar's TransactionMetadata; `timeoutAt` is how long it may be open, in ms, as there."""
+def _metadata(call: Call, transactions: Sequence[Transaction]) -> dict[str, Json]:
+    """Pulsar's TransactionMetadata of each transaction."""
+    first = _coordinator(call).first_positions(transactions)
+    return {str(one.id): _metadata_of(one, first.get(one.info.id, {})) for one in transactions}
+
+
+def _metadata_of(transaction: Transaction, first: Mapping[str, Position]) -> Json:
+    """`timeoutAt` is how long it may be open, in ms, as in Pulsar."""
     info = transaction.info
-    first = coordinator.first_positions(transaction.id)
-    produced = {str(topic_of_ledger(name)): _in_buffer(str(position), False) for name, position in first.items()}
+    produced = {str(topic_of_ledger(name)): _in_buffer(position) for name, position in first.items()}
     owner = {"owner": info.role} if info.role else {}
     return {
         "txnId": str(transaction.id),
@@ -89,12 +96,12 @@ async def in_buffer_stats(call: Call) -> Json:
     _coordinator(call)
     transactions = _transactions(await _topic(call))
     first = None if transactions is None else transactions.open.get(_id(call).least)
-    return _in_buffer(None if first is None else str(first), False)
+    return _in_buffer(first)
 
 
-def _in_buffer(start: str | None, aborted: bool) -> Json:
-    position = {} if start is None else {"startPosition": start}
-    return {**position, "aborted": aborted}
+def _in_buffer(start: Position | None) -> Json:
+    position = {} if start is None else {"startPosition": str(start)}
+    return {**position, "aborted": False}
 
 
 async def buffer_stats(call: Call) -> Json:

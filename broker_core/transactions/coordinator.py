@@ -1,14 +1,14 @@
 """The transaction coordinator (Pulsar docs, "Pulsar transactions").
 
-All topics are in one process with one journal, so a transaction ends by one record, in effect at every topic at once:
-there are no participants to ask, and none that could fail. An open transaction is on disk from its first message on.
-One without messages costs no write, and a restart forgets it.
+All topics are in one process with one journal, so one record ends a transaction at every topic at once. No participant
+is asked, so none can fail. An open transaction is on disk from its first message on. A transaction without messages
+costs no write, and a restart forgets it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import (
@@ -200,9 +200,9 @@ class Coordinator:
     def last_id(self) -> int:
         return self._records.last_id
 
-    def first_positions(self, transaction_id: TransactionId) -> dict[str, Position]:
-        """The first position of its messages, by the name of the managed ledger."""
-        return self._records.first_positions(transaction_id.least)
+    def first_positions(self, transactions: Iterable[Transaction]) -> dict[int, dict[str, Position]]:
+        """By the ID of a transaction, the first position of its messages, by the name of the managed ledger."""
+        return self._records.first_positions([transaction.info.id for transaction in transactions])
 
     # -- time-outs
 

@@ -3,7 +3,7 @@
 Their entries are in the logs that they wrote to (`ManagedLedger.append_in`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from broker_core.clock import Clock
 from broker_core.storage.log.journal import Journal
@@ -52,7 +52,7 @@ class TransactionLog:
 
     @property
     def all_ranges(self) -> int:
-        """Those of all open transactions."""
+        """The number of ranges of all open transactions."""
         return self._transactions.ranges
 
     def is_written(self, transaction_id: int) -> bool:
@@ -65,14 +65,16 @@ class TransactionLog:
         infos = self._catalog.infos
         return [infos[owner].name for owner in transaction.writes if owner in infos] if transaction else []
 
-    def first_positions(self, transaction_id: int) -> dict[str, Position]:
-        """The position of its first entry in each managed ledger, by name, used or not."""
-        transaction = self._transactions.open.get(transaction_id)
-        if transaction is None:
-            return {}
-        names = {owner: name for name, owner in self._catalog.names.items() if owner in transaction.writes}
+    def first_positions(self, transaction_ids: Collection[int]) -> dict[int, dict[str, Position]]:
+        """By ID, the position of its first entry in each managed ledger, by name, in use or not."""
+        opened = {id_: self._transactions.open[id_] for id_ in transaction_ids if id_ in self._transactions.open}
+        owners = {owner for transaction in opened.values() for owner in transaction.writes}
+        names = {owner: name for name, owner in self._catalog.names.items() if owner in owners}
         return {
-            names[owner]: Position(*ranges[0][:2]) for owner, ranges in transaction.writes.items() if owner in names
+            id_: {
+                names[owner]: Position(*ranges[0][:2]) for owner, ranges in transaction.writes.items() if owner in names
+            }
+            for id_, transaction in opened.items()
         }
 
     @property
