@@ -55,7 +55,7 @@ class ClusterRecords:
         return self.existing(call)
 
     async def get_record(self, call: Call) -> Record:
-        cluster, name = known_cluster(call), call.part(self.variable)
+        cluster, name = cluster_with_records(call), call.part(self.variable)
         record: Record | None = self.existing(call).get(name)
         if record is None:
             raise NotFound(self.no_record.format(cluster=cluster, name=name))
@@ -65,14 +65,14 @@ class ClusterRecords:
         name, records = call.part(self.variable), call.broker.tenancy.tool_records
         record = self.read(call, name)
         async with records.changing:
-            cluster, stored = known_cluster(call), self._stored(call)
+            cluster, stored = cluster_with_records(call), self._stored(call)
             self.check(name, record, stored)
             await records.put(self.kind, cluster, {**stored, name: record})
 
     async def delete_record(self, call: Call) -> None:
         name, records = call.part(self.variable), call.broker.tenancy.tool_records
         async with records.changing:
-            cluster, stored = known_cluster(call), self._stored(call)
+            cluster, stored = cluster_with_records(call), self._stored(call)
             if name not in stored and self.nothing_to_delete:
                 raise NotFound(self.nothing_to_delete.format(cluster=cluster, name=name))
             others = {key: record for key, record in stored.items() if key != name}
@@ -89,7 +89,8 @@ class ClusterRecords:
         return call.broker.tenancy.tool_records.get(self.kind, call.part("cluster")) or {}
 
 
-def known_cluster(call: Call) -> str:
+def cluster_with_records(call: Call) -> str:
+    """The cluster in the path. Raises `InvalidValue`; for the cluster itself, Pulsar answers 404 (`clusters`)."""
     cluster = call.part("cluster")
     if cluster not in call.broker.tenancy.clusters():
         raise InvalidValue(f"Cluster {cluster} does not exist.")

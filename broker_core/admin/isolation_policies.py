@@ -11,7 +11,7 @@ from typing import Any
 
 from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call
-from broker_core.admin.cluster_records import ClusterRecords, Record, known_cluster
+from broker_core.admin.cluster_records import ClusterRecords, Record, cluster_with_records
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, STRINGS, obj, one_of
 from broker_core.errors import InvalidRequest
@@ -24,12 +24,12 @@ _PLAIN = re.compile(r"[\w:.-]*")  # nothing in it is special, except that a dot 
 
 
 async def brokers_with_policies(call: Call) -> list[dict[str, Any]]:
-    known_cluster(call)
+    cluster_with_records(call)
     return [_policy_of(call, broker_id(call.broker))]
 
 
 async def policies_of_broker(call: Call) -> dict[str, Any]:
-    known_cluster(call)
+    cluster_with_records(call)
     return _policy_of(call, call.part("broker"))
 
 

@@ -34,7 +34,8 @@ class StoreThreads:
 
         The time in the queue does not count.
         """
-        self._check(seconds := seconds or self._seconds)
+        seconds = seconds or self._seconds
+        self._check_threads(seconds)
         call = self._threads.submit(work)
         result = asyncio.wrap_future(call)
         runs = False
@@ -42,7 +43,8 @@ class StoreThreads:
             while not (await asyncio.wait([result], timeout=seconds))[0]:
                 if runs:
                     self._given_up.add(call)
-                self._check(seconds, call)
+                    raise _too_slow(seconds)
+                self._check_threads(seconds)
                 runs = call.running()
             return result.result()
         finally:
@@ -52,10 +54,15 @@ class StoreThreads:
         """For a call that must not go on after its caller: it has no deadline."""
         return await asyncio.wrap_future(self._threads.submit(work))
 
-    def _check(self, seconds: float, call: Future[Any] | None = None) -> None:
-        if self.given_up == self._count or call in self._given_up:
-            raise OffloadFailed(f"the store did not complete its answer within {seconds:g} seconds")
+    def _check_threads(self, seconds: float) -> None:
+        """Raises `OffloadFailed` if all of them are given up."""
+        if self.given_up == self._count:
+            raise _too_slow(seconds)
 
     def close(self) -> None:
         """Blocks until running calls end, except those that were given up."""
         self._threads.shutdown(wait=not self.given_up, cancel_futures=True)
+
+
+def _too_slow(seconds: float) -> OffloadFailed:
+    return OffloadFailed(f"the store did not complete its answer within {seconds:g} seconds")

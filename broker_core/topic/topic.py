@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from broker_core.metadata.policies.topic_policies import TopicPolicies
     from broker_core.names import TopicName
     from broker_core.publishing.replication import MarkerSender
+    from broker_core.replication.services import ReplicationServices
     from broker_core.storage.records.block import EntryRun
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import PublishDone, TopicLog
@@ -97,29 +98,35 @@ class Topic:
             special=self.special_entries,
         )
 
-    def _add_parts(self, services: TopicServices) -> None:
-        """Each part gets the context and the calls that it needs. No part holds the topic."""
-        context, calls = self._context, self._calls
-        self.admission = ProducerAdmission(calls, self.limits, _epoch(self.ledger))
+    def _add_publishing(self, services: TopicServices) -> None:
+        self.admission = ProducerAdmission(self._calls, self.limits, _epoch(self.ledger))
         self.producers = self.admission.by_name
         self.deduplication = Deduplication(self.clock, services.deduplication, self.producers)
         self.deduplication_switch = DeduplicationSwitch(
-            context, services.deduplication, self.deduplication, self.producers, calls.publishing_changed
+            self._context, services.deduplication, self.deduplication, self.producers, self._calls.publishing_changed
         )
         self._taken = partial(_taken, self.published, self.producers)
         self.throttles = TopicThrottles(self.clock, self._in_force, services.rates, self._taken)
         self.publish_limit = self.throttles.publish_limit
+
+    def _add_replication(self, services: ReplicationServices) -> None:
+        self.replicators = Replicators(self._context, services, self.producers, self._calls.acknowledged)
+        self.replicated_subscriptions = ReplicatedSubscriptions(
+            self._context, services, self._marker_calls(), self.replicators
+        )
+        self.replicators.retried = self.replicated_subscriptions.changed
+
+    def _add_parts(self, services: TopicServices) -> None:
+        """Each part gets the context and the calls that it needs. No part holds the topic."""
+        context, calls = self._context, self._calls
+        self._add_publishing(services)
         self.compaction = Compaction(
             context, services.compacting, retain_null_key=services.retain_null_key, finished=calls.acknowledged
         )
-        self.replicators = Replicators(context, services.replication, self.producers, calls.acknowledged)
-        self.replicated_subscriptions = ReplicatedSubscriptions(
-            context, services.replication, self._marker_calls(), self.replicators
-        )
+        self._add_replication(services.replication)
         self.transactions = TopicTransactions(
             context, self.lifecycle, self.special_entries, calls, services.transactions
         )
-        self.replicators.retried = self.replicated_subscriptions.changed
         subscriptions: dict[str, Subscription] = {}
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
         self.migration = TopicMigration(
