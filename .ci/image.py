@@ -30,7 +30,8 @@ UNUSED = (
     "__pycache__",
 )
 USER = 10000  # as in the Containerfile
-ENVIRONMENT = {  # of the Containerfile, and of every Debian image
+# The variables that the Containerfile and its base set.
+ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/pulsar",
     "PULSAR_STANDALONE_CONF": "/pulsar/conf/standalone.conf",

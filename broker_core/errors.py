@@ -85,7 +85,7 @@ class ProtocolViolation(BrokerError, status=400):
 
 
 class NotFound(BrokerError, server_error=ServerError.TOPIC_NOT_FOUND, status=404):
-    """There is no object of that name."""
+    """No object has that name."""
 
 
 class TopicNotFound(NotFound):

@@ -184,7 +184,7 @@ class TransactionConfig:
     max_active: int = setting(
         "maxActiveTransactionsPerCoordinator",
         100_000,
-        "Maximum number of transactions that are open at the same time; 0 is no limit.",
+        "Maximum number of transactions that are open at the same time; 0 means no limit.",
         least=0,
     )
     max_runs: int = setting(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 DATA, DICTIONARY, DATA_V2 = 5, 7, 8  # IDs of the structs in PageHeader of parquet.thrift
-PLAIN = 0  # of Encoding there
-_DATA_PAGE = 0  # of PageType there
+PLAIN = 0  # a value of its enum Encoding
+_DATA_PAGE = 0  # a value of its enum PageType
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 12
 _NUMBERS = (_I16, _I32, _I64)
 _DEEPEST = 8

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 
 from broker_core.clock import Clock
 
-LONGEST_SECONDS = 3600.0  # of the timer, which looks again after that
+LONGEST_SECONDS = 3600.0  # the most that the timer waits
 ENDED_MAX = 1000  # times of ended transactions that the heap may hold, beside one for each active one
 
 

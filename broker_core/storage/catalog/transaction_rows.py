@@ -46,7 +46,8 @@ def load_transactions(database: Database) -> Transactions:
     rows = database.query("SELECT value FROM instance WHERE key = ?", IDS_END)
     transactions = Transactions(int(rows[0][0]) if rows else 0)
     for (blob,) in database.query("SELECT value FROM instance WHERE key = ?", OUTCOMES):
-        with contextlib.suppress(zlib.error, ValueError):  # of what was left of a damaged database; not worth a refusal
+        # A salvaged database may have damaged ones. They only answer a repeated END_TXN, so the start goes on.
+        with contextlib.suppress(zlib.error, ValueError):
             transactions.outcomes = Outcomes(inflate_outcomes(blob))
     for (text,) in database.query("SELECT document FROM open_transaction ORDER BY id"):
         transactions.load(_transaction(json.loads(text)))

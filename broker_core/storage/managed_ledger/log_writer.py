@@ -129,7 +129,10 @@ class LogWriter:
         return first
 
     def next_first(self) -> Position:
-        """The position that the next `append` will give out. Raises as `append` does."""
+        """The position that the next `append` will give out. Raises as `append` does.
+
+        The checks are written again, because `append` is on the hot path and makes no call for them.
+        """
         if self.refusal is not None or self._space.full is not None:
             raise self.refusal or DiskFull(self._space.full)
         ledger = self._current

@@ -1,7 +1,7 @@
 """The journal records of transactions, and what each does to the catalog when the journal is replayed.
 
-A `transaction-write` comes before the entries that it names, so no entry is ever without it. A `transaction-end` is the
-outcome at every topic at once: there is no other record that could be missing.
+A `transaction-write` comes before the entries that it names, so no entry is ever without it. One `transaction-end` is
+the outcome at every topic, so no topic can lack it.
 """
 
 from collections.abc import Callable

@@ -94,7 +94,7 @@ class LogTransactions:
 
 
 class Transactions:
-    """Those of a data directory, and what changed since the last checkpoint.
+    """The transactions of a data directory, and what changed since the last checkpoint.
 
     ids_end   all IDs below it may have been given out
     ranges    the number of ranges of all open transactions

@@ -19,7 +19,7 @@ LIMITED = ("sh", "-c", f'ulimit -n {FILES}; exec "$0" "$@"', str(PULSARCTL), "st
 def _is_refused(client: RawClient) -> bool:
     with contextlib.suppress(ConnectionError, Closed):
         answer = client.next()
-        return bool(answer.type == BaseCommand.ERROR and answer.message.message == descriptors.TOO_MANY)  # type: ignore[union-attr]
+        return bool(answer.type == BaseCommand.ERROR and answer.message.message == descriptors.TOO_MANY)  # type: ignore[union-attr]  # an ERROR has a message
     return True
 
 

@@ -11,7 +11,7 @@ class Sale(Record):  # type: ignore[misc]  # the client ships no types
     amount = Float()
 
 
-class SaleWithCity(Record):  # type: ignore[misc]
+class SaleWithCity(Record):  # type: ignore[misc]  # the client ships no types
     number = Integer()
     amount = Float()
     city = String(default=None, required_default=True)
