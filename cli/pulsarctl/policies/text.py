@@ -63,6 +63,13 @@ def policy_text(name: str, value: Any) -> str:
     return ", ".join([*(["on"] if is_on else []), *_fields(value)])
 
 
+def member_text(name: str, value: Any) -> str:
+    """The text for one member of such a body, such as `1d`."""
+    if name in THROTTLES and value <= 0:
+        return "no limit"
+    return _shown(value, FIELDS.get(name, (name, None))[1])
+
+
 def _scalar(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"

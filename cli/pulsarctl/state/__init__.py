@@ -4,7 +4,7 @@
     grammar, settings      what a document may say, made from the tables of policies; `editors` is their JSON Schema
     live                   what a broker has, in the form of a document
     scope                  what a document describes completely, and what is never deleted
-    plan -> plan_text      the changes, and how they are shown
+    plan -> plan_text      the changes, and how they are shown; `members` finds what changes inside a document
     applying, operations   the changes as requests: ordered, in parallel, with the failures by name
     exporting              what a broker has, as a document
 

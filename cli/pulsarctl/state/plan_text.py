@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from pulsarctl.output.redaction import is_secret
-from pulsarctl.policies.text import policy_text
+from pulsarctl.policies.text import member_text, policy_text
+from pulsarctl.state.members import SCHEMA, changed
 from pulsarctl.state.plan import Change, Part, Plan
 from pulsarctl.state.settings import QUOTA
 
 SIGNS = {"create": "+", "update": "~", "delete": "-"}
-VALUE_LENGTH_MAX = 160
 HIDDEN = "(sensitive)"
 _LOST = {"topic": "with its messages and subscriptions"}
 
@@ -57,11 +57,23 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _parts(change: Change) -> Iterator[tuple[str, str]]:
-    names = [".".join(map(_printable, part.path)) for part in change.parts]
+    """A line for each member that differs, and not for the documents around it."""
+    members = [_without_secret(part, member) for part in change.parts for member in changed(part)]
+    names = [".".join(map(_printable, member.path)) for member in members]
     width = max(map(len, names), default=0)
-    for name, part in zip(names, change.parts, strict=True):
-        sign = "+" if part.old is None else "-" if part.new is None else "~"
-        yield sign, f"      {sign} {name:<{width}}  {_values(part)}".rstrip()
+    for name, member in zip(names, members, strict=True):
+        sign = "+" if member.old is None else "-" if member.new is None else "~"
+        yield sign, f"      {sign} {name:<{width}}  {_values(member)}".rstrip()
+
+
+def _without_secret(part: Part, member: Part) -> Part:
+    """The member of a part. Fields of a schema have names, but no values."""
+    inner = member.path[len(part.path) :] if part.path[0] != SCHEMA else ()
+    is_hidden = any(map(is_secret, inner))
+    old, new = (
+        HIDDEN if is_hidden and value is not None else _safe(member, value) for value in (member.old, member.new)
+    )
+    return Part(member.path, old, new)
 
 
 def count(number: int, noun: str) -> str:
@@ -70,16 +82,13 @@ def count(number: int, noun: str) -> str:
 
 
 def _values(part: Part) -> str:
-    values = [_safe(part, value) for value in (part.old, part.new) if value is not None]
-    shown = [_text(part, value) for value in values]
+    values = [value for value in (part.old, part.new) if value is not None]
+    if len(values) == 2 and values[0] == values[1]:  # they differ in a secret
+        return HIDDEN
+    shown = [_text(part.path, value) for value in values]
     if len(shown) == 2 and shown[0] == shown[1]:  # they differ in a part that the text leaves out
         shown = [json.dumps(value, ensure_ascii=False) for value in values]
-    return " -> ".join(_short(value) for value in shown)
-
-
-def _short(text: str) -> str:
-    text = _printable(text)
-    return text if len(text) <= VALUE_LENGTH_MAX else f"{text[:VALUE_LENGTH_MAX]}..."
+    return " -> ".join(map(_printable, shown))
 
 
 def _printable(text: str) -> str:
@@ -87,20 +96,32 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else json.dumps(text, ensure_ascii=False)
 
 
-def _text(part: Part, value: Any) -> str:
-    name = part.path[-1]
-    if part.path[0] == "policies":
-        if name == QUOTA:
-            return "; ".join(f"{kind}: {policy_text(name, quota)}" for kind, quota in value.items())
-        return policy_text(name, value)
+def _text(path: tuple[str, ...], value: Any) -> str:
+    if path[0] == "policies":
+        return _of_policy(path, value)
+    if path == (SCHEMA,):
+        definition = value.get(SCHEMA, "")
+        return f"{value['type']} {_in_schema(definition)}".rstrip()
+    if path[0] == SCHEMA:
+        return _in_schema(value)
     if isinstance(value, list):
         return ", ".join(value) or "none"
-    if name == "schema":
-        definition = value.get("schema", "")
-        return f"{value['type']} {definition if isinstance(definition, str) else json.dumps(definition)}".rstrip()
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_text(Part((key,), None, None), member)}" for key, member in value.items() if member)
+        return ", ".join(f"{key} {_text((key,), member)}" for key, member in value.items() if member)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_policy(path: tuple[str, ...], value: Any) -> str:
+    name, *members = path[1:]
+    if members and not isinstance(value, dict):
+        return member_text(members[-1], value)
+    if name == QUOTA and not members:
+        return "; ".join(f"{kind}: {policy_text(name, quota)}" for kind, quota in value.items())
+    return policy_text(name, value)
+
+
+def _in_schema(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _safe(part: Part, value: Any) -> Any:

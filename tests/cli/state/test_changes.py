@@ -274,3 +274,81 @@ def test_a_value_of_several_lines_stays_on_one_line_of_the_plan(run: Cli, write:
     namespaces = {"shop/sales": {"properties": {"note": "one\n  - topic two"}}}
     done = apply(run, write, {"tenants": {"shop": {}}, "namespaces": namespaces}, "--dry-run")
     assert '      + properties.note  "one\\n  - topic two"' in done.stdout.splitlines()
+
+
+def test_a_changed_member_of_a_policy_is_shown_and_not_the_whole_policy(run: Cli, write: Write) -> None:
+    def document(minutes: int, rate: int) -> dict[str, Any]:
+        policies = {
+            "retention": {"retentionTimeInMinutes": minutes, "retentionSizeInMB": 4096},
+            "backlog-quota": {"destination_storage": {"limitSize": rate << 30, "policy": "producer_exception"}},
+            "publish-rate": {"publishThrottlingRateInMsg": rate, "publishThrottlingRateInByte": -1},
+        }
+        return {"tenants": {"shop": {}}, "namespaces": {"shop/sales": {"policies": policies}}}
+
+    apply(run, write, document(1440, 1))
+    assert run("diff", "-f", write(document(60, 2))).stdout.splitlines() == [
+        "  ~ namespace shop/sales",
+        "      ~ policies.retention.retentionTimeInMinutes             1d -> 1h",
+        "      ~ policies.backlog-quota.destination_storage.limitSize  1.0 GiB -> 2.0 GiB",
+        "      ~ policies.publish-rate.publishThrottlingRateInMsg      1 -> 2",
+        "Plan: 0 to create, 1 to change, 0 to delete.",
+    ]
+
+
+def test_changed_fields_of_a_schema_are_shown_and_not_two_schemas(run: Cli, write: Write) -> None:
+    def document(*fields: dict[str, Any]) -> dict[str, Any]:
+        topic = {"schema": {"type": "avro", "schema": {"type": "record", "name": "Order", "fields": list(fields)}}}
+        return {"tenants": {"shop": {}}, "namespaces": {"shop/sales": {}}, "topics": {ORDERS: topic}}
+
+    number, note = {"name": "id", "type": "int"}, {"name": "note", "type": ["null", "string"], "default": None}
+    apply(run, write, document(number, {"name": "password", "type": "string"}))
+    assert run("diff", "-f", write(document(number | {"type": "long"}, note))).stdout.splitlines() == [
+        f"  ~ topic {ORDERS}",
+        "      ~ schema.schema.fields.id.type   int -> long",
+        '      - schema.schema.fields.password  {"type": "string"}',
+        '      + schema.schema.fields.note      {"default": null, "type": ["null", "string"]}',
+        "Plan: 0 to create, 1 to change, 0 to delete.",
+    ]
+    swapped = document({"name": "password", "type": "string"}, number)
+    assert '      ~ schema.schema.fields  ["id", "password"] -> ["password", "id"]' in (
+        run("diff", "-f", write(swapped)).stdout.splitlines()
+    )
+
+
+def test_a_default_of_null_that_a_field_gets_is_shown(run: Cli, write: Write) -> None:
+    def document(**more: Any) -> dict[str, Any]:
+        fields = [{"name": "note", "type": ["null", "string"], **more}]
+        topic = {"schema": {"type": "avro", "schema": {"type": "record", "name": "Order", "fields": fields}}}
+        return {"tenants": {"shop": {}}, "namespaces": {"shop/sales": {}}, "topics": {ORDERS: topic}}
+
+    apply(run, write, document())
+    assert "      + schema.schema.fields.note.default  null" in (
+        run("diff", "-f", write(document(default=None))).stdout.splitlines()
+    )
+
+
+def test_the_secret_in_a_changed_policy_is_not_shown(run: Cli, write: Write) -> None:
+    def document(key: str, bucket: str) -> dict[str, Any]:
+        offload = {
+            "managedLedgerOffloadDriver": "aws-s3",
+            "managedLedgerOffloadBucket": bucket,
+            "s3ManagedLedgerOffloadCredentialSecret": key,
+        }
+        return {"tenants": {"shop": {}}, "namespaces": {"shop/sales": {"policies": {"offload-policies": offload}}}}
+
+    apply(run, write, document("abcdef-one", "old"))
+    assert run("diff", "-f", write(document("abcdef-two", "new"))).stdout.splitlines()[1:-1] == [
+        "      ~ policies.offload-policies.s3ManagedLedgerOffloadCredentialSecret  (sensitive)",
+        "      ~ policies.offload-policies.managedLedgerOffloadBucket              old -> new",
+    ]
+
+
+def test_long_values_are_shown_whole(run: Cli, write: Write) -> None:
+    before, after = "a" * 200 + "b", "a" * 200 + "c"
+
+    def document(note: str) -> dict[str, Any]:
+        return {"tenants": {"shop": {}}, "namespaces": {"shop/sales": {"properties": {"note": note}}}}
+
+    apply(run, write, document(before))
+    shown = run("diff", "-f", write(document(after))).stdout
+    assert f"      ~ properties.note  {before} -> {after}" in shown.splitlines()
