@@ -1,4 +1,4 @@
-"""The members in which two documents differ. Pure."""
+"""The members in which two documents differ."""
 
 from collections.abc import Iterator
 from typing import Any
