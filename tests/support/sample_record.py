@@ -27,3 +27,7 @@ class SampleRecord:
     compression: str = "lz4"
     encryption_keys: tuple[str, ...] = ()
     error: str | None = None
+
+    @property
+    def pair_key(self) -> bytes | None:
+        return self.key

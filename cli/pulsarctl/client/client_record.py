@@ -4,6 +4,8 @@ The client returns keys, names, and properties as `str`, and raises for data tha
 error. If one property is not UTF-8, all properties are unavailable, and `error` says so.
 """
 
+import base64
+import binascii
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -50,6 +52,14 @@ class ClientRecord:
     @property
     def key(self) -> bytes | None:
         return _text_bytes(self.message.partition_key) or None
+
+    @property
+    def pair_key(self) -> bytes | None:
+        """Java writes it as base64 text. The client does not tell, so a key that is not base64 is the key itself."""
+        try:
+            return None if self.key is None else base64.b64decode(self.key, validate=True)
+        except binascii.Error:
+            return self.key
 
     @property
     def ordering_key(self) -> bytes | None:

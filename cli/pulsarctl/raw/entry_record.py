@@ -43,6 +43,10 @@ class EntryRecord:
         return self._message.key_bytes
 
     @property
+    def pair_key(self) -> bytes | None:
+        return self.key
+
+    @property
     def ordering_key(self) -> bytes | None:
         return self._message.ordering_key
 

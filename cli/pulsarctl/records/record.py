@@ -17,7 +17,8 @@ class Record(Protocol):
 
     `value` is None for a tombstone, and `key` and `ordering_key` are None if absent. `batch_index` is -1 outside a
     batch, and `partition` -1 without partitions. `topic` includes the suffix of the partition. `error` says which part
-    of the message is missing because it could not be decoded, or is None.
+    of the message is missing because it could not be decoded, or is None. `pair_key` is the key of a separated
+    key-value pair.
     """
 
     @property
@@ -32,6 +33,8 @@ class Record(Protocol):
     def batch_index(self) -> int: ...
     @property
     def key(self) -> bytes | None: ...
+    @property
+    def pair_key(self) -> bytes | None: ...
     @property
     def ordering_key(self) -> bytes | None: ...
     @property

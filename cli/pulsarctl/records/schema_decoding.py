@@ -13,9 +13,11 @@ from pulsarctl.errors import DoesNotFit
 from pulsarctl.records.decoded_record import DecodedRecord
 from pulsarctl.records.record import Record
 from pulsarctl.schemas.avro_json import AvroCodec
+from pulsarctl.schemas.key_values import join_pair, part_info, split_pair, takes_key
 from pulsarctl.values.json_text import parse_json
 
 Decode = Callable[[bytes], Any]
+DecodeRecord = Callable[[Record], Any]
 Lookup = Callable[[str, int], dict[str, Any]]
 
 
@@ -24,12 +26,12 @@ class SchemaDecoder:
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
-        self._decoders: dict[tuple[str, bytes], Decode | None] = {}
+        self._decoders: dict[tuple[str, bytes], DecodeRecord | None] = {}
 
     def __call__(self, record: Record) -> Record:
         """The record with its value decoded, or unchanged. Raises the `CliError` of a failed lookup."""
-        value, version = record.value, record.schema_version
-        if value is None or len(version) != 8:
+        version = record.schema_version
+        if record.value is None or len(version) != 8:
             return record
         key = (record.topic, version)
         if key not in self._decoders:
@@ -39,26 +41,38 @@ class SchemaDecoder:
         if decode is None:
             return record
         try:
-            return DecodedRecord(record, decode(value))
+            return DecodedRecord(record, decode(record))
         except DoesNotFit as error:
             return DecodedRecord(record, None, f"schema version {int.from_bytes(version)}: {error}")
 
 
-def _decoder_or_reason(info: dict[str, Any]) -> Decode | None:
+def _decoder_or_reason(info: dict[str, Any]) -> DecodeRecord | None:
     """The decoder of a schema. For a schema that describes nothing, it refuses each message with the reason."""
     try:
-        return decoder_of(info)
+        return _record_decoder(info)
     except DoesNotFit as error:
         reason = str(error)
 
-    def refuse(data: bytes) -> Any:
+    def refuse(record: Record) -> Any:
         raise DoesNotFit(reason)
 
     return refuse
 
 
+def _record_decoder(info: dict[str, Any]) -> DecodeRecord | None:
+    decode = decoder_of(info)
+    if decode is None:
+        return None
+    if takes_key(info):
+        return lambda record: decode(join_pair(record.pair_key, record.value))
+    return lambda record: decode(record.value or b"")
+
+
 def decoder_of(info: dict[str, Any]) -> Decode | None:
-    """The decoder for a schema (`schemaInfo`), or None for an unsupported type. Raises `DoesNotFit`."""
+    """The decoder for a schema (`schemaInfo`), or None for an unsupported type. Raises `DoesNotFit`.
+
+    It expects a key-value pair as one piece (`join_pair`).
+    """
     kind, definition = info["type"], info["schema"]
     if kind in NUMBERS:
         return _number(NUMBERS[kind])
@@ -108,28 +122,18 @@ def _protobuf(definition: dict[str, Any]) -> Decode:
     return decode
 
 
-def _pair(info: dict[str, Any]) -> Decode | None:
-    """INLINE: the data has key and value. SEPARATED: it has only the value, and the message has the key."""
-    properties, schemas = info["properties"], info["schema"]
-    key, value = (_part(schemas[part], properties.get(f"{part}.schema.type", "BYTES")) for part in ("key", "value"))
-    if properties.get("kv.encoding.type") == "SEPARATED":
-        return value
-    return lambda data: dict(zip(("key", "value"), _split(data, key, value), strict=True))
+def _pair(info: dict[str, Any]) -> Decode:
+    key, value = (_part(part_info(info, part)) for part in ("key", "value"))
+
+    def decode(data: bytes) -> dict[str, Any]:
+        raw_key, raw_value = split_pair(data)
+        return {
+            "key": None if raw_key is None else key(raw_key),
+            "value": None if raw_value is None else value(raw_value),
+        }
+
+    return decode
 
 
-def _part(definition: Any, kind: str) -> Decode:
-    decode = decoder_of({"type": kind, "schema": definition, "properties": {}})
-    return decode or (lambda data: data.decode("latin-1"))
-
-
-def _split(data: bytes, key: Decode, value: Decode) -> tuple[Any, Any]:
-    try:
-        (key_size,) = struct.unpack_from(">i", data)
-        (value_size,) = struct.unpack_from(">i", data, 4 + max(key_size, 0))
-    except struct.error as error:
-        raise DoesNotFit("it is not a key-value pair") from error
-    start = 8 + max(key_size, 0)
-    return (
-        None if key_size < 0 else key(data[4 : 4 + key_size]),
-        None if value_size < 0 else value(data[start : start + value_size]),
-    )
+def _part(info: dict[str, Any]) -> Decode:
+    return decoder_of(info) or (lambda data: data.decode("latin-1"))

@@ -204,10 +204,18 @@ def test_a_key_value_pair_is_decoded_part_by_part() -> None:
     assert inline(b"\xff\xff\xff\xff\xff\xff\xff\xff") == {"key": None, "value": None}
     with pytest.raises(DoesNotFit):
         inline(b"\0\0")
-    types["kv.encoding.type"] = "SEPARATED"
-    separated = decoder_of({"type": "KEY_VALUE", "schema": schema, "properties": types})
-    assert separated is not None
-    assert separated(b'{"id":7}') == {"id": 7}
+    with pytest.raises(DoesNotFit, match="the sizes of key and value do not match the bytes"):
+        inline(b"\0\0\0\1k\0\0\0\1")
+
+
+def test_a_separated_pair_has_the_key_of_its_message() -> None:
+    types = {"key.schema.type": "INT32", "value.schema.type": "JSON", "kv.encoding.type": "SEPARATED"}
+    info = {"type": "KEY_VALUE", "schema": {"key": "", "value": ORDER}, "properties": types}
+    decode = SchemaDecoder(lambda topic, version: {"schemaInfo": info})
+    shown = decode(SampleRecord(key=b"\0\0\0\7", value=b'{"id":7}', schema_version=bytes(8)))
+    assert json.loads(shown.value or b"") == {"key": 7, "value": {"id": 7}}
+    shown = decode(SampleRecord(key=None, value=b'{"id":7}', schema_version=bytes(8)))
+    assert json.loads(shown.value or b"") == {"key": None, "value": {"id": 7}}
 
 
 UNION = ["null", "int", "string", {"type": "record", "name": "R", "fields": [{"name": "x", "type": "bytes"}]}]

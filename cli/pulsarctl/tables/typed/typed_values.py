@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from broker_core.wire.batch import is_encrypted
 from pulsarctl.errors import DoesNotFit
+from pulsarctl.schemas.key_values import join_pair, takes_key
 from pulsarctl.tables.rows import Message, Rows
 from pulsarctl.tables.typed.evolution import renamed
 from pulsarctl.tables.typed.shape import Decode
-from pulsarctl.tables.typed.shapes import join_pair, shape_of, takes_key
+from pulsarctl.tables.typed.shapes import shape_of
 from pulsarctl.tables.typed.value_type import ValueType, Writer
 from pulsarctl.values.names import without_partition
 

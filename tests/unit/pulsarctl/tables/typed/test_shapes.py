@@ -20,7 +20,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.tables.typed.shapes import join_pair, shape_of
+from pulsarctl.schemas.key_values import join_pair
+from pulsarctl.tables.typed.shapes import shape_of
 
 
 def info(kind: str, definition: Any = "", **properties: str) -> dict[str, Any]:
