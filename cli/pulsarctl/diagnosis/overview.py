@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pulsarctl.diagnosis.backlog import Backlog
-from pulsarctl.diagnosis.words import short
+from pulsarctl.diagnosis.finding import Severity
+from pulsarctl.diagnosis.words import plural, short
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.names import COMPACTION_CURSOR
 from pulsarctl.values.quantities import human_size
@@ -18,6 +19,7 @@ Document = Mapping[str, Any]
 Key = tuple[str, ...]
 SAMPLES = 10  # of a sparkline
 BARS = "▁▂▃▄▅▆▇█"
+ORDER = (Severity.OK, Severity.WARNING, Severity.PROBLEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,16 @@ class TopicsSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`field` of a row; `shown` makes its text. The largest values come first, or the first names."""
+    """`field` of a row; `shown` makes its text. The largest values come first, or the first texts.
+
+    Names may be long, so that a narrow screen shows them in several lines.
+    """
 
     title: str
     field: str
     shown: Callable[[Any], str] = str
     is_number: bool = True
+    is_name: bool = False
 
 
 Row = dict[str, Any]  # by the field of a column; "key" identifies it in the next snapshot
@@ -111,18 +117,18 @@ def texts(view: View, shown: Iterable[Row]) -> list[tuple[str, ...]]:
     return [tuple(column.shown(row[column.field]) for column in view.columns) for row in shown]
 
 
-def summary(now: TopicsSnapshot, shown: Sequence[Row], view: View) -> str:
-    """`12 topics  in 1,200 msg/s  out 3,400 msg/s  backlog 56 messages`."""
+def summary(now: TopicsSnapshot, shown: Sequence[Row], view: View) -> list[str]:
+    """`12 topics`, `in 1,200 msg/s`, `out 3,400 msg/s`, `backlog 56 messages`."""
     backlog = Backlog.total(subscription for stats in now.topics.values() for _, subscription in _subscriptions(stats))
     parts = [
-        f"{len(now.topics):,} topics"
+        plural(now.total, "topic")
         if len(now.topics) == now.total
-        else f"{len(now.topics):,} of {now.total:,} topics"
+        else f"{len(now.topics):,} of {plural(now.total, 'topic')}"
     ]
     for rate, name in (("in", "in"), ("out", "out")):
         if any(column.field == rate for column in view.columns):
             parts.append(f"{name} {sum(row[rate] for row in shown):,.1f} msg/s")
-    return "  ".join([*parts, f"backlog {backlog.words}"])
+    return [*parts, f"backlog {backlog.words}"]
 
 
 def _rows(view: View, snapshot: TopicsSnapshot) -> Iterable[Row]:
@@ -135,6 +141,7 @@ def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
     yield {
         "key": (topic,),
         "topic": short(topic),
+        "health": max(map(_health, subscriptions), key=ORDER.index, default=Severity.OK),
         "in": _number(stats, "msgRateIn"),
         "out": _number(stats, "msgRateOut"),
         "bytes_in": _number(stats, "msgThroughputIn"),
@@ -155,6 +162,7 @@ def _of_subscriptions(topic: str, stats: Document) -> Iterable[Row]:
             "topic": short(topic),
             "subscription": name,
             "type": str(subscription.get("type") or "None"),
+            "health": _health(subscription),
             "consumers": len(subscription.get("consumers") or []),
             "backlog": Backlog.of(subscription),
             "out": _number(subscription, "msgRateOut"),
@@ -174,11 +182,22 @@ def _of_consumers(topic: str, stats: Document) -> Iterable[Row]:
                 "subscription": name,
                 "consumer": consumer_name,
                 "address": str(consumer.get("address") or "").lstrip("/"),
+                "health": _severity(bool(consumer.get("blockedConsumerOnUnackedMsgs"))),
                 "out": _number(consumer, "msgRateOut"),
                 "permits": int(consumer.get("availablePermits") or 0),
                 "unacked": int(consumer.get("unackedMessages") or 0),
                 "out_counter": _number(consumer, "msgOutCounter"),
             }
+
+
+def _health(subscription: Document) -> Severity:
+    """A problem if messages wait without a consumer, or too many are unacknowledged."""
+    is_left = Backlog.of(subscription).count > 0 and not subscription.get("consumers")
+    return _severity(is_left or bool(subscription.get("blockedSubscriptionOnUnackedMsgs")))
+
+
+def _severity(is_problem: bool) -> Severity:
+    return Severity.PROBLEM if is_problem else Severity.OK
 
 
 def _subscriptions(stats: Document) -> list[tuple[str, Document]]:
@@ -219,8 +238,9 @@ def _bytes(value: float) -> str:
     return human_size(int(value))
 
 
-_TOPIC = Column("TOPIC", "topic", is_number=False)
-_SUBSCRIPTION = Column("SUBSCRIPTION", "subscription", is_number=False)
+_TOPIC = Column("TOPIC", "topic", is_number=False, is_name=True)
+_SUBSCRIPTION = Column("SUBSCRIPTION", "subscription", is_number=False, is_name=True)
+HEALTH = Column("HEALTH", "health", is_number=False)
 _OUT = Column("OUT/S", "out", _rate)
 _BACKLOG = Column("BACKLOG", "backlog", _backlog)
 _UNACKED = Column("UNACKED", "unacked", _count)
@@ -229,6 +249,7 @@ TOPICS = View(
     "topics",
     (
         _TOPIC,
+        HEALTH,
         Column("IN/S", "in", _rate),
         _OUT,
         Column("BYTES IN/S", "bytes_in", _bytes),
@@ -245,6 +266,7 @@ SUBSCRIPTIONS = View(
     (
         _TOPIC,
         _SUBSCRIPTION,
+        HEALTH,
         Column("TYPE", "type", is_number=False),
         Column("CONSUMERS", "consumers", _count),
         _BACKLOG,
@@ -260,8 +282,9 @@ CONSUMERS = View(
     (
         _TOPIC,
         _SUBSCRIPTION,
-        Column("CONSUMER", "consumer", is_number=False),
-        Column("ADDRESS", "address", is_number=False),
+        Column("CONSUMER", "consumer", is_number=False, is_name=True),
+        HEALTH,
+        Column("ADDRESS", "address", is_number=False, is_name=True),
         _OUT,
         Column("PERMITS", "permits", _count),
         _UNACKED,

@@ -1,5 +1,6 @@
 """A description made for reading: facts, and tables of what belongs to it, at 80 columns. Pure."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ WIDTH = 80
 LABEL_WIDTH = 14
 BAR_WIDTH = 12
 CELL_MIN = 16
+NUMBER = re.compile(r"[\d,]+")
 HEALTHY = "healthy"
 HEALTH = f"{'Health':<{LABEL_WIDTH}}"  # before the state of the page, in its line
 
@@ -91,8 +93,12 @@ def _section(section: Section) -> Iterator[str]:
     rows = [tuple(map(one_line, row)) for row in section.rows]
     grid = [line for row in (section.columns, *rows) for line in _wrapped(row, _widest_column(section))]
     widths = [max(len(row[index]) for row in grid) for index in range(len(section.columns))]
+    are_numbers = [all(NUMBER.fullmatch(row[index]) for row in rows) for index in range(len(section.columns))]
     for row in grid:
-        yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        cells = zip(row, widths, are_numbers, strict=True)
+        yield (
+            "  " + "  ".join(f"{text:{'>' if is_number else '<'}{width}}" for text, width, is_number in cells).rstrip()
+        )
 
 
 def _widest_column(section: Section) -> dict[int, int]:

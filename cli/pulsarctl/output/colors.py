@@ -17,7 +17,16 @@ class Color(StrEnum):
 HEADING = "bold"
 LABELS = {"error": "bold red", "warning": "bold yellow", "hint": "cyan"}  # the first word of a line on stderr
 SIGNS = {"+": "green", "~": "yellow", "-": "red", "!": "bold red"}  # of the lines of a plan
-STATES = {"problem": "bold red", "warning": "yellow", "ok": "green", "healthy": "green"}  # the word says it, too
+STATES = {  # the word says it, too; those in capitals are of Nagios plugins
+    "problem": "bold red",
+    "warning": "yellow",
+    "ok": "green",
+    "healthy": "green",
+    "CRITICAL": "bold red",
+    "WARNING": "yellow",
+    "OK": "green",
+    "UNKNOWN": "magenta",
+}
 
 _chosen = Color.AUTO  # of this process, or in tests of the command line that runs
 

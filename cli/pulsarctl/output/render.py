@@ -32,10 +32,15 @@ class Output(StrEnum):
 
 
 class Table(NamedTuple):
-    """Rows for a terminal; `-o name` prints the first column."""
+    """Rows for a terminal; `-o name` prints the first column.
+
+    `numbers`: the columns that are aligned on the right. `states`: the column whose words have colors.
+    """
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[object]]
+    numbers: frozenset[str] = frozenset()
+    states: str = ""
 
 
 def names(column: str, values: Sequence[str]) -> Table:
@@ -69,8 +74,8 @@ def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool
         case Output.NAME:
             text = "\n".join(_names_of(value, table))
         case Output.TABLE if shown is not None:
-            heading, _, text = _table(shown).partition("\n")
-            _show_heading(heading)
+            _show_table(shown)
+            return
         case _:
             text = pretty.lines_of_map(value) if as_map else pretty.text(value)
     if text:
@@ -296,23 +301,32 @@ def _yaml(value: Any) -> str:
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False))
 
 
-def _show_heading(line: str) -> None:
-    if colors.are_wanted(sys.stdout):
-        streams.out_control(colors.painted(line, colors.HEADING) + "\n")
-    else:
-        streams.out(line + "\n")
+def _show_table(table: Table) -> None:
+    are_colored = colors.are_wanted(sys.stdout)
+    states = table.columns.index(table.states) if table.states and are_colored else None
+    for number, cells in enumerate(_aligned(table)):
+        if number and states is not None:
+            cells[states] = _painted_state(cells[states])
+        line = "  ".join(cells).rstrip()
+        streams.out_control((colors.painted(line, colors.HEADING) if are_colored and not number else line) + "\n")
 
 
-def _table(table: Table) -> str:
-    """Aligned columns. Cells are never cut, because a truncated ID is useless."""
+def _painted_state(cell: str) -> str:
+    word = cell.rstrip()
+    return colors.painted(word, colors.STATES[word]) + cell[len(word) :] if word in colors.STATES else cell
+
+
+def _aligned(table: Table) -> Iterator[list[str]]:
+    """The heading and the rows. Cells are safe for a terminal, and never cut, because a truncated ID is useless."""
     from rich.cells import cell_len
 
     grid = [list(table.columns)] + [[escaped_cell(_cell(value)) for value in row] for row in table.rows]
     widths = [max(cell_len(row[index]) for row in grid) for index in range(len(table.columns))]
-    return "\n".join(
-        "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in grid
-    )
+    are_numbers = [column in table.numbers for column in table.columns]
+    for row in grid:
+        blanks = [" " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)]
+        cells = zip(row, blanks, are_numbers, strict=True)
+        yield [blank + text if is_number else text + blank for text, blank, is_number in cells]
 
 
 def _cell(value: object) -> str:

@@ -35,7 +35,7 @@ def two_topics(client: pulsar.Client, namespace: str) -> Iterator[str]:
 def test_once_prints_a_table_sorted_by_the_column(cli: Cli, two_topics: str) -> None:
     outcome = cli("top", "--once", "--namespace", two_topics, "--sort", "backlog")
     lines = [line.split() for line in outcome.stdout.splitlines()]
-    assert lines[0] == ["TOPIC", "IN/S", "OUT/S", "BYTES", "IN/S", "BACKLOG", "SUBS", "PRODUCERS", "STORAGE"]
+    assert lines[0] == ["TOPIC", "HEALTH", "IN/S", "OUT/S", "BYTES", "IN/S", "BACKLOG", "SUBS", "PRODUCERS", "STORAGE"]
     assert [line[0].rpartition("/")[2] for line in lines[1:]] == ["large", "small"]
     reversed_lines = cli(
         "top", "--once", "--namespace", two_topics, "--sort", "backlog", "--reverse"
@@ -72,6 +72,20 @@ def test_an_unknown_column_is_a_usage_error(cli: Cli) -> None:
     assert cli("top", "--once", "--sort", "size").exit_code == 2
 
 
+def test_a_backlog_without_a_consumer_is_a_problem_in_words_and_in_color(cli: Cli, two_topics: str) -> None:
+    words = ("top", "subscriptions", "--once", "--namespace", two_topics, "--sort", "topic")
+    large, small = cli(*words).stdout.splitlines()[1:]
+    assert (large.split()[2], small.split()[2]) == ("ok", "problem")
+    large, small = cli("--color", "always", *words).stdout.splitlines()[1:]
+    assert "  \x1b[32mok\x1b[0m       " in large and "  \x1b[1;31mproblem\x1b[0m  " in small
+
+
+def test_numbers_are_aligned_on_the_right(cli: Cli, two_topics: str) -> None:
+    heading, *rows = cli("top", "--once", "--namespace", two_topics, "--sort", "topic").stdout.splitlines()
+    end = heading.index("BACKLOG") + len("BACKLOG")
+    assert [row[:end].split(" ")[-1] for row in rows] == ["3", "1"]
+
+
 def topics_of(screen: Drawn) -> list[str]:
     return [word for line in screen.frame for word in line.split()[:1] if word in ("large", "small")]
 
@@ -94,7 +108,7 @@ def test_the_screen_sorts_changes_its_view_follows_the_size_and_quits(
         screen.wait_for(lambda it: "PRODUCERS" in "\n".join(it.frame))
         screen.resize(7, 60)
         screen.wait_for(lambda it: len(it.frame) <= 7 and max(map(len, it.frame)) <= 60)
-        assert topics_of(screen), "names are cut, not left out"
+        assert topics_of(screen)
         screen.press("q")
         assert screen.finish() == 0
     assert screen.raw.endswith("\x1b[?25h\x1b[?1049l"), "the terminal is as before"
@@ -127,3 +141,10 @@ def test_a_broker_that_stops_answering_is_said_on_the_screen(tmp_path: Path) -> 
         screen.wait_for(lambda it: "cannot reach the broker" in "\n".join(it.frame))
         screen.press("q")
         assert screen.finish() == 0
+
+
+def test_the_screen_shows_health_in_color(cli: Cli, two_topics: str, tmp_path: Path) -> None:
+    words = ("top", "-n", "1", "--namespace", two_topics)
+    with Drawn(tmp_path, *words, environ=cli.environ | {"NO_COLOR": "", "TERM": "xterm"}) as screen:
+        assert screen.finish() == 0
+    assert "\x1b[1;31mproblem" in screen.raw and "\x1b[32mok" in screen.raw

@@ -87,7 +87,7 @@ def test_a_tenant_lists_its_namespaces(cli: Cli, client: pulsar.Client) -> None:
         "",
         "Namespaces",
         "  NAME           TOPICS",
-        "  described/one  0",
+        "  described/one       0",
     ]
 
 

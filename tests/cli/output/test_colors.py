@@ -85,6 +85,9 @@ def test_an_unknown_choice_of_colors_is_a_usage_error(cli_alone: Cli) -> None:
         (("explain", "{}"), "  problem  ", "  \x1b[1;31mproblem\x1b[0m  "),
         (("describe", "topic", "{}"), "Health        problem ", "Health        \x1b[1;31mproblem\x1b[0m "),
         (("doctor",), "  ok       ", "  \x1b[32mok\x1b[0m       "),
+        (("check", "backlog", "{}", "-c", "0"), "BACKLOG CRITICAL - ", "BACKLOG \x1b[1;31mCRITICAL\x1b[0m - "),
+        (("check", "backlog", "{}"), "BACKLOG OK - ", "BACKLOG \x1b[32mOK\x1b[0m - "),
+        (("check", "backlog", "nothing"), "BACKLOG UNKNOWN - ", "BACKLOG \x1b[35mUNKNOWN\x1b[0m - "),
     ],
 )
 def test_a_state_has_its_color_and_the_same_word(

@@ -220,7 +220,7 @@ class _Check:
         if render.is_structured(call.output):
             call.show(checks.document(result), Table(("CHECK",), [(result.check,)]))
         else:
-            render.line(checks.nagios(result))
+            render.line_with_state(checks.nagios(result), f"{self._name.upper()} ")
         if self._textfile is not None:
             self._write(self._textfile, result)
         raise typer.Exit(result.state.value)
@@ -258,7 +258,7 @@ def _unknown(problem: Exception) -> int:
     text = getattr(problem, "format_message", problem.__str__)()
     if not isinstance(problem, CliError | TyperException | OSError):
         text = f"internal error: {type(problem).__name__}: {text}"
-    render.line(f"CHECK UNKNOWN - {' '.join(text.split())}")
+    render.line_with_state(f"CHECK UNKNOWN - {' '.join(text.split())}", "CHECK ")
     return UNKNOWN
 
 

@@ -62,7 +62,8 @@ def top(
 ) -> None:
     """Watch the topics, subscriptions, and consumers with the highest rates.
 
-    On a terminal, the rows are refreshed, with the last rates as a line of bars. Keys: q quits; t, s, and c list
+    A subscription has a problem if messages wait without a consumer, or if too many are unacknowledged; explain says
+    more. On a terminal, the rows are refreshed, with the last rates as a line of bars. Keys: q quits; t, s, and c list
     topics, subscriptions, and consumers; < and > choose the column to sort by; r reverses the order. Rates are those
     between two refreshes. The first ones are the broker's, which Apache Pulsar averages over a minute.
 
@@ -114,7 +115,8 @@ def _show(
         call.notice(f"showing {len(now.topics):,} of {now.total:,} topics; --max-topics shows more")
     rows = overview.ordered(overview.rows(view, before, now), view.column(sort), reverse=reverse)
     columns = tuple(column.title for column in view.columns)
-    table = Table(columns, overview.texts(view, rows))
+    numbers = frozenset(column.title for column in view.columns if column.is_number)
+    table = Table(columns, overview.texts(view, rows), numbers, overview.HEALTH.title)
     if render.is_structured(call.output) or call.output is render.Output.NAME:
         call.show(overview.documents(view, rows), table)
     else:
