@@ -7,6 +7,7 @@ image/pulsar. The base is this machine's Python, and the shell and libraries tha
 """
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,15 +30,20 @@ UNUSED = (
     "_tkinter*",
     "__pycache__",
 )
-USER = 10000  # as in the Containerfile
-# The variables that the Containerfile and its base set.
-ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/pulsar",
-    "PULSAR_STANDALONE_CONF": "/pulsar/conf/standalone.conf",
-    "PULSARCTL_DATA_DIR": "/pulsar/data",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
+
+
+def instructions(name: str) -> list[str]:
+    """The arguments of an instruction in the last stage of the Containerfile."""
+    text = (ROOT / "image" / "Containerfile").read_text("utf-8")
+    last_stage = text.rpartition("\nFROM ")[2].replace("\\\n", " ")
+    return re.findall(rf"^{name} (.*)$", last_stage, re.MULTILINE)
+
+
+USER = int(instructions("USER")[-1])
+# The variables of the base image and of the user, and those that the Containerfile sets.
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/pulsar"} | dict(
+    word.split("=", 1) for line in instructions("ENV") for word in shlex.split(line)
+)
 # Binds a data directory over the read-only root, and enters it as the user of the image.
 ENTER = """
 set -e

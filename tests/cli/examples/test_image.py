@@ -115,6 +115,13 @@ def test_the_image_stops_cleanly_on_sigterm_and_writes_only_to_its_volume(root: 
     assert files(tmp_path / "data")
 
 
+def test_the_image_has_the_variables_of_the_containerfile(root: Path, tmp_path: Path) -> None:
+    shown = run(root, tmp_path, ["/bin/env"]).stdout.splitlines()
+    containerfile = (Path(__file__).parents[3] / "image" / "Containerfile").read_text()
+    [line] = [line for line in containerfile.splitlines() if line.startswith("ENV ")]
+    assert set(line.split()[1:]) <= set(shown)
+
+
 def test_the_image_runs_as_its_user_on_a_read_only_root(root: Path, tmp_path: Path) -> None:
     said = run(root, tmp_path, ["/bin/bash", "-c", "echo $UID; : > /pulsar/new"])
     assert said.stdout == "10000\n"
