@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -225,14 +225,11 @@ class Broker:
         from broker_core.transactions.coordinator import Coordinator
 
         return Coordinator(
-            self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participants
+            self.config.transactions, self.clock, self.storage.transactions, self.spawn, self._participant
         )
 
-    def _participants(self, ledger_names: list[str]) -> Iterator[Topic]:
-        for name in ledger_names:
-            topic = self.topics.loaded.get(str(topic_of_ledger(name)))
-            if topic is not None:
-                yield topic
+    def _participant(self, ledger_name: str) -> Topic | None:
+        return self.topics.loaded.get(str(topic_of_ledger(ledger_name)))
 
     def _permissions_changed(self) -> None:
         for connection in list(self.connections):

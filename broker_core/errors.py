@@ -235,6 +235,10 @@ class InvalidTransactionStatus(BrokerError, server_error=ServerError.INVALID_TXN
     """The transaction is ending in another way."""
 
 
+class TransactionConflict(BrokerError, server_error=ServerError.TRANSACTION_CONFLICT, status=409):
+    """A message is acknowledged already, perhaps by another transaction that is open."""
+
+
 class ChecksumMismatch(BrokerError, server_error=ServerError.CHECKSUM_ERROR, status=400):
     pass
 

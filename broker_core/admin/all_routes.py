@@ -22,6 +22,7 @@ from broker_core.admin import (
     offload,
     openapi,
     other_services,
+    pending_acks,
     permissions,
     permissions_asked,
     policies,
@@ -78,6 +79,7 @@ def all_routes() -> Routes:
         *lookup.ROUTES,
         *produce.ROUTES,
         *transactions.ROUTES,
+        *pending_acks.ROUTES,
         *other_services.ROUTES,
     )
     return Routes((*listed, *openapi.routes(listed)))

@@ -96,15 +96,6 @@ GET {type}/{tenant}/{namespace}/{packageName}
 DELETE|GET|POST {type}/{tenant}/{namespace}/{packageName}/{version}
 GET|PUT {type}/{tenant}/{namespace}/{packageName}/{version}/metadata
 """
-_TRANSACTIONS = """
-GET coordinatorInternalStats/{coordinatorId}
-GET pendingAckInternalStats/{tenant}/{namespace}/{topic}/{subName}
-GET pendingAckStats/{tenant}/{namespace}/{topic}/{subName}
-GET positionStatsInPendingAck/{tenant}/{namespace}/{topic}/{subName}/{ledgerId}/{entryId}
-GET transactionBufferInternalStats/{tenant}/{namespace}/{topic}
-POST transactionCoordinator/replicas
-GET transactionInPendingAckStats/{tenant}/{namespace}/{topic}/{subName}/{mostSigBits}/{leastSigBits}
-"""
 
 _NO_FUNCTIONS = (
     "this broker does not run functions: run the code in a program that consumes and produces, or use a Pulsar cluster"
@@ -118,10 +109,6 @@ _NO_PACKAGES = (
     "this broker does not store packages: keep them in a file or object store, or use a Pulsar cluster with"
     " enablePackagesManagement=true"
 )
-_NO_TRANSACTIONS = (
-    "this broker has no log of transactions and no acknowledgments in them: for those, use a Pulsar cluster with"
-    " transactionCoordinatorEnabled=true"
-)
 
 _SERVICES = (
     ("/admin/v2/functions", _OLD_FUNCTIONS, _NO_FUNCTIONS),
@@ -133,7 +120,6 @@ _SERVICES = (
     ("/admin/v2/worker", _WORKER, _NO_FUNCTIONS),
     ("/admin/v2/worker-stats", _WORKER_STATS, _NO_FUNCTIONS),
     ("/admin/v3/packages", _PACKAGES, _NO_PACKAGES),
-    ("/admin/v3/transactions", _TRANSACTIONS, _NO_TRANSACTIONS),
 )
 
 

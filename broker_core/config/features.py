@@ -178,8 +178,8 @@ class TransactionConfig:
 
     enabled: bool = setting(
         "transactionCoordinatorEnabled",
-        False,
-        "Whether clients can publish in transactions; acknowledgments in transactions are not supported yet.",
+        True,
+        "Whether clients can publish and acknowledge in transactions.",
     )
     max_active: int = setting(
         "maxActiveTransactionsPerCoordinator",
@@ -198,6 +198,18 @@ class TransactionConfig:
         200_000,
         "Maximum number of runs of consecutive messages in all open transactions together; each checkpoint writes "
         "those of the transactions that changed.",
+        least=1,
+    )
+    max_acknowledged: int = setting(
+        "maxAcknowledgedEntriesPerTransaction",
+        100_000,
+        "Maximum number of entries that an open transaction acknowledges.",
+        least=1,
+    )
+    max_all_acknowledged: int = setting(
+        "maxAcknowledgedEntriesOfActiveTransactions",
+        1_000_000,
+        "Maximum number of entries that all open transactions acknowledge together.",
         least=1,
     )
 

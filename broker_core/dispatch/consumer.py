@@ -16,7 +16,7 @@ from broker_core.dispatch.pending import Pending
 from broker_core.dispatch.stamped_block import StampedBlock
 from broker_core.rates.rate import Rate
 from broker_core.storage.errors import StorageError
-from broker_core.storage.records.open_batches import OpenBatches, words_of
+from broker_core.storage.records.open_batches import words_of
 from broker_core.wire import commands
 from broker_core.wire.encode import MessageEncoder
 
@@ -119,9 +119,8 @@ class Consumer:
     def deliver(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None = None) -> int:
         """Sends entries `first` .. `last` - 1 of the block as they were stored; returns their messages."""
         messages = sum(block.counts[first:last])
-        batches = self._owner.cursor.open_batches
-        if batches.by_ledger:
-            frames = self._encode_partly(block, first, last, redeliveries, batches)
+        if self._owner.cursor.has_partly_open:
+            frames = self._encode_partly(block, first, last, redeliveries)
         else:
             frames = self._encode(block, first, last, redeliveries)
             self.permits -= messages
@@ -144,14 +143,13 @@ class Consumer:
             return block.stamped_entry(row)
         return block.entry(row)
 
-    def _encode_partly(
-        self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None, batches: OpenBatches
-    ) -> bytes:
+    def _encode_partly(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None) -> bytes:
         """Like `_encode`, but entries with acknowledged messages name these, and cost fewer permits."""
         counts = redeliveries or [0] * (last - first)
         frames = []
         start = first
-        for entry_id, batch in batches.rows_within(block.ledger_id, block.first_entry_id + first, last - first):
+        cursor, first_entry_id = self._owner.cursor, block.first_entry_id + first
+        for entry_id, batch in cursor.partly_open(block.ledger_id, first_entry_id, block.counts[first:last]):
             row = entry_id - block.first_entry_id
             if start < row:
                 frames.append(self._encode(block, start, row, counts[start - first : row - first]))
@@ -175,9 +173,9 @@ class Consumer:
         """Records the entries as pending at this consumer."""
         first_entry_id = block.first_entry_id + first
         self.pending.add(block.ledger_id, first_entry_id, block.counts[first:last])
-        batches = self._owner.cursor.open_batches
-        if batches.by_ledger:
-            for entry_id, batch in batches.rows_within(block.ledger_id, first_entry_id, last - first):
+        cursor = self._owner.cursor
+        if cursor.has_partly_open:
+            for entry_id, batch in cursor.partly_open(block.ledger_id, first_entry_id, block.counts[first:last]):
                 acknowledged = block.counts[entry_id - block.first_entry_id] - batch.open
                 self.pending.reduce(block.ledger_id, entry_id, acknowledged)
 

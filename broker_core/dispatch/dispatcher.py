@@ -105,6 +105,13 @@ class Dispatcher(ABC):
     ) -> None:
         """That consumer acknowledged whole entries one by one, its own or those of another consumer."""
 
+    def released(self, entries: Sequence[EntryId]) -> None:
+        """A transaction that acknowledged these entries, which were sent before, is aborted: sends them again.
+
+        Where a consumer gets everything in order, it gets all that follows again as well, as in Pulsar.
+        """
+        self.rewind()
+
     def forget_up_to(self, position: Position) -> None:  # noqa: B027  # as `acknowledged`
         """Everything up to the position was acknowledged at once (it expired or was skipped)."""
 

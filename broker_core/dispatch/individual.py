@@ -119,6 +119,17 @@ class IndividualDispatcher(Dispatcher):
             self.unacked.held_back = False
             self.wake()
 
+    def released(self, entries: Sequence[EntryId]) -> None:
+        if not self.consumers:
+            return  # the next one starts over
+        for ledger_id, entry_id in entries:
+            for consumer in self.consumers:
+                consumer.forget(ledger_id, entry_id)  # it may have other messages of the batch
+            self.no_longer_waiting(ledger_id, [entry_id])
+        self.redelivery_counts.add(entries)
+        self.due(entries)
+        self.unacked.report(self.consumers)
+
     def forget_up_to(self, position: Position) -> None:
         for consumer in self.consumers:
             consumer.pending.discard_up_to(*position)

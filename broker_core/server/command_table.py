@@ -95,6 +95,11 @@ COMMANDS: dict[int, Row] = {
     _T.ADD_PARTITION_TO_TXN: Row(
         transactions.on_add_partition_to_txn, needs.TRANSACTION, failed=transactions.failed(_T.ADD_PARTITION_TO_TXN)
     ),
+    _T.ADD_SUBSCRIPTION_TO_TXN: Row(
+        transactions.on_add_subscription_to_txn,
+        needs.TRANSACTION,
+        failed=transactions.failed(_T.ADD_SUBSCRIPTION_TO_TXN),
+    ),
     _T.END_TXN: Row(transactions.on_end_txn, needs.TRANSACTION, bounded=True, failed=transactions.failed(_T.END_TXN)),
     _T.GET_SCHEMA: Row(schema.on_get_schema, needs.READ_SCHEMA, failed=_of_request(schema_commands.get_schema_failed)),
     _T.GET_OR_CREATE_SCHEMA: Row(

@@ -142,10 +142,10 @@ class StorageEngine:
         self._checkpoints = Checkpoints(
             self.disk, self._files, self.journal, self.writer, self.catalog, self.metadata, self.config
         )
-        self.transactions = TransactionLog(self.journal, self.catalog, self.clock)
         self.copies = OffloadedCopies(self.catalog, self.journal, self._load_copies)
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
+        self.transactions = TransactionLog(self.journal, self.catalog, self.clock, self._ledgers.open_cursor)
         self._groups = SyncedGroups(services, answers, self._spawn, self._metadata_thread.submit)
         self.journal.start(recovery.journals, self._groups.synced)
         self._watch_directory()

@@ -92,6 +92,7 @@ class Recovery:
                 self._damaged(DamageReport(path, 0, "journal file is missing"))
         self.next_number = last + 1
         self._report_losses()
+        transaction_changes.hold_acks(self._catalog, self._load)
         for ledger_id in self._catalog.removed_ledgers:
             self._disk.remove(self._ledger_path(ledger_id))
         for ledger_id in self._removed_compacted:
@@ -260,7 +261,7 @@ class Recovery:
     def _replay_change(self, record: bytes) -> None:
         values = changes.parse(record)
         if (apply := transaction_changes.APPLY.get(values["op"])) is not None:
-            apply(self._catalog.transactions, values)
+            apply(self._catalog, self._load, values)
             return
         if values["op"] == "seal":
             self._truncate(values["id"], values["entries"])

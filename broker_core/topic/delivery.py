@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker_core.metadata.policies.migration import Destination
     from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.storage.records.block import Block
+    from broker_core.storage.records.position import Position
     from broker_core.topic.subscription_context import SubscriptionContext
 
 
@@ -126,6 +127,13 @@ class Delivery:
         """Sends the consumers to another cluster."""
         urls = to.service_url, to.service_url_tls
         await asyncio.gather(*(consumer.redirect(*urls) for consumer in list(self.consumers)))
+
+    def reduce_pending(self, consumer: Consumer, position: Position, messages: int) -> None:
+        """The consumer acknowledged some messages of a batch, which another one may have."""
+        for holder in self.consumers:
+            if holder.pending.reduce(*position, messages):
+                break
+        self.dispatcher.acknowledged(consumer, position.ledger_id, [])
 
     # -- limits of the dispatcher
 

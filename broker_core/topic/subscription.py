@@ -16,6 +16,7 @@ from broker_core.errors import MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
 from broker_core.storage.records.position import Position
 from broker_core.tasks import to_the_end
+from broker_core.topic.acks_in_transactions import AcksInTransactions
 from broker_core.topic.delivery import Delivery
 from broker_core.topic.replicated_property import is_replicated, with_replicated, without_replicated
 from broker_core.topic.subscription_context import SubscriptionContext
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.replication.passed_snapshots import PassedSnapshots
     from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.records.held_acks import TransactionAcks
 
 log = ClientLog(__name__)
 
@@ -150,10 +152,7 @@ class Subscription(Backlogged):
         if done:
             self.delivery.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
         elif newly:
-            for holder in self.consumers:  # not always the consumer that acknowledges
-                if holder.pending.reduce(*position, newly):
-                    break
-            self.delivery.dispatcher.acknowledged(consumer, position.ledger_id, [])
+            self.delivery.reduce_pending(consumer, position, newly)
         self._acknowledged(consumer, newly)
 
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> bool:
@@ -171,6 +170,17 @@ class Subscription(Backlogged):
         self.cursor.acknowledge_up_to(position)
         self._acknowledged(consumer, 1)
         return True
+
+    @property
+    def in_transactions(self) -> AcksInTransactions:
+        return AcksInTransactions(self.topic_name, self.cursor, self.delivery, self._context.coordinator)
+
+    def transaction_ended(self, acks: TransactionAcks, *, commit: bool) -> None:
+        """A transaction that acknowledged messages here has ended. The cursor has followed a commit."""
+        if commit:
+            self._moved()
+        else:
+            self.in_transactions.released(acks)
 
     def _acknowledged(self, consumer: Consumer, count: int) -> None:
         consumer.acks.add(count, 0)
@@ -291,6 +301,8 @@ class Subscription(Backlogged):
     def _moved(self) -> None:
         """The cursor moved forward over entries that consumers have or were about to get."""
         mark_delete = self.cursor.mark_delete
+        if mark_delete != self._mark_delete:
+            self._mark_delete, self.last_advanced_ms = mark_delete, self.clock.wall_ms()
         self.delivery.dispatcher.forget_up_to(mark_delete)
         if self.cursor.read_position <= mark_delete:
             self.cursor.rewind()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from broker_core.storage.records.position import Position
     from broker_core.topic.state import Lifecycle
     from broker_core.topic_context import TopicContext
+    from broker_core.transactions.coordinator import Coordinator
 
 
 class SubscriptionContext(NamedTuple):
@@ -22,7 +23,8 @@ class SubscriptionContext(NamedTuple):
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
     can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
     for messages. delivers: whether durable subscriptions deliver messages. check_acknowledgeable: raises
-    `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are.
+    `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are. coordinator: of transactions; None
+    if they are disabled.
     """
 
     topic: TopicContext
@@ -38,3 +40,4 @@ class SubscriptionContext(NamedTuple):
     delivers: Callable[[], bool]
     check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions
+    coordinator: Coordinator | None

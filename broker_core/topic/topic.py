@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.publishing.replication import MarkerSender
     from broker_core.replication.services import ReplicationServices
+    from broker_core.storage.managed_ledger.transaction_log import TransactionPart
     from broker_core.storage.records.block import EntryRun
     from broker_core.topic.services import TopicServices
     from broker_core.topic_log import PublishDone, TopicLog
@@ -190,6 +191,7 @@ class Topic:
             delivers=self.migration.delivers,
             check_acknowledgeable=self.migration.check_acknowledgeable,
             replicated=self.replicated_subscriptions,
+            coordinator=services.transactions,
         )
 
     @property
@@ -231,10 +233,13 @@ class Topic:
         """The outcome of a transaction with messages here is on its way to the disk."""
         self.transactions.write_marker(transaction, commit=commit)
 
-    def transaction_ended(self, *, commit: bool) -> None:
+    def transaction_ended(self, part: TransactionPart, *, commit: bool) -> None:
         """The outcome is in effect: more entries may be visible, also without a marker after them."""
-        self.transactions.ended(commit=commit)
-        for subscription in self.subscriptions.by_name.values():
+        if part.has_messages:
+            self.transactions.ended(commit=commit)
+        for name, subscription in self.subscriptions.by_name.items():
+            if name in part.acks:
+                subscription.transaction_ended(part.acks[name], commit=commit)
             subscription.delivery.dispatcher.wake()
         self.replicators.wake()
         self._housekeeping.look_soon()

@@ -83,6 +83,7 @@ class TopicTransactions:
             self._lifecycle.write_failed(error)
 
     def ended(self, *, commit: bool) -> None:
+        """A transaction with messages here has ended."""
         if commit:
             self.committed += 1
         else:

@@ -1,14 +1,14 @@
 """The transaction coordinator (Pulsar docs, "Pulsar transactions").
 
 All topics are in one process with one journal, so one record ends a transaction at every topic at once. No participant
-is asked, so none can fail. An open transaction is on disk from its first message on. A transaction without messages
-costs no write, and a restart forgets it.
+is asked, so none can fail. An open transaction is on disk from its first message or acknowledgment on. A transaction
+without any costs no write, and a restart forgets it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import (
@@ -28,7 +28,9 @@ from broker_core.wire.transaction_id import TransactionId
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import TransactionConfig
-    from broker_core.storage.managed_ledger.transaction_log import TransactionLog
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.storage.managed_ledger.transaction_log import TransactionLog, TransactionPart
+    from broker_core.storage.records.held_acks import TransactionAcks
     from broker_core.storage.records.position import Position
     from broker_core.tasks import Spawn
 
@@ -38,13 +40,13 @@ RETRY_SECONDS = 1.0  # after a time-out whose outcome could not be written
 
 
 class Participant(Protocol):
-    """A loaded topic that has messages of a transaction."""
+    """A loaded topic with messages or acknowledgments of a transaction."""
 
     def end_transaction(self, transaction: TransactionId, *, commit: bool) -> None:
         """The outcome is on its way to the disk: writes the marker, which follows it there."""
 
-    def transaction_ended(self, *, commit: bool) -> None:
-        """The outcome is in effect: there may be something to deliver."""
+    def transaction_ended(self, part: TransactionPart, *, commit: bool) -> None:
+        """The outcome is in effect: there may be something to deliver. `part`: what the transaction did here."""
 
 
 class Coordinator:
@@ -57,14 +59,14 @@ class Coordinator:
         clock: Clock,
         records: TransactionLog,
         spawn: Spawn,
-        participants: Callable[[list[str]], Iterator[Participant]],
+        participant: Callable[[str], Participant | None],
     ) -> None:
-        """`participants` finds the loaded topics among those of the given managed ledgers."""
+        """`participant` returns the topic of a managed ledger, None if it is not loaded."""
         self._config = config
         self._clock = clock
         self._records = records
         self._spawn = spawn
-        self._participants = participants
+        self._participant = participant
         self._active: dict[int, Transaction] = {}
         self._closed = False
         self._deadlines = Deadlines(clock, self._expired, self._active)
@@ -121,13 +123,43 @@ class Coordinator:
 
         Any client that may publish to the topic may publish in the transaction, as in Pulsar.
         """
-        try:
-            transaction = self.find(transaction_id)
-            transaction.check_open()
-        except (TransactionNotFound, TransactionCoordinatorNotFound) as error:
-            raise NotAllowed(f"Transaction {transaction_id} is not open") from error
+        transaction = self._find_open(transaction_id)
         self._check_runs(transaction)
         return transaction.info
+
+    def hold(
+        self,
+        transaction_id: TransactionId,
+        cursor: ManagedCursor,
+        acks: TransactionAcks,
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        """The transaction acknowledges messages of a cursor; `done` when that is on disk. Raises as `writing` does."""
+        transaction = self._find_open(transaction_id)
+        self._check_acknowledgments(transaction, len(acks))
+        self._records.hold(transaction.info, cursor, acks, done)
+
+    def _find_open(self, transaction_id: TransactionId) -> Transaction:
+        """Raises `NotAllowed`, or `InvalidTransactionStatus`."""
+        try:
+            transaction = self.find(transaction_id)
+        except (TransactionNotFound, TransactionCoordinatorNotFound) as error:
+            raise NotAllowed(f"Transaction {transaction_id} is not open") from error
+        transaction.check_open()
+        return transaction
+
+    def _check_acknowledgments(self, transaction: Transaction, entries: int) -> None:
+        """Raises `NotAllowed`."""
+        if self._records.acknowledged(transaction.info.id) + entries > self._config.max_acknowledged:
+            raise NotAllowed(
+                f"Transaction {transaction.id} would acknowledge more than {self._config.max_acknowledged} entries "
+                "(maxAcknowledgedEntriesPerTransaction)"
+            )
+        if self._records.all_acknowledged + entries > self._config.max_all_acknowledged:
+            raise NotAllowed(
+                f"all open transactions together would acknowledge more than {self._config.max_all_acknowledged} "
+                "entries (maxAcknowledgedEntriesOfActiveTransactions)"
+            )
 
     def _check_runs(self, transaction: Transaction) -> None:
         """Raises `NotAllowed`."""
@@ -162,27 +194,31 @@ class Coordinator:
 
     def _write_outcome(self, transaction: Transaction, *, commit: bool) -> None:
         transaction.begin_to_end(commit=commit)
-        names = self._records.written(transaction.info.id)
+        parts = self._records.parts(transaction.info.id)
         if not self._records.is_written(transaction.info.id):
             self._records.ended_empty(transaction.info.id, commit=commit)
-            self._ended(transaction, names, commit=commit)
+            self._ended(transaction, parts, commit=commit)
             return
 
         def done(error: Exception | None) -> None:
             if error is None:
-                self._ended(transaction, names, commit=commit)
+                self._ended(transaction, parts, commit=commit)
             else:
                 transaction.reopen(PersistenceFailed(f"transaction {transaction.id} is still open: {error}"))
 
         self._records.end(transaction.info.id, done, commit=commit)
-        for participant in self._participants(names):  # in the journal, the markers follow what decides
-            participant.end_transaction(transaction.id, commit=commit)
+        for name, part in parts.items():  # in the journal, the markers follow what decides
+            participant = self._participant(name) if part.has_messages else None
+            if participant is not None:
+                participant.end_transaction(transaction.id, commit=commit)
 
-    def _ended(self, transaction: Transaction, names: list[str], *, commit: bool) -> None:
+    def _ended(self, transaction: Transaction, parts: Mapping[str, TransactionPart], *, commit: bool) -> None:
         """The outcome is in effect. Everything that waits for it learns of it now."""
         del self._active[transaction.info.id]
-        for participant in self._participants(names):
-            participant.transaction_ended(commit=commit)
+        for name, part in parts.items():
+            participant = self._participant(name)
+            if participant is not None:
+                participant.transaction_ended(part, commit=commit)
         transaction.ended(commit=commit)
 
     async def abort(self, transaction_id: TransactionId) -> None:
@@ -199,6 +235,23 @@ class Coordinator:
     @property
     def last_id(self) -> int:
         return self._records.last_id
+
+    @property
+    def low_water_mark(self) -> int:
+        """The ID up to which all transactions have ended; 0 if none is active, as in Pulsar."""
+        return min(self._active, default=1) - 1
+
+    def was_aborted(self, transaction_id: TransactionId) -> bool:
+        """Whether it was aborted a short while ago; False if that is not known any more."""
+        return self._records.was_committed(transaction_id.least) is False
+
+    def parts(self, transaction_id: TransactionId) -> dict[str, TransactionPart]:
+        """What it did, by the name of the managed ledger."""
+        return self._records.parts(transaction_id.least)
+
+    def acks_on(self, cursor: ManagedCursor) -> dict[int, TransactionAcks]:
+        """By the ID of a transaction, what it acknowledges on the cursor."""
+        return self._records.acks_on(cursor)
 
     def first_positions(self, transactions: Iterable[Transaction]) -> dict[int, dict[str, Position]]:
         """By the ID of a transaction, the first position of its messages, by the name of the managed ledger."""

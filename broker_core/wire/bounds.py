@@ -163,6 +163,7 @@ BOUNDS = (
 
 UNREAD = {
     (_T.ACK, "properties"),  # used by transactions and replicated subscriptions
+    (_T.ADD_SUBSCRIPTION_TO_TXN, "subscription"),
 }
 """Fields that no handler reads; the size of the command bounds them."""
 

@@ -132,12 +132,18 @@ def acknowledge(
     *,
     cumulative: bool = False,
     request_id: int | None = None,
+    transaction: tuple[int, int] | None = None,
 ) -> bytes:
-    """Return ACK. With a `request_id`, the broker answers when the acknowledgment is durable."""
+    """Return ACK. With a `request_id`, the broker answers when the acknowledgment is durable.
+
+    `transaction`: the higher and the lower half of its ID.
+    """
     command = BaseCommand(type=BaseCommand.ACK)
     command.ack.consumer_id = consumer_id
     command.ack.ack_type = CommandAck.Cumulative if cumulative else CommandAck.Individual
     command.ack.message_id.extend(message_ids)
+    if transaction is not None:
+        command.ack.txnid_most_bits, command.ack.txnid_least_bits = transaction
     if request_id is not None:
         command.ack.request_id = request_id
     return frame(command)

@@ -194,12 +194,19 @@ def partitioned_metadata_failed(request_id: int, server_error: int, text: str) -
 
 
 def ack_response(
-    consumer_id: int, request_id: int, *, server_error: int | None = None, text: str | None = None
+    consumer_id: int,
+    request_id: int,
+    transaction: tuple[int, int] | None = None,
+    server_error: int | None = None,
+    text: str | None = None,
 ) -> bytes:
+    """`transaction`: the higher and the lower half of its ID."""
     command = BaseCommand(type=BaseCommand.ACK_RESPONSE)
     body = command.ackResponse
     body.consumer_id = consumer_id
     body.request_id = request_id
+    if transaction is not None:
+        body.txnid_most_bits, body.txnid_least_bits = transaction
     if server_error is not None:
         body.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
     if text is not None:

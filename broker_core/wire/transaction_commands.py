@@ -11,6 +11,7 @@ _ANSWERS: dict[int, tuple[BaseCommand.Type.ValueType, str]] = {
     _T.TC_CLIENT_CONNECT_REQUEST: (_T.TC_CLIENT_CONNECT_RESPONSE, "tcClientConnectResponse"),
     _T.NEW_TXN: (_T.NEW_TXN_RESPONSE, "newTxnResponse"),
     _T.ADD_PARTITION_TO_TXN: (_T.ADD_PARTITION_TO_TXN_RESPONSE, "addPartitionToTxnResponse"),
+    _T.ADD_SUBSCRIPTION_TO_TXN: (_T.ADD_SUBSCRIPTION_TO_TXN_RESPONSE, "addSubscriptionToTxnResponse"),
     _T.END_TXN: (_T.END_TXN_RESPONSE, "endTxnResponse"),
 }
 

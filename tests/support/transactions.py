@@ -2,9 +2,11 @@
 
 import asyncio
 
+from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
 from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.position import Position
 from broker_core.storage.records.transactions import TransactionInfo
 from tests.support.storage import Run
@@ -35,5 +37,14 @@ async def end(engine: StorageEngine, transaction_id: int, *, commit: bool) -> No
     ended: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
     engine.transactions.end(transaction_id, ended.set_result, commit=commit)
     error = await asyncio.wait_for(ended, DEADLINE_SECONDS)
+    if error is not None:
+        raise error
+
+
+async def hold(engine: StorageEngine, info: TransactionInfo, cursor: ManagedCursor, acks: TransactionAcks) -> None:
+    """Acknowledges in the transaction; durable on return."""
+    stored: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+    engine.transactions.hold(info, cursor, acks, stored.set_result)
+    error = await asyncio.wait_for(stored, DEADLINE_SECONDS)
     if error is not None:
         raise error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker_core.client_log import ClientLog
-from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed
+from broker_core.errors import BrokerError, ConsumerNotFound, PersistenceFailed
 from broker_core.server.handlers.seek import position_of
 from broker_core.server.session import Attachment, Session
 from broker_core.storage.errors import StorageError
@@ -13,6 +13,7 @@ from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.ack_ids import plain_ids
+from broker_core.wire.transaction_id import TransactionId
 
 log = ClientLog(__name__)
 
@@ -20,14 +21,15 @@ BATCH_MAX = 1 << 24  # messages: more do not fit into an entry, and the bit set 
 
 
 def on_ack(session: Session, command: pb.CommandAck) -> object:
-    """ACK: applied at once. With a request ID, answered once it is on disk."""
+    """ACK: applied at once, or held for a transaction. With a request ID, answered once it is on disk."""
     attached = session.consumers.get(command.consumer_id)
     if attached is None:
         return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
-    if command.txnid_least_bits or command.txnid_most_bits:
-        return _refuse_ack(command, NotAllowed("Server don't support transaction ack!"))  # Pulsar's words
     try:
         attached.subscription.check_acknowledgeable()
+        transaction = TransactionId.of(command)
+        if transaction is not None:
+            return _ack_in_transaction(attached, command, transaction)
     except BrokerError as error:
         return _refuse_ack(command, error)
     if command.HasField("validation_error"):
@@ -44,8 +46,30 @@ def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
     if not command.HasField("request_id"):
         return None
     return commands.ack_response(
-        command.consumer_id, command.request_id, server_error=error.server_error, text=error.reason
+        command.consumer_id, command.request_id, TransactionId.of(command), error.server_error, error.reason
     )
+
+
+async def _ack_in_transaction(attached: Attachment, command: pb.CommandAck, transaction: TransactionId) -> bytes | None:
+    """Holds the messages until the transaction ends; answers once that is on disk."""
+    acks, consumer = attached.subscription.in_transactions, attached.consumer
+    ids = [(position_of(message_id), bits_of(message_id.ack_set)) for message_id in command.message_id]
+    try:
+        if command.ack_type != pb.CommandAck.Cumulative:
+            await acks.hold(consumer, transaction, ids)
+        elif len(ids) == 1:
+            await acks.hold_up_to(consumer, transaction, *ids[0])
+    except BrokerError as error:
+        return _refuse_ack(command, error)
+    except StorageError as error:
+        return _refuse_ack(command, PersistenceFailed(str(error)))
+    return _ack_answer(command)
+
+
+def _ack_answer(command: pb.CommandAck) -> bytes | None:
+    if not command.HasField("request_id"):
+        return None
+    return commands.ack_response(command.consumer_id, command.request_id, TransactionId.of(command))
 
 
 async def _acknowledged(attached: Attachment, command: pb.CommandAck) -> bytes | None:
@@ -53,7 +77,7 @@ async def _acknowledged(attached: Attachment, command: pb.CommandAck) -> bytes |
         await attached.subscription.cursor.flush()
     except StorageError as error:
         return _refuse_ack(command, PersistenceFailed(str(error)))
-    return commands.ack_response(command.consumer_id, command.request_id)
+    return _ack_answer(command)
 
 
 def _ack_individual(attached: Attachment, command: pb.CommandAck) -> None:

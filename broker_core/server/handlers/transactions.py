@@ -1,7 +1,7 @@
-"""TC_CLIENT_CONNECT, NEW_TXN, ADD_PARTITION_TO_TXN, END_TXN.
+"""TC_CLIENT_CONNECT, NEW_TXN, ADD_PARTITION_TO_TXN, ADD_SUBSCRIPTION_TO_TXN, END_TXN.
 
 A transaction belongs to the role that began it, and not to a connection. Topics learn of a transaction from its first
-message, so ADD_PARTITION_TO_TXN only tells whether it is open.
+message or acknowledgment, so the commands that add them only tell whether it is open.
 """
 
 from __future__ import annotations
@@ -32,9 +32,17 @@ async def on_new_txn(session: Session, command: pb.CommandNewTxn) -> bytes:
 
 
 def on_add_partition_to_txn(session: Session, command: pb.CommandAddPartitionToTxn) -> bytes:
+    return _added(session, COMMAND.ADD_PARTITION_TO_TXN, command)
+
+
+def on_add_subscription_to_txn(session: Session, command: pb.CommandAddSubscriptionToTxn) -> bytes:
+    return _added(session, COMMAND.ADD_SUBSCRIPTION_TO_TXN, command)
+
+
+def _added(session: Session, request: int, command: Any) -> bytes:
     transaction = _id(command)
     _coordinator(session).check_open(transaction, _role(session))
-    return transaction_commands.answer(COMMAND.ADD_PARTITION_TO_TXN, command.request_id, transaction)
+    return transaction_commands.answer(request, command.request_id, transaction)
 
 
 async def on_end_txn(session: Session, command: pb.CommandEndTxn) -> bytes:
@@ -50,7 +58,7 @@ def failed(request: int) -> Callable[[Any, int, str], bytes]:
     def answer(command: Any, server_error: int, reason: str) -> bytes:
         if server_error == ServerError.NOT_ALLOWED_ERROR:
             return commands.error(command.request_id, server_error, reason)
-        named = request in (COMMAND.ADD_PARTITION_TO_TXN, COMMAND.END_TXN)
+        named = request not in (COMMAND.TC_CLIENT_CONNECT_REQUEST, COMMAND.NEW_TXN)
         return transaction_commands.answer(
             request, command.request_id, _id(command) if named else None, server_error, reason
         )

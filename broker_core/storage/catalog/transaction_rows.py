@@ -9,6 +9,7 @@ from typing import Any
 from broker_core.storage.catalog.database import Database
 from broker_core.storage.catalog.tables import Late, RowChange, deflated, delete, put
 from broker_core.storage.records.block import column, column_bytes
+from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.transaction_outcomes import Outcome, Outcomes
 from broker_core.storage.records.transactions import Entries, OpenTransaction, TransactionInfo, Transactions
 
@@ -37,7 +38,8 @@ def transaction_rows(transactions: Transactions) -> list[RowChange]:
 
 def _row(transaction: OpenTransaction) -> RowChange:
     writes = {owner: list(ranges) for owner, ranges in transaction.writes.items()}
-    document = {"transaction": transaction.info, "writes": writes}
+    acks = [[*key, acks.document()] for key, acks in transaction.acks.items()]
+    document = {"transaction": transaction.info, "writes": writes, "acks": acks}
     return put("open_transaction", transaction.info.id, Late(partial(json.dumps, document)))
 
 
@@ -80,4 +82,6 @@ def _transaction(document: dict[str, Any]) -> OpenTransaction:
     for owner, ranges in document["writes"].items():
         transaction.writes[int(owner)] = [(ledger_id, first, last) for ledger_id, first, last in ranges]
         transaction.ranges += len(ranges)
+    for owner, cursor_id, acks in document.get("acks", ()):
+        transaction.acks[owner, cursor_id] = TransactionAcks.from_document(acks)
     return transaction

@@ -15,6 +15,8 @@ from broker_core.storage.log.weights import Weights
 from broker_core.storage.records.ack_ranges import AckWindow
 from broker_core.storage.records.block import Block
 from broker_core.storage.records.catalog import CursorInfo
+from broker_core.storage.records.held_acks import TransactionAcks
+from broker_core.storage.records.open_batches import OpenBatch
 from broker_core.storage.records.position import EARLIEST, Position
 
 _new = tuple.__new__  # makes a Position in a third of the time that its own constructor takes
@@ -149,7 +151,72 @@ class Acknowledgments(ABC):
         return window is not None and window.is_acknowledged(position.entry_id)
 
     def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
-        """Index ranges [a, b) of the block's entries that are not acknowledged."""
+        """Index ranges [a, b) of the block's entries that are not acknowledged, and not held by a transaction."""
+        ranges = self._unacknowledged(block)
+        held = self.info.held
+        if held is None or not held.concerns(block.ledger_id, block.first_entry_id):
+            return ranges
+        rows = [row for a, b in ranges for row in range(a, b)]
+        return [(row, row + 1) for row in rows if self._is_deliverable(block, row)]
+
+    def _is_deliverable(self, block: Block, row: int) -> bool:
+        position = Position(block.ledger_id, block.first_entry_id + row)
+        return not self._held(position) or self.is_open(position, block.counts[row])
+
+    def _held(self, position: Position) -> int:
+        """The messages of the entry that a transaction holds, as a bit set."""
+        return 0 if self.info.held is None else self.info.held.bits(*position)
+
+    def is_open(self, position: Position, messages: int) -> bool:
+        """Whether any message of the entry is neither acknowledged nor held by a transaction."""
+        return bool((1 << messages) - 1 & ~self.acknowledged_bits(position) & ~self._held(position))
+
+    def acknowledged_bits(self, position: Position) -> int:
+        """The messages of the entry that are acknowledged, as a bit set; -1 for all of them."""
+        if self.is_acknowledged(position):
+            return -1
+        batch = self.info.batches.get(*position)
+        return 0 if batch is None else ((1 << batch.messages) - 1 if batch.messages else -1) & ~batch.bits
+
+    @property
+    def has_partly_open(self) -> bool:
+        """Whether there may be entries of which a consumer gets only some messages."""
+        return bool(self.info.batches.by_ledger) or self.info.held is not None
+
+    def partly_open(self, ledger_id: int, first: int, counts: Sequence[int]) -> list[tuple[int, OpenBatch]]:
+        """The entries of which some messages are not open. `counts`: the messages of each entry from `first` on."""
+        rows = self.info.batches.rows_within(ledger_id, first, len(counts))
+        held = self.info.held
+        if held is None or not held.concerns(ledger_id, first):
+            return rows
+        batches = dict(rows)
+        for entry_id, messages in enumerate(counts, first):
+            if bits := held.bits(ledger_id, entry_id):
+                batch = batches.get(entry_id, OpenBatch(messages, (1 << messages) - 1))
+                batches[entry_id] = OpenBatch(messages, batch.bits & ~bits)
+        return sorted(batches.items())
+
+    def has_entry(self, position: Position) -> bool:
+        """Whether the log has that entry."""
+        return self._ledgers.is_valid(position)
+
+    async def read_messages_of(self, position: Position) -> int:
+        """The number of messages of an entry, 0 if there is no such entry. Raises StorageError."""
+        return await self._weights.read_messages_of(*position)
+
+    def commit(self, acks: TransactionAcks) -> None:
+        """Carries out the acknowledgments of a committed transaction."""
+        if acks.cumulative is not None:
+            position, left = acks.cumulative
+            self.acknowledge_up_to(Position(position.ledger_id, position.entry_id - 1))
+            self.acknowledge_indexes(position, left.bits, left.messages)
+        for ledger_id in sorted(acks.entries):
+            whole, batches = acks.parts(ledger_id)
+            self.acknowledge(ledger_id, whole)
+            for entry_id, left in batches.items():
+                self.acknowledge_indexes(Position(ledger_id, entry_id), left.bits, left.messages)
+
+    def _unacknowledged(self, block: Block) -> list[tuple[int, int]]:
         ledger_id, first = block.ledger_id, block.first_entry_id
         n = len(block.starts)
         mark_ledger, mark_entry = self.info.mark_delete

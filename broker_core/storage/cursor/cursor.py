@@ -61,6 +61,11 @@ class ManagedCursor(Acknowledgments):
         return self.info.name
 
     @property
+    def owner_id(self) -> int:
+        """The ID of its managed ledger."""
+        return self._owner.owner_id
+
+    @property
     def properties(self) -> dict[str, str]:
         return self.info.properties
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from broker_core.storage import filenames
+from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Closed, DamageReport, Fenced, Lost, StorageError
 from broker_core.storage.managed_ledger.ledger_services import LedgerServices
@@ -68,8 +69,12 @@ class OpenLedgers:
                 # It is from an earlier run and never continued, so it can be sealed without a record of its own.
                 ledger.info.sealed_ms = self._services.clock.wall_ms()
                 self._catalog.ledger_changed(info.id, ledger.info)
-        owner = self._new(info, ledgers)
-        await owner.load()
+        owner = self._loaded[name] = self._new(info, ledgers)  # before the load: a transaction may end during it
+        try:
+            await owner.load()
+        except BaseException:
+            del self._loaded[name]
+            raise
         return owner
 
     async def _known(self, name: str) -> ManagedLedgerInfo | None:
@@ -119,6 +124,11 @@ class OpenLedgers:
     def owner_of(self, ledger_id: int) -> str:
         """The name of the open managed ledger that has the ledger; "" if none has."""
         return next((ledger.name for ledger in self._loaded.values() if ledger_id in ledger.info.ledgers), "")
+
+    def open_cursor(self, name: str, cursor: str) -> ManagedCursor | None:
+        """A cursor of an open managed ledger; None if the managed ledger is not open, or has no such cursor."""
+        ledger = self._loaded.get(name)
+        return None if ledger is None or not ledger.is_open else ledger.cursors.get(cursor)
 
     def fence(self, path: Path, reason: str) -> None:
         """Fences the managed ledger of a ledger file, because a write to the file failed."""

@@ -1,25 +1,45 @@
 """What a data directory records of transactions as a whole: their IDs and their outcomes.
 
-Their entries are in the logs that they wrote to (`ManagedLedger.append_in`).
+Their entries are in the logs that they wrote to (`ManagedLedger.append_in`), their acknowledgments at the cursors
+(`hold`).
 """
 
 from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from broker_core.clock import Clock
+from broker_core.storage.cursor.cursor import ManagedCursor
 from broker_core.storage.log.journal import Journal
 from broker_core.storage.records import transaction_changes
 from broker_core.storage.records.catalog import Catalog
+from broker_core.storage.records.changes import commit_acks
+from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.position import Position
 from broker_core.storage.records.transactions import TransactionInfo
 
 IDS_AT_A_TIME = 10_000  # with one sync; a restart skips those that were not given out
 
 
+class TransactionPart(NamedTuple):
+    """What a transaction did in one managed ledger. `acks`: by the name of the cursor."""
+
+    has_messages: bool
+    acks: dict[str, TransactionAcks]
+
+
 class TransactionLog:
-    def __init__(self, journal: Journal, catalog: Catalog, clock: Clock) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        catalog: Catalog,
+        clock: Clock,
+        open_cursor: Callable[[str, str], ManagedCursor | None],
+    ) -> None:
+        """`open_cursor` returns a cursor by the names of its managed ledger and its own, None if it is not open."""
         self._journal = journal
         self._catalog = catalog
         self._clock = clock
+        self._open_cursor = open_cursor
         self._transactions = catalog.transactions
         self._next_id = max(1, self._transactions.ids_end)  # without 0, which a client that names no ID may send
 
@@ -59,11 +79,35 @@ class TransactionLog:
         """Whether anything of it is on disk."""
         return transaction_id in self._transactions.open
 
-    def written(self, transaction_id: int) -> list[str]:
-        """The names of the managed ledgers in use that it wrote to."""
+    def acknowledged(self, transaction_id: int) -> int:
+        """The number of entries that it acknowledges: a checkpoint writes them again."""
         transaction = self._transactions.open.get(transaction_id)
+        return 0 if transaction is None else transaction.acknowledged
+
+    @property
+    def all_acknowledged(self) -> int:
+        """The number of entries that all open transactions acknowledge."""
+        return self._transactions.acknowledged
+
+    def parts(self, transaction_id: int) -> dict[str, TransactionPart]:
+        """What it did, by the name of the managed ledger, in those that are in use."""
+        transaction = self._transactions.open.get(transaction_id)
+        if transaction is None:
+            return {}
         infos = self._catalog.infos
-        return [infos[owner].name for owner in transaction.writes if owner in infos] if transaction else []
+        parts = {infos[owner].name: TransactionPart(True, {}) for owner in transaction.writes if owner in infos}
+        for (owner, cursor_id), acks in transaction.acks.items():
+            info = infos.get(owner)
+            cursor = None if info is None else info.cursors.get(cursor_id)
+            if info is not None and cursor is not None:
+                parts.setdefault(info.name, TransactionPart(False, {})).acks[cursor.name] = acks
+        return parts
+
+    def acks_on(self, cursor: ManagedCursor) -> dict[int, TransactionAcks]:
+        """By the ID of a transaction, what it acknowledges on the cursor."""
+        key = cursor.owner_id, cursor.info.id
+        opened = self._transactions.open.items()
+        return {id_: transaction.acks[key] for id_, transaction in opened if key in transaction.acks}
 
     def first_positions(self, transaction_ids: Collection[int]) -> dict[int, dict[str, Position]]:
         """By ID, the position of its first entry in each managed ledger, by name, in use or not."""
@@ -86,6 +130,21 @@ class TransactionLog:
         """One without entries has ended: nothing has to be durable, and only a checkpoint stores the outcome."""
         self._transactions.outcomes.add(transaction_id, self._clock.wall_ms(), commit=commit)
 
+    def hold(
+        self,
+        info: TransactionInfo,
+        cursor: ManagedCursor,
+        acks: TransactionAcks,
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        """The transaction acknowledges messages, which no consumer gets from now on; `done` when that is durable.
+
+        If that fails, the messages stay held until the transaction ends, as in Pulsar.
+        """
+        cursor.info.hold(info.id, acks)
+        self._transactions.acked(info, cursor.owner_id, cursor.info.id, acks)
+        self._journal.write(transaction_changes.ack(info, cursor.owner_id, cursor.info.id, acks), done)
+
     def end(self, transaction_id: int, done: Callable[[Exception | None], None], *, commit: bool) -> None:
         """Records the outcome. When it is durable, it is in effect in every log at once, and `done` is called."""
 
@@ -93,8 +152,21 @@ class TransactionLog:
 
         def recorded(error: Exception | None) -> None:
             if error is None:
-                self._transactions.end(transaction_id, commit=commit)
-                self._transactions.outcomes.add(transaction_id, ended_ms, commit=commit)
+                self._ended(transaction_id, ended_ms, commit=commit)
             done(error)
 
         self._journal.write(transaction_changes.end(transaction_id, ended_ms, commit=commit), recorded)
+
+    def _ended(self, transaction_id: int, ended_ms: int, *, commit: bool) -> None:
+        transaction = self._transactions.end(transaction_id, commit=commit)
+        self._transactions.outcomes.add(transaction_id, ended_ms, commit=commit)
+        for (owner, cursor_id), acks in transaction.acks.items() if transaction is not None else ():
+            info = self._catalog.infos.get(owner)
+            cursor = None if info is None else info.cursors.get(cursor_id)
+            if info is None or cursor is None:
+                continue  # deleted in the meantime
+            cursor.release(transaction_id, acks)
+            if commit and (in_use := self._open_cursor(info.name, cursor.name)) is not None:
+                in_use.commit(acks)
+            elif commit:
+                commit_acks(self._catalog, info, cursor, acks)

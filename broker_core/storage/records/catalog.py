@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.storage.records.ack_ranges import AckWindow
+from broker_core.storage.records.held_acks import HeldAcks, TransactionAcks
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.records.open_batches import OpenBatches
 from broker_core.storage.records.position import Position
@@ -50,6 +51,19 @@ class CursorInfo:
     windows: dict[int, AckWindow] = field(default_factory=dict)
     dirty_windows: set[int] = field(default_factory=set)  # ledgers whose window changed since the checkpoint
     batches: OpenBatches = field(default_factory=OpenBatches)
+    held: HeldAcks | None = None  # by open transactions, which have what is stored; None if there is nothing
+
+    def hold(self, transaction_id: int, acks: TransactionAcks) -> None:
+        """No consumer gets these messages while the transaction is open."""
+        if self.held is None:
+            self.held = HeldAcks()
+        self.held.add(transaction_id, acks)
+
+    def release(self, transaction_id: int, acks: TransactionAcks) -> None:
+        """The transaction has ended."""
+        if self.held is not None:
+            self.held.remove(transaction_id, acks)
+            self.held = self.held or None
 
     @property
     def has_acks(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from broker_core.storage.records.ack_ranges import AckWindow
 from broker_core.storage.records.block import ACKS, BATCH_ACKS, CHANGE, HEADER, HEADER_SIZE, column, encode_record
 from broker_core.storage.records.catalog import Catalog, Change, CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.records.open_batches import OpenBatch, bits_of, decode_batches, encode_batches, words_of
 from broker_core.storage.records.position import Position
@@ -102,31 +103,50 @@ def apply_acks(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | None]
     cursor = info.cursors.get(cursor_id) if info else None
     if info is None or cursor is None:
         return
-    position = Position(*mark_delete)
-    if position > cursor.mark_delete:
-        cursor.mark_delete = position
+    cursor.mark_delete = max(cursor.mark_delete, Position(*mark_delete))
     ledger = info.ledgers.get(ledger_id)
     if n and ledger is not None:
-        apply = _apply_batches if kind == BATCH_ACKS else _apply_entries
-        apply(cursor, ledger, record[HEADER_SIZE + _ACKS.size :], n)
+        table = record[HEADER_SIZE + _ACKS.size :]
+        if kind == BATCH_ACKS:
+            _acknowledge_batches(cursor, ledger, decode_batches(table, n))
+        else:
+            _acknowledge_entries(cursor, ledger, column("I", table[: 4 * n]))
     forget_passed(cursor)
     catalog.cursor_changed(owner, cursor)
 
 
-def _apply_entries(cursor: CursorInfo, ledger: LedgerInfo, ids: bytes, n: int) -> None:
+def _acknowledge_entries(cursor: CursorInfo, ledger: LedgerInfo, entry_ids: Sequence[int]) -> None:
     window = cursor.windows.setdefault(ledger.id, AckWindow(0))
-    entry_ids = column("I", ids[: 4 * n])
     window.acknowledge(entry_ids, ledger.entries)
     cursor.dirty_windows.add(ledger.id)
     cursor.batches.discard(ledger.id, entry_ids)
 
 
-def _apply_batches(cursor: CursorInfo, ledger: LedgerInfo, table: bytes, n: int) -> None:
+def _acknowledge_batches(cursor: CursorInfo, ledger: LedgerInfo, batches: dict[int, OpenBatch]) -> None:
     """The checkpoint may already have more: then the bits, or the entry, are acknowledged and stay so."""
     window = cursor.windows.get(ledger.id)
-    for entry_id, batch in decode_batches(table, n).items():
+    for entry_id, batch in batches.items():
         if entry_id < ledger.entries and not (window is not None and window.is_acknowledged(entry_id)):
             cursor.batches.clear_bits(ledger.id, entry_id, batch.messages, batch.bits)
+
+
+def commit_acks(catalog: Catalog, info: ManagedLedgerInfo, cursor: CursorInfo, acks: TransactionAcks) -> None:
+    """Carries out the acknowledgments of a committed transaction on a cursor that is not open."""
+    rows = list(acks)
+    if acks.cumulative is not None:
+        ledger_id, entry_id = acks.cumulative.position
+        cursor.mark_delete = max(cursor.mark_delete, Position(ledger_id, entry_id - 1))
+        rows.append((ledger_id, entry_id, acks.cumulative.left))
+    for ledger_id, entry_id, left in rows:
+        ledger = info.ledgers.get(ledger_id)
+        if ledger is None or Position(ledger_id, entry_id) <= cursor.mark_delete:
+            continue
+        if left.bits:
+            _acknowledge_batches(cursor, ledger, {entry_id: left})
+        else:
+            _acknowledge_entries(cursor, ledger, (entry_id,))
+    forget_passed(cursor)
+    catalog.cursor_changed(info.id, cursor)
 
 
 def forget_passed(cursor: CursorInfo) -> None:

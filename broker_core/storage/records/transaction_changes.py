@@ -1,19 +1,27 @@
 """The journal records of transactions, and what each does to the catalog when the journal is replayed.
 
 A `transaction-write` comes before the entries that it names, so no entry is ever without it. One `transaction-end` is
-the outcome at every topic, so no topic can lack it.
+the outcome at every topic and every cursor, so none can lack it.
 """
 
 from collections.abc import Callable
 
-from broker_core.storage.records.catalog import Change
-from broker_core.storage.records.changes import change
-from broker_core.storage.records.transactions import TransactionInfo, Transactions
+from broker_core.storage.records.catalog import Catalog, Change, ManagedLedgerInfo
+from broker_core.storage.records.changes import change, commit_acks
+from broker_core.storage.records.held_acks import TransactionAcks
+from broker_core.storage.records.transactions import TransactionInfo
+
+Load = Callable[[int], ManagedLedgerInfo | None]
 
 
 def write(info: TransactionInfo, owner: int, ledger_id: int, first: int, last: int) -> bytes:
     """Entries of a transaction follow, in `ledger_id` from `first` to `last`."""
     return change("transaction-write", owner, transaction=list(info), entries=[ledger_id, first, last])
+
+
+def ack(info: TransactionInfo, owner: int, cursor_id: int, acks: TransactionAcks) -> bytes:
+    """The transaction acknowledges messages; a commit carries that out."""
+    return change("transaction-ack", owner, transaction=list(info), cursor=cursor_id, acks=acks.document())
 
 
 def end(transaction_id: int, ended_ms: int, *, commit: bool) -> bytes:
@@ -25,21 +33,44 @@ def ids(ids_end: int) -> bytes:
     return change("transaction-ids", 0, end=ids_end)
 
 
-def _write(transactions: Transactions, values: Change) -> None:
-    transactions.wrote(TransactionInfo(*values["transaction"]), values["owner"], *values["entries"])
+def _write(catalog: Catalog, load: Load, values: Change) -> None:
+    catalog.transactions.wrote(TransactionInfo(*values["transaction"]), values["owner"], *values["entries"])
 
 
-def _end(transactions: Transactions, values: Change) -> None:
-    transactions.end(values["transaction"], commit=values["commit"])
-    transactions.outcomes.add(values["transaction"], values.get("at", 0), commit=values["commit"])
+def _ack(catalog: Catalog, load: Load, values: Change) -> None:
+    acks = TransactionAcks.from_document(values["acks"])
+    catalog.transactions.acked(TransactionInfo(*values["transaction"]), values["owner"], values["cursor"], acks)
 
 
-def _ids(transactions: Transactions, values: Change) -> None:
-    transactions.ids_end = max(transactions.ids_end, values["end"])
+def _end(catalog: Catalog, load: Load, values: Change) -> None:
+    transaction = catalog.transactions.end(values["transaction"], commit=values["commit"])
+    catalog.transactions.outcomes.add(values["transaction"], values.get("at", 0), commit=values["commit"])
+    if transaction is None or not values["commit"]:
+        return
+    for (owner, cursor_id), acks in transaction.acks.items():
+        info = load(owner)
+        cursor = None if info is None else info.cursors.get(cursor_id)
+        if info is not None and cursor is not None:
+            commit_acks(catalog, info, cursor, acks)
 
 
-APPLY: dict[str, Callable[[Transactions, Change], None]] = {
+def _ids(catalog: Catalog, load: Load, values: Change) -> None:
+    catalog.transactions.ids_end = max(catalog.transactions.ids_end, values["end"])
+
+
+def hold_acks(catalog: Catalog, load: Load) -> None:
+    """At the end of a replay: no consumer gets what open transactions acknowledge. `load`: as in `apply_change`."""
+    for transaction in catalog.transactions.open.values():
+        for (owner, cursor_id), acks in transaction.acks.items():
+            info = load(owner)
+            cursor = None if info is None else info.cursors.get(cursor_id)
+            if cursor is not None:
+                cursor.hold(transaction.info.id, acks)
+
+
+APPLY: dict[str, Callable[[Catalog, Load, Change], None]] = {
     "transaction-write": _write,
+    "transaction-ack": _ack,
     "transaction-end": _end,
     "transaction-ids": _ids,
 }

@@ -1,7 +1,8 @@
 """Transactions as a restart needs them: which ones are open, where they wrote, and which entries were aborted.
 
 An entry of an open transaction hides itself and every later entry of its log; an aborted one is never shown. A log
-without such entries has no `LogTransactions`, so that it costs nothing there.
+without such entries has no `LogTransactions`, so that it costs nothing there. What a transaction acknowledges takes
+effect when it is committed (`held_acks`).
 """
 
 from array import array
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from broker_core.storage.records.block import EMPTY, Block
+from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.position import Position
 from broker_core.storage.records.transaction_outcomes import Outcomes
 
@@ -27,14 +29,20 @@ class TransactionInfo(NamedTuple):
 
 
 class OpenTransaction:
-    """A transaction with stored messages, and where they are, by managed ledger. `ranges` is the number of all."""
+    """A transaction that has stored something.
 
-    __slots__ = ("info", "ranges", "writes")
+    writes   by managed ledger, where its messages are
+    ranges   the number of all of these ranges
+    acks     by managed ledger and cursor, what it acknowledges
+    """
+
+    __slots__ = ("acks", "info", "ranges", "writes")
 
     def __init__(self, info: TransactionInfo) -> None:
         self.info = info
         self.writes: dict[int, list[WrittenRange]] = {}
         self.ranges = 0
+        self.acks: dict[tuple[int, int], TransactionAcks] = {}
 
     def wrote(self, owner: int, ledger_id: int, first: int, last: int) -> bool:
         """Adds entries; returns whether they are new: a replay repeats what a checkpoint has."""
@@ -49,9 +57,15 @@ class OpenTransaction:
             self.ranges += 1
         return True
 
+    @property
+    def acknowledged(self) -> int:
+        """The number of entries that it acknowledges."""
+        return sum(map(len, self.acks.values()))
+
     def forget(self, owner: int) -> None:
         """The managed ledger is deleted."""
-        self.ranges -= len(self.writes.pop(owner))
+        self.ranges -= len(self.writes.pop(owner, ()))
+        self.acks = {key: acks for key, acks in self.acks.items() if key[0] != owner}
 
 
 class LogTransactions:
@@ -96,14 +110,16 @@ class LogTransactions:
 class Transactions:
     """The transactions of a data directory, and what changed since the last checkpoint.
 
-    ids_end   all IDs below it may have been given out
-    ranges    the number of ranges of all open transactions
+    ids_end        all IDs below it may have been given out
+    ranges         the number of ranges of all open transactions
+    acknowledged   the number of entries that all open transactions acknowledge
     """
 
     def __init__(self, ids_end: int = 0) -> None:
         self.ids_end = ids_end
         self.open: dict[int, OpenTransaction] = {}
         self.ranges = 0
+        self.acknowledged = 0
         self.logs: dict[int, LogTransactions] = {}
         self.outcomes = Outcomes()
         self.changed: set[int] = set()
@@ -117,6 +133,7 @@ class Transactions:
         """One of the last checkpoint, in ascending order of their IDs; call `order` after the last one."""
         self.open[transaction.info.id] = transaction
         self.ranges += transaction.ranges
+        self.acknowledged += transaction.acknowledged
         for owner, ranges in transaction.writes.items():
             ledger_id, first, _ = ranges[0]
             self._log(owner).open[transaction.info.id] = Position(ledger_id, first)
@@ -130,9 +147,7 @@ class Transactions:
 
     def wrote(self, info: TransactionInfo, owner: int, ledger_id: int, first: int, last: int) -> LogTransactions:
         """The transaction wrote these entries. From now on, no one sees them until `end`."""
-        transaction = self.open.get(info.id)
-        if transaction is None:
-            transaction = self.open[info.id] = OpenTransaction(info)
+        transaction = self._opened(info)
         log = self._log(owner)
         before = transaction.ranges
         if transaction.wrote(owner, ledger_id, first, last):
@@ -141,17 +156,36 @@ class Transactions:
             self.changed.add(info.id)
         return log
 
-    def end(self, transaction_id: int, *, commit: bool) -> None:
-        """The outcome is on disk. Repeating it changes nothing."""
+    def _opened(self, info: TransactionInfo) -> OpenTransaction:
+        transaction = self.open.get(info.id)
+        if transaction is None:
+            transaction = self.open[info.id] = OpenTransaction(info)
+        return transaction
+
+    def acked(self, info: TransactionInfo, owner: int, cursor_id: int, acks: TransactionAcks) -> None:
+        """The transaction acknowledges messages on a cursor. Repeating it changes nothing."""
+        transaction = self._opened(info)
+        before = transaction.acknowledged
+        transaction.acks.setdefault((owner, cursor_id), TransactionAcks()).merge(acks)
+        self.acknowledged += transaction.acknowledged - before
+        self.changed.add(info.id)
+
+    def end(self, transaction_id: int, *, commit: bool) -> OpenTransaction | None:
+        """The outcome is on disk. Returns the transaction, whose acknowledgments are the caller's to carry out.
+
+        Repeating it changes nothing, and returns None.
+        """
         transaction = self.open.pop(transaction_id, None)
         if transaction is None:
-            return
+            return None
         self.ranges -= transaction.ranges
+        self.acknowledged -= transaction.acknowledged
         self.changed.add(transaction_id)
         for owner, ranges in transaction.writes.items():
             self._log(owner).open.pop(transaction_id, None)
             if not commit:
                 self._abort(owner, ranges)
+        return transaction
 
     def _abort(self, owner: int, ranges: list[WrittenRange]) -> None:
         log = self._log(owner)
@@ -169,17 +203,19 @@ class Transactions:
     def forget_log(self, owner: int) -> None:
         """The managed ledger is deleted. Its transactions go on elsewhere."""
         log = self.logs.pop(owner, None)
-        if log is None:
-            return
-        self.changed_aborted.update((owner, ledger_id) for ledger_id in log.aborted)
-        for transaction_id in log.open:
-            self._forget_writes(self.open[transaction_id], owner)
-            self.changed.add(transaction_id)
+        if log is not None:
+            self.changed_aborted.update((owner, ledger_id) for ledger_id in log.aborted)
+        for transaction in self.open.values():
+            if owner in transaction.writes or any(owner == key[0] for key in transaction.acks):
+                self._forget_part(transaction, owner)
 
-    def _forget_writes(self, transaction: OpenTransaction, owner: int) -> None:
+    def _forget_part(self, transaction: OpenTransaction, owner: int) -> None:
         self.ranges -= transaction.ranges
+        self.acknowledged -= transaction.acknowledged
         transaction.forget(owner)
         self.ranges += transaction.ranges
+        self.acknowledged += transaction.acknowledged
+        self.changed.add(transaction.info.id)
 
     def _log(self, owner: int) -> LogTransactions:
         log = self.logs.get(owner)

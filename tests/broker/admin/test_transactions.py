@@ -5,6 +5,7 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import TransactionConfig
 from broker_core.names import parse_topic
+from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, TransactionAcks
 from broker_core.testing import FREE_PORTS
 from broker_core.wire.send import SendRun
 from broker_core.wire.transaction_id import TransactionId
@@ -68,3 +69,62 @@ async def test_the_coordinator_is_listed_with_its_transactions(admin: Admin) -> 
     assert (stats["leastSigBits"], stats["ongoingTxnSize"]) == (transaction.least, 1)
     assert (await admin("GET", f"{ROOT}/coordinatorStats")).json == {"0": stats}
     assert (await admin("GET", f"{ROOT}/coordinatorStats?coordinatorId=7")).status == 404
+
+
+async def test_what_a_transaction_acknowledges_is_shown(admin: Admin) -> None:
+    transaction = await open_transaction(admin)
+    coordinator = admin.broker.transactions
+    assert coordinator is not None
+    topic = await admin.broker.topics.get(parse_topic(TOPIC))
+    subscription = await topic.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
+    first = topic.ledger.first_position
+    single, up_to = TransactionAcks(), TransactionAcks()
+    single.add(*first, WHOLE)
+    up_to.cumulative = AckedUpTo(first)
+    at, of_subscription = f"{transaction.most}/{transaction.least}", "public/default/t/s"
+    position = f"{ROOT}/positionStatsInPendingAck/{of_subscription}/{first.ledger_id}"
+    assert (await admin("GET", f"{position}/{first.entry_id}")).json == {"state": "NotInPendingAck"}
+    for acks in (single, up_to):
+        coordinator.hold(transaction, subscription.cursor, acks, lambda error: None)
+    assert (await admin("GET", f"{position}/{first.entry_id}")).json == {"state": "PendingAck"}
+    assert (await admin("GET", f"{position}/{first.entry_id}?batchIndex=0")).json == {"state": "PendingAck"}
+    assert (await admin("GET", f"{position}/77")).json == {"state": "InvalidPosition"}
+    held = (await admin("GET", f"{ROOT}/transactionInPendingAckStats/{of_subscription}/{at}")).json
+    assert held == {"cumulativeAckPosition": str(first)}
+    metadata = (await admin("GET", f"{ROOT}/transactionMetadata/{at}")).json
+    assert metadata["ackedPartitions"] == {TOPIC: {"s": held}}
+    stats = (await admin("GET", f"{ROOT}/pendingAckStats/{of_subscription}?lowWaterMarks=true")).json
+    assert (stats["state"], stats["ongoingTxnSize"], stats["lowWaterMarks"]) == (
+        "Ready",
+        1,
+        {"0": transaction.least - 1},
+    )
+    await coordinator.abort(transaction)
+    assert (await admin("GET", f"{ROOT}/transactionInPendingAckStats/{of_subscription}/{at}")).json == {}
+    assert (await admin("GET", f"{ROOT}/pendingAckStats/public/default/t/none")).status == 404
+
+
+async def test_a_transaction_that_was_aborted_says_so(admin: Admin) -> None:
+    transaction = await open_transaction(admin)
+    assert admin.broker.transactions is not None
+    await admin.broker.transactions.abort(transaction)
+    path = f"{ROOT}/transactionInBufferStats/public/default/t/{transaction.most}/{transaction.least}"
+    assert (await admin("GET", path)).json == {"aborted": True}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "coordinatorInternalStats/0",
+        "transactionBufferInternalStats/public/default/t",
+        "pendingAckInternalStats/public/default/t/s",
+    ],
+)
+async def test_there_are_no_ledgers_of_transactions(admin: Admin, path: str) -> None:
+    answer = await admin("GET", f"{ROOT}/{path}")
+    assert (answer.status, "journal" in answer.json["reason"]) == (405, True)
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+async def test_there_is_one_coordinator(admin: Admin, replicas: int) -> None:
+    assert (await admin("POST", f"{ROOT}/transactionCoordinator/replicas", replicas)).status == 406

@@ -22,6 +22,8 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandProducer, ServerError
+from tests.broker.transactions.commands import ask as ask_in
+from tests.broker.transactions.commands import begin, end
 from tests.support.raw_client import RawClient
 from tests.support.secured import (
     ADMIN,
@@ -197,19 +199,21 @@ def test_functions_connectors_and_packages_answer_nothing_to_roles_without_permi
     assert "root:" not in found.text
 
 
-# CVE-2021-22160, CVE-2026-105931: tests of tokens (test_token.py), and commands that do not exist
+# CVE-2021-22160, CVE-2026-105931: tests of tokens (test_token.py), commands that do not exist, and foreign transactions
 
 
-@pytest.mark.parametrize("kind", ["NEW_TXN", "END_TXN", "END_TXN_ON_PARTITION", "END_TXN_ON_SUBSCRIPTION"])
-def test_commands_of_transactions_and_between_brokers_are_refused(broker: EmbeddedBroker, kind: str) -> None:
-    client = raw(broker, "producer")
-    command = BaseCommand(type=BaseCommand.Type.Value(kind))
-    field = {"NEW_TXN": "newTxn", "END_TXN": "endTxn"}.get(kind)
-    field = field or ("endTxnOnPartition" if kind == "END_TXN_ON_PARTITION" else "endTxnOnSubscription")
-    body = getattr(command, field)
-    body.request_id = 1
-    client.send(frame(command))
-    assert client.expect(BaseCommand.ERROR).error == ServerError.NotAllowedError
+@pytest.mark.parametrize("kind", [BaseCommand.END_TXN_ON_PARTITION, BaseCommand.END_TXN_ON_SUBSCRIPTION])
+def test_commands_between_brokers_are_refused(broker: EmbeddedBroker, kind: BaseCommand.Type.ValueType) -> None:
+    assert ask_in(raw(broker, "producer"), kind).error == ServerError.NotAllowedError
+
+
+@pytest.mark.parametrize("kind", [BaseCommand.END_TXN, BaseCommand.ADD_PARTITION_TO_TXN])
+def test_the_transaction_of_another_role_does_not_exist(
+    broker: EmbeddedBroker, kind: BaseCommand.Type.ValueType
+) -> None:
+    transaction = begin(raw(broker, "producer"))
+    assert ask_in(raw(broker, "consumer"), kind, **transaction).error == ServerError.TransactionNotFound
+    assert not end(raw(broker, "producer"), transaction, commit=False).HasField("error")
 
 
 # CVE-2021-41571

@@ -227,6 +227,9 @@ def sensible(kind: int, name: str) -> Any:
         BaseCommand.TC_CLIENT_CONNECT_REQUEST: pb.CommandTcClientConnectRequest(request_id=1, tc_id=0),
         BaseCommand.NEW_TXN: pb.CommandNewTxn(request_id=1, txn_ttl_millis=1000),
         BaseCommand.ADD_PARTITION_TO_TXN: pb.CommandAddPartitionToTxn(request_id=1, partitions=[TOPIC]),
+        BaseCommand.ADD_SUBSCRIPTION_TO_TXN: pb.CommandAddSubscriptionToTxn(
+            request_id=1, subscription=[pb.Subscription(topic=TOPIC, subscription="s")]
+        ),
         BaseCommand.END_TXN: pb.CommandEndTxn(request_id=1, txn_action=pb.COMMIT),
     }
     body = bodies.get(kind)

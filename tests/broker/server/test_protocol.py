@@ -91,7 +91,7 @@ def test_flow_without_permits_closes_the_connection(raw: RawClient) -> None:
 @pytest.mark.parametrize(
     ("kind", "field"),
     [
-        (BaseCommand.ADD_SUBSCRIPTION_TO_TXN, "addSubscriptionToTxn"),
+        (BaseCommand.END_TXN_ON_SUBSCRIPTION, "endTxnOnSubscription"),
         (BaseCommand.END_TXN_ON_PARTITION, "endTxnOnPartition"),
     ],
 )

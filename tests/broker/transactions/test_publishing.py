@@ -207,7 +207,8 @@ def test_a_broker_refuses_more_open_transactions_than_configured() -> None:
 
 
 def test_a_broker_without_transactions_refuses_them_as_pulsar_does() -> None:
-    with EmbeddedBroker() as broker, RawClient(broker.service_url) as client:
+    disabled = replace(CONFIG, transactions=TransactionConfig(enabled=False))
+    with EmbeddedBroker(config=disabled) as broker, RawClient(broker.service_url) as client:
         refused = ask(client, BaseCommand.NEW_TXN, tc_id=0, txn_ttl_millis=1000)
         assert isinstance(refused, pb.CommandError)
         assert refused.message == "Transactions are not enabled."

@@ -75,6 +75,12 @@ EXAMPLES: dict[int, dict[str, Any]] = {
         "partitions": ["persistent://abuse/ns/t"],
         "request_id": 9,
     },
+    _T.ADD_SUBSCRIPTION_TO_TXN: {
+        "txnid_most_bits": 0,
+        "txnid_least_bits": 1,
+        "subscription": [{"topic": "persistent://abuse/ns/t", "subscription": "s"}],
+        "request_id": 9,
+    },
     _T.END_TXN: {"txnid_most_bits": 0, "txnid_least_bits": 1, "txn_action": 0, "request_id": 9},
     _T.GET_OR_CREATE_SCHEMA: {
         "request_id": 9,

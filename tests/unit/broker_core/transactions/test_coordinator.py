@@ -1,7 +1,7 @@
 """The coordinator over a real storage: who may end a transaction, how often, and when it times out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from broker_core.errors import (
     TransactionNotFound,
 )
 from broker_core.storage.engine import StorageEngine
+from broker_core.storage.managed_ledger.transaction_log import TransactionPart
 from broker_core.transactions.coordinator import Coordinator, Participant
 from broker_core.transactions.states import ENDED, ENDING, TRANSITIONS, TransactionState
 from broker_core.wire.transaction_id import TransactionId
@@ -38,8 +39,8 @@ class Topic:
     def end_transaction(self, transaction: TransactionId, *, commit: bool) -> None:
         self.told.append(f"{'commit' if commit else 'abort'} {transaction.least}")
 
-    def transaction_ended(self, *, commit: bool) -> None:
-        self.told.append("in effect")
+    def transaction_ended(self, part: TransactionPart, *, commit: bool) -> None:
+        self.told.append(f"in effect {sorted(part.acks)}")
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[StorageEngine]:
 def coordinator_of(
     engine: StorageEngine,
     clock: ShiftedClock,
-    participants: Callable[[list[str]], Iterator[Participant]] = lambda names: iter(()),
+    participant: Callable[[str], Participant | None] = lambda name: None,
     config: TransactionConfig = ENABLED,
 ) -> Coordinator:
     def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -66,7 +67,7 @@ def coordinator_of(
         return task
 
     tasks: list[asyncio.Task[Any]] = []
-    return Coordinator(config, clock, engine.transactions, spawn, participants)
+    return Coordinator(config, clock, engine.transactions, spawn, participant)
 
 
 async def write(engine: StorageEngine, coordinator: Coordinator, transaction: TransactionId) -> None:
@@ -86,18 +87,18 @@ async def test_participants_are_told_before_and_after_the_outcome_is_in_effect(
     engine: StorageEngine, clock: ShiftedClock
 ) -> None:
     topic = Topic()
-    asked: list[list[str]] = []
+    asked: list[str] = []
 
-    def participants(names: list[str]) -> Iterator[Participant]:
-        asked.append(names)
-        yield topic
+    def participant(name: str) -> Participant | None:
+        asked.append(name)
+        return topic
 
-    coordinator = coordinator_of(engine, clock, participants)
+    coordinator = coordinator_of(engine, clock, participant)
     transaction = await coordinator.begin(0, 60_000, ROLE)
     await write(engine, coordinator, transaction)
     await coordinator.end(transaction, ROLE, commit=True)
-    assert topic.told == [f"commit {transaction.least}", "in effect"]
-    assert asked == [["t"], ["t"]]
+    assert topic.told == [f"commit {transaction.least}", "in effect []"]
+    assert asked == ["t", "t"]
     assert await contents(await engine.open_ledger("t")) == [b"a"]
 
 

@@ -1,0 +1,155 @@
+"""Acknowledgments in transactions on one subscription: held until the transaction ends, then carried out or undone.
+
+As in Pulsar (`PendingAckHandleImpl`), a message that is acknowledged, or that any transaction holds, cannot be
+acknowledged in a transaction: the whole ACK is refused, and none of its messages is held. An acknowledgment outside
+transactions always counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.errors import NotAllowed, PersistenceFailed, TransactionConflict
+from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, TransactionAcks, held_bits
+from broker_core.storage.records.open_batches import OpenBatch
+from broker_core.storage.records.position import Position
+from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
+
+if TYPE_CHECKING:
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.names import TopicName
+    from broker_core.storage.cursor.cursor import ManagedCursor
+    from broker_core.topic.delivery import Delivery
+    from broker_core.transactions.coordinator import Coordinator
+    from broker_core.wire.transaction_id import TransactionId
+
+
+class AcksInTransactions:
+    __slots__ = ("_coordinator", "_cursor", "_delivery", "_topic")
+
+    def __init__(
+        self, topic: TopicName, cursor: ManagedCursor, delivery: Delivery, coordinator: Coordinator | None
+    ) -> None:
+        self._topic = topic
+        self._cursor = cursor
+        self._delivery = delivery
+        self._coordinator = coordinator
+
+    async def hold(self, consumer: Consumer, transaction: TransactionId, ids: Sequence[tuple[Position, int]]) -> None:
+        """Holds messages; on disk on return. `ids`: entries, and a bit set of the messages in each that stay open.
+
+        Raises `TransactionConflict`, `NotAllowed`, or `InvalidTransactionStatus`, and then nothing is held, or
+        `PersistenceFailed`, and then the messages stay held until the transaction ends, as in Pulsar.
+        """
+        coordinator = self._supported()
+        sized = [(position, await self._left(position, open_bits)) for position, open_bits in ids]
+        acks = TransactionAcks()
+        for position, left in sized:
+            self._check_free(transaction, position, left, acks)
+            acks.add(*position, left)
+        stored = self._store(coordinator, transaction, acks)
+        for position, left in sized:
+            self._no_longer_pending(consumer, position, left)
+        await stored
+
+    async def hold_up_to(
+        self, consumer: Consumer, transaction: TransactionId, position: Position, open_bits: int
+    ) -> None:
+        """As `hold`, everything up to a position. Ignored where acknowledgments are individual, as in Pulsar."""
+        coordinator = self._supported()
+        if self._delivery.sub_type in INDIVIDUAL_ACK_TYPES:
+            return
+        acks = TransactionAcks()
+        acks.cumulative = AckedUpTo(position, await self._left(position, open_bits))
+        self._check_cumulative(transaction, acks.cumulative)
+        consumer.acknowledges_cumulatively = True
+        await self._store(coordinator, transaction, acks)
+
+    def _supported(self) -> Coordinator:
+        if self._coordinator is None:
+            raise NotAllowed("Server don't support transaction ack!")  # Pulsar's words
+        if not self._cursor.durable:
+            raise NotAllowed(f"Subscription {self._cursor.name} is not durable, and has no transactions")
+        return self._coordinator
+
+    async def _left(self, position: Position, open_bits: int) -> OpenBatch:
+        if not open_bits:
+            return WHOLE
+        messages = await self._cursor.read_messages_of(position)  # the client may name another size
+        if not messages:
+            raise NotAllowed(f"{position} is not a message of {self._topic}")
+        return OpenBatch(messages, open_bits & (1 << messages) - 1)
+
+    def _check_free(
+        self, transaction: TransactionId, position: Position, left: OpenBatch, acks: TransactionAcks
+    ) -> None:
+        wanted = held_bits(left)
+        if self._cursor.acknowledged_bits(position) & wanted:
+            raise self._conflict(transaction, f"message:{position} already acked before.")
+        held = self._cursor.info.held
+        same_ack = acks.entries.get(position.ledger_id, {}).get(position.entry_id)
+        taken = (0 if held is None else held.individual(*position)) | (0 if same_ack is None else held_bits(same_ack))
+        if taken & wanted:
+            raise self._conflict(transaction, f"message:{position} in pending ack status.")
+
+    def _check_cumulative(self, transaction: TransactionId, up_to: AckedUpTo) -> None:
+        if up_to.position <= self._cursor.mark_delete:
+            marked = f"cursor's markDeletePosition:{self._cursor.mark_delete}"
+            raise self._conflict(transaction, f"cumulative ack position:{up_to.position} within range of {marked}")
+        held = self._cursor.info.held
+        if held is None or held.cumulative is None:
+            return
+        if held.holder != transaction.least:
+            raise self._conflict(transaction, "cumulative ack message while another transaction has acked cumulatively")
+        if not up_to.is_after(held.cumulative):
+            current = f"current currentPosition:{held.cumulative.position}"
+            raise self._conflict(transaction, f"cumulative ack position:{up_to.position} within range of {current}")
+
+    def _conflict(self, transaction: TransactionId, reason: str) -> TransactionConflict:
+        name = f"[{self._topic}][{self._cursor.name}]"
+        return TransactionConflict(f"{name} Transaction:{transaction} try to ack {reason}")
+
+    def _store(
+        self, coordinator: Coordinator, transaction: TransactionId, acks: TransactionAcks
+    ) -> asyncio.Future[None]:
+        """The result is there when the record is on disk."""
+        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        stored.add_done_callback(asyncio.Future.exception)  # marks it as seen: the client may have left
+
+        def done(error: Exception | None) -> None:
+            if error is None:
+                stored.set_result(None)
+            else:
+                stored.set_exception(PersistenceFailed(str(error)))
+
+        coordinator.hold(transaction, self._cursor, acks, done)
+        return stored
+
+    def _no_longer_pending(self, consumer: Consumer, position: Position, left: OpenBatch) -> None:
+        """Held messages do not count as unacknowledged, and are not sent again."""
+        if self._cursor.is_open(position, left.messages):
+            self._delivery.reduce_pending(consumer, position, held_bits(left).bit_count())
+        else:
+            self._delivery.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
+
+    def state_of(self, position: Position, bits: int) -> str:
+        """Pulsar's state of messages of an entry (PositionInPendingAckStats)."""
+        held = self._cursor.info.held
+        if self._cursor.is_acknowledged(position):
+            return "MarkDelete"
+        if held is not None and held.individual(*position) & bits:
+            return "PendingAck"
+        return "NotInPendingAck" if self._cursor.has_entry(position) else "InvalidPosition"
+
+    def released(self, acks: TransactionAcks) -> None:
+        """The transaction is aborted: its messages are sent again, except those of a cumulative acknowledgment.
+
+        As in Pulsar, these wait until a consumer connects or asks for them.
+        """
+        entries = [(ledger_id, entry_id) for ledger_id, entry_id, _ in acks]
+        again = [entry for entry in entries if Position(*entry) < self._cursor.read_position]
+        again = [entry for entry in again if not self._cursor.is_acknowledged(Position(*entry))]
+        if again:
+            self._delivery.dispatcher.released(again)
