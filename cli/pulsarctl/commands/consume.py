@@ -55,15 +55,14 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.facts.two_clusters import warn_of_two_clusters
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
-from pulsarctl.records.record_output import Show, decoded, record_output
+from pulsarctl.records.record_output import Show
 from pulsarctl.shell.arguments import Rate, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.reading import end_of, message_output, position_of
 from pulsarctl.stop_signals import orderly_end
-from pulsarctl.values import clock
 from pulsarctl.values.choice import one_of
-from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
@@ -135,29 +134,17 @@ def consume(
     Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the subscription has another
     consumer, 7 the idle timeout passed before -n messages, 130 Ctrl-C.
     """
-    if subscription_mode.lower() != "durable":
-        raise UsageProblem(
-            f"cannot subscribe in mode {subscription_mode}: the client does not support it",
-            hint="read without a subscription: 'pulsarctl read'",
-        )
+    _check_mode(subscription_mode)
     if regex and partition is not None:
         raise UsageProblem("cannot combine --regex and --partition")
-    now_ms = clock.now_ms()
     reach = Reach(
-        topic=topic if regex else chosen(topic, partition),
-        start=None if start is None else parse_position(start, now_ms),
-        end=Latest() if exit_on_end else None if to is None else parse_position(to, now_ms),
+        topic if regex else chosen(topic, partition),
+        None if start is None else position_of(call, "from", start),
+        end_of(call, to, exit_on_end=exit_on_end),
     )
-    for label, place in (("from", reach.start), ("to", reach.end)):
-        if isinstance(place, AtTime):
-            call.notice_time(label, place.publish_time_ms)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=reach.end is not None)
-    settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
-    show = record_output(settings.output, template, HIDDEN_FROM_CLIENT, **details)
-    if not hexadecimal:
-        show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
-    key_file = None if decryption_key is None else call.with_resource(private_key_file(decryption_key))
+    show = message_output(call, template, schema_type, HIDDEN_FROM_CLIENT, **details)
     kind = one_of(subscription_type, TYPES, "subscription type")
     options = SubscribeOptions(
         subscription=subscription_name or f"pulsarctl-{secrets.token_hex(6)}",
@@ -176,18 +163,26 @@ def consume(
         pattern_mode=one_of(regex_mode, PATTERN_MODES, "kind of topics") if regex else None,
         max_chunked_messages=max_chunked,
         ack_oldest_chunked=ack_chunked,
-        decryption_key_path=key_file,
+        decryption_key_path=_key_file(call, decryption_key),
         crypto_failure_action=crypto_failure_action_of(crypto_failure_action),
     )
     subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
     warn_of_two_clusters(call, topic)
     with explained(call, topic, partition):
         printed = _run(call, subscribing, show, stops, rate, parse_duration(connect_timeout))
-    call.notice(f"{printed} messages {_OUTCOMES[options.settlement]}")
-    if subscribing.discarded:
-        call.notice(f"{subscribing.discarded} messages discarded: they cannot be decrypted")
-    if not printed and subscribing.starts_at_end:
-        call.notice("a new subscription starts after the last message; use -p Earliest to start at the first")
+    _report(call, subscribing, printed)
+
+
+def _check_mode(subscription_mode: str) -> None:
+    if subscription_mode.lower() != "durable":
+        raise UsageProblem(
+            f"cannot subscribe in mode {subscription_mode}: the client does not support it",
+            hint="read without a subscription: 'pulsarctl read'",
+        )
+
+
+def _key_file(call: Call, private_key: str | None) -> str | None:
+    return None if private_key is None else call.with_resource(private_key_file(private_key))
 
 
 def _run(
@@ -207,6 +202,14 @@ def _run(
     finally:
         subscribing.close()
         client.close()
+
+
+def _report(call: Call, subscribing: Subscribing, printed: int) -> None:
+    call.notice(f"{printed} messages {_OUTCOMES[subscribing.options.settlement]}")
+    if subscribing.discarded:
+        call.notice(f"{subscribing.discarded} messages discarded: they cannot be decrypted")
+    if not printed and subscribing.starts_at_end:
+        call.notice("a new subscription starts after the last message; use -p Earliest to start at the first")
 
 
 def _ack_timeout(text: str) -> int:

@@ -1,6 +1,7 @@
 """`pulsarctl produce`: publish messages from arguments, files, or lines."""
 
 import os
+from contextlib import closing
 
 from pulsarctl.encryption.key_source import public_key_file
 from pulsarctl.errors import UsageProblem
@@ -44,7 +45,7 @@ from pulsarctl.produce.produce_options import (
     parse_headers,
 )
 from pulsarctl.produce.sending import MessageSplit, Sending
-from pulsarctl.schemas.value_schema import parse_value_schema
+from pulsarctl.schemas.value_schema import ValueSchema, parse_value_schema
 from pulsarctl.shell.arguments import BrokerTimeout, Rate, Topic, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
@@ -109,20 +110,13 @@ def produce(
     Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 7 timeout, 1 the broker refused a
     message. The error says how many messages were acknowledged and where to resume.
     """
-    if key_value_key or key_value_key_file or key_value_encoding or key_schema.lower() not in ("string", "bytes"):
-        raise UsageProblem(
-            "cannot send KeyValue schemas: the client does not support them", hint="use -k for the message key"
-        )
+    _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)
     call.with_resource(orderly_end())
     key_file = None if encryption_key_value is None else call.with_resource(public_key_file(encryption_key_value))
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
-    now_ms = clock.now_ms()
-    seconds = parse_duration(timeout)
-    settings = call.settings
-    schema = parse_value_schema(value_schema, lambda: call.admin.schemas.get(topic))
-    if schema.notice:
-        call.notice(schema.notice)
+    now_ms, seconds = clock.now_ms(), parse_duration(timeout)
+    schema = _schema(call, topic, value_schema)
     render.guard_stdout()
 
     from pulsarctl.client.client_settings import PublishOptions
@@ -145,23 +139,27 @@ def produce(
         send_timeout_ms=max(1, round(seconds * 1000)),
         schema=schema.announced,
     )
+    split = MessageSplit(key, key_delimiter, tombstone, null_value, schema.encode)
     if outgoing.lines == STDIN and render.stdin_is_terminal():
         call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
     name = chosen(topic, partition)
     warn_of_two_clusters(call, name)
-    shape = MessageSplit(key, key_delimiter, tombstone, null_value, schema.encode)
-    client = Messaging(settings, seconds)
-    try:
+    with closing(Messaging(call.settings, seconds)) as client:
         with explained(call, topic, partition):
             publisher = client.publisher(name, options)
         with refusal_explained(call, name):
-            sent = Sending(publisher, outgoing, shape, name, quiet=settings.quiet).run(rate)
-    finally:
-        client.close()
-    if render.is_structured(settings.output):
+            sent = Sending(publisher, outgoing, split, name, quiet=call.settings.quiet).run(rate)
+    if render.is_structured(call.output):
         call.show({"topic": name, "messages": sent})
     else:
         call.notice(f"{sent} messages successfully produced")
+
+
+def _refuse_pairs(key_schema: str, *pair_options: str | None) -> None:
+    if any(pair_options) or key_schema.lower() not in ("string", "bytes"):
+        raise UsageProblem(
+            "cannot send KeyValue schemas: the client does not support them", hint="use -k for the message key"
+        )
 
 
 def _outgoing(
@@ -182,6 +180,13 @@ def _outgoing(
     if lines is not None and rounds > 1:
         raise UsageProblem("-n repeats messages and files, and cannot repeat lines")
     return Outgoing([os.fsencode(text) for text in texts], paths, lines, rounds)
+
+
+def _schema(call: Call, topic: str, text: str) -> ValueSchema:
+    schema = parse_value_schema(text, lambda: call.admin.schemas.get(topic))
+    if schema.notice:
+        call.notice(schema.notice)
+    return schema
 
 
 def _time(call: Call, label: str, text: str | None, now_ms: int) -> int:

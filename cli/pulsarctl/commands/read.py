@@ -1,6 +1,7 @@
 """`pulsarctl read`: print messages without a subscription."""
 
-from typing import Annotated
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,16 +26,19 @@ from pulsarctl.consume.reading_options import (
     crypto_failure_action_of,
 )
 from pulsarctl.encryption.key_source import private_key
-from pulsarctl.records.record_output import decoded, record_output
 from pulsarctl.shell.arguments import Rate, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.reading import end_of, message_output, position_of
 from pulsarctl.stop_signals import orderly_end
-from pulsarctl.values import clock
 from pulsarctl.values.message_ids import MessageId
-from pulsarctl.values.positions import AtTime, Latest, parse_position
+from pulsarctl.values.positions import Latest
 from pulsarctl.values.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from pulsarctl.raw.reading import ReadRequest
+    from pulsarctl.raw.unsealing import Unsealing
 
 StartMessageId = Annotated[
     str,
@@ -108,32 +112,22 @@ def read(
 
     Exit codes: 3 the topic does not exist, 5 no connection, 7 timeout, or the idle timeout passed before -n messages.
     """
-    now_ms = clock.now_ms()
-    position = parse_position(start or start_message_id, now_ms)
-    end = Latest() if exit_on_end else None if to is None else parse_position(to, now_ms)
-    for label, place in (("from", position), ("to", end)):
-        if isinstance(place, AtTime):
-            call.notice_time(label, place.publish_time_ms)
+    position, end = position_of(call, "from", start or start_message_id), end_of(call, to, exit_on_end=exit_on_end)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
-    settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
-    show = record_output(settings.output, template, frozenset(), **details)
-    if not hexadecimal:
-        show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
+    show = message_output(call, template, schema_type, frozenset(), **details)
     if isinstance(position, MessageId) and position.partition >= 0 and partition is None:
         partition = position.partition
     action = crypto_failure_action_of(crypto_failure_action)
 
-    from pulsarctl.encryption.decryption import Decryption
     from pulsarctl.raw.reading import ReadRequest
-    from pulsarctl.raw.unsealing import Unsealing
 
     seconds = parse_duration(connect_timeout)
-    unsealing = None if decryption_key is None else Unsealing(Decryption(private_key(decryption_key)), action)
+    unsealing = None if decryption_key is None else _unsealing(decryption_key, action)
     call.with_resource(orderly_end())
-    check_reachable(settings, seconds)
-    reading = ReadRequest(
-        settings,
+    check_reachable(call.settings, seconds)
+    request = ReadRequest(
+        call.settings,
         seconds,
         chosen(topic, partition),
         position,
@@ -144,13 +138,22 @@ def read(
         unsealing=unsealing,
     )
     with explained(call, topic, partition):
-        source = reading.open()
-    try:
-        printed = consume_all(source, show, stops, rate=rate, quiet=settings.quiet)
-    finally:
-        source.close()
+        source = request.open()
+    with closing(source):
+        printed = consume_all(source, show, stops, rate=rate, quiet=call.settings.quiet)
+    _report(call, request, printed)
+
+
+def _unsealing(key: str, action: str) -> "Unsealing":
+    from pulsarctl.encryption.decryption import Decryption
+    from pulsarctl.raw.unsealing import Unsealing
+
+    return Unsealing(Decryption(private_key(key)), action)
+
+
+def _report(call: Call, request: "ReadRequest", printed: int) -> None:
     call.notice(f"{printed} messages successfully read")
-    if unsealing is not None and unsealing.discarded:
-        call.notice(f"{unsealing.discarded} entries discarded: they cannot be decrypted")
-    if not printed and isinstance(position, Latest):
+    if request.unsealing is not None and request.unsealing.discarded:
+        call.notice(f"{request.unsealing.discarded} entries discarded: they cannot be decrypted")
+    if not printed and isinstance(request.start, Latest):
         call.notice("reading starts after the last message; use -m earliest to start at the first")

@@ -161,7 +161,8 @@ def test_unicode_is_unchanged(cli: Cli, client: pulsar.Client) -> None:
     assert cli(*words, "-e", "-F", "%t %k %h{%k=%v} %v\\n") == consumed(
         f"persistent://public/default/{topic} {key} {name}={value} {value}\n", 1
     )
-    assert cli(*words, "-e") == consumed("", 0), "the backlog is asked for by the same name"
+    silent = cli(*words, "-e", "--quiet")  # a slow answer would have a notice
+    assert silent == Outcome(0, "", ""), "the backlog is asked for by the same name"
 
 
 def test_a_busy_subscription_is_a_conflict(cli: Cli, client: pulsar.Client, topic: str) -> None:

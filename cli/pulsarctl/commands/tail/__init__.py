@@ -1,6 +1,8 @@
 """`pulsarctl tail`: follow several topics."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,13 +16,14 @@ from pulsarctl.output.render import Output
 from pulsarctl.records.record_output import decoded, record_output
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.reading import position_of
 from pulsarctl.stop_signals import orderly_end
-from pulsarctl.values import clock
 from pulsarctl.values.names import is_namespace, namespace_of
-from pulsarctl.values.positions import AtTime, Earliest, LastMessages, Latest, Position, parse_position
+from pulsarctl.values.positions import AtTime, Earliest, LastMessages, Latest, Position
 from pulsarctl.values.quantities import parse_duration
 
 if TYPE_CHECKING:
+    from pulsarctl.commands.tail.following import Followed
     from pulsarctl.records.record import Record
 
 TOPICS_MAX = 100  # each has a connection and a thread
@@ -81,44 +84,48 @@ def tail(
     from pulsarctl.raw.reading import EntrySource, ReadRequest
 
     position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
-    of_one_namespace = not regex
-    if not regex and all(map(is_namespace, topics)):
-        topics, regex, of_one_namespace = [f"{namespace}/(?s:.*)" for namespace in topics], True, len(topics) == 1
-    followed_topics = matching(call, topics) if regex else existing(call, topics)
-    _check_number(followed_topics)
-    show = _printer(call, followed_topics, template, schema_type, one_namespace=of_one_namespace)
+    topics, follows_new, is_one_namespace = _patterns(topics, is_regex=regex)
+    current = matching(call, topics) if follows_new else existing(call, topics)
+    _check_number(current)
+    show = _printer(call, current, template, schema_type, one_namespace=is_one_namespace)
     stops = Stops(num_messages, parse_duration(idle_timeout))
 
     def open_source(topic: str, at: Position) -> EntrySource:
         return ReadRequest(settings, seconds, topic, at, None).open()
 
-    def look() -> None:
-        """A topic that has been created in the meantime is read from its first message."""
-        try:
-            for topic in matching(call, topics):
-                followed.add(topic, Earliest())
-        except CliError as error:
-            call.notice(f"warning: cannot look for new topics: {error.message}")
-
     call.with_resource(orderly_end())
-    followed = Followed(open_source)
-    try:
-        for topic in followed_topics:
+    with closing(Followed(open_source)) as followed:
+        for topic in current:
             followed.add(topic, position)
-        call.tell(f"following {plural(len(followed_topics), 'topic')}; press Ctrl-C to stop")
-        follow(followed, show, stops, call.notice, look, parse_duration(refresh) if regex else 0)
-    finally:
-        followed.close()
+        call.tell(f"following {plural(len(current), 'topic')}; press Ctrl-C to stop")
+        look = partial(_add_new, call, followed, topics)
+        follow(followed, show, stops, call.notice, look, parse_duration(refresh) if follows_new else 0)
+
+
+def _patterns(names: list[str], *, is_regex: bool) -> tuple[list[str], bool, bool]:
+    """The names or regular expressions, whether they are expressions, and whether they are of one namespace."""
+    if is_regex or not all(map(is_namespace, names)):
+        return names, is_regex, not is_regex
+    return [f"{namespace}/(?s:.*)" for namespace in names], True, len(names) == 1
+
+
+def _add_new(call: Call, followed: "Followed", patterns: list[str]) -> None:
+    """A topic that has been created in the meantime is read from its first message."""
+    from pulsarctl.commands.tail.following import matching
+
+    try:
+        for topic in matching(call, patterns):
+            followed.add(topic, Earliest())
+    except CliError as error:
+        call.notice(f"warning: cannot look for new topics: {error.message}")
 
 
 def _position(call: Call, text: str) -> Position:
-    position = parse_position(text, clock.now_ms())
+    position = position_of(call, "from", text)
     if not isinstance(position, Latest | Earliest | AtTime | LastMessages):
         raise UsageProblem(
             f"cannot start several topics at {text}", hint="use --from latest, earliest, a TIME, -10m, or -N"
         )
-    if isinstance(position, AtTime):
-        call.notice_time("from", position.publish_time_ms)
     return position
 
 
