@@ -1,33 +1,49 @@
-"""The end of a run with both sides: when all acknowledged messages have arrived, or a deadline after the sending."""
+"""Both sides of one run, which ends when all acknowledged messages have arrived, or at a deadline after the sending."""
 
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from pulsarctl.perf.running import Stop
-from pulsarctl.perf.sending import Sender
+from pulsarctl.consume.consuming import Source
+from pulsarctl.perf.receiving import Quota, Receiver, by_stamp
+from pulsarctl.perf.running import Side, Stop
+from pulsarctl.perf.sending import Load, Sender
+from pulsarctl.perf.stamps import Stamps
 from pulsarctl.perf.tally import Tally
 
 
 class BothEnds:
-    """`send` is the sender's work for at most `send_seconds` (0: no limit), while the receivers go on."""
+    """The sender works for at most `send_seconds` (0: no limit), while the receivers go on."""
 
-    def __init__(
-        self, sender: Sender, produced: Tally, consumed: Tally, wait_seconds: float, send_seconds: float
-    ) -> None:
-        self._sender = sender
-        self._produced = produced
-        self._consumed = consumed
+    def __init__(self, producers: Sequence[Any], load: Load, wait_seconds: float, send_seconds: float) -> None:
+        """`producers` are the official client's."""
+        self._load = load
+        self._produced = Tally()
+        self._consumed = Tally()
+        self._sender = Sender(producers, load, self._produced)
         self._wait_seconds = wait_seconds
         self._send_seconds = send_seconds
         self._sent_at: float | None = None
 
-    def send(self, stop: Stop) -> None:
-        try:
-            self._sender(stop, self._send_seconds)
-        finally:
-            self._sent_at = time.monotonic()
+    def sides(self, sources: Sequence[tuple[Source, Callable[[], bool]]], stamps: Stamps) -> list[Side]:
+        """The two sides of the run. Each source comes with the question whether it is connected."""
+        count = by_stamp(self._consumed, stamps, time.perf_counter_ns() + round(self._load.warm_up_seconds * 1e9))
+        receivers = [
+            Receiver(source, count, Quota(0), 0, is_connected, self._consumed) for source, is_connected in sources
+        ]
+        return [
+            Side("produce", [self._send], self._produced, self._load.rate),
+            Side("consume", receivers, self._consumed, self._load.rate),
+        ]
 
     def is_over(self) -> bool:
         if self._sent_at is None:
             return False
         has_all = self._consumed.messages >= self._produced.messages
         return has_all or time.monotonic() - self._sent_at > self._wait_seconds
+
+    def _send(self, stop: Stop) -> None:
+        try:
+            self._sender(stop, self._send_seconds)
+        finally:
+            self._sent_at = time.monotonic()

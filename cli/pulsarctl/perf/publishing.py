@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.client.client_settings import PublishOptions
 from pulsarctl.errors import CliError, UsageProblem
-from pulsarctl.perf.payloads import letters, lines_of
+from pulsarctl.perf.payloads import letters, lines_of, numbered
 from pulsarctl.values.quantities import human_size, parse_size
 
 if TYPE_CHECKING:
@@ -32,12 +32,15 @@ def body_of(size: str) -> bytes:
     return letters(size_bytes)
 
 
-def bodies_of(size: str, file: str | None, delimiter: str) -> Iterator[bytes]:
+def bodies_of(size: str, file: str | None, delimiter: str, *, are_numbered: bool) -> Iterator[bytes]:
     """The payloads of successive messages. Raises `UsageProblem` or `CliError`."""
-    if file is None:
-        return cycle((body_of(size),))
+    bodies = cycle((body_of(size),) if file is None else _lines_of_file(file, delimiter))
+    return numbered(bodies) if are_numbered else bodies
+
+
+def _lines_of_file(file: str, delimiter: str) -> Sequence[bytes]:
     try:
-        return cycle(lines_of(Path(file).read_bytes(), delimiter))
+        return lines_of(Path(file).read_bytes(), delimiter)
     except OSError as error:
         raise CliError(f"cannot read {file}: {error.strerror}") from error
 

@@ -2,7 +2,9 @@
 
 import threading
 import time
+from contextlib import closing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pulsarctl.client.subscribe_options import SubscribeOptions
 from pulsarctl.commands.perf.final_record import conclude, use_format
@@ -15,6 +17,10 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.positions import Latest
+
+if TYPE_CHECKING:
+    from pulsarctl.client.messaging import Messaging
+    from pulsarctl.perf.receiving import Receiver
 
 app = Noun("perf", "")
 
@@ -56,16 +62,42 @@ def consume(
     names = options.topics_of(topics, num_topics)
     kind = options.subscription_type_of(subscription_type)
     options.check_consumers(num_consumers, kind)
-    of_subscriptions = options.numbered(csv(subscriptions) or ["sub"], num_subscriptions, "subscriptions")
+    subscription_names = options.numbered(csv(subscriptions) or ["sub"], num_subscriptions, "subscriptions")
     from_earliest = options.is_earliest(subscription_position)
     wait, seconds, every = options.wait_of(timeout), options.seconds_of(duration), options.seconds_of(interval)
-    settings = call.settings
     render.guard_stdout()
     call.with_resource(orderly_end())
 
     from pulsarctl.client.messaging import Messaging
-    from pulsarctl.perf.receiving import Quota, Receiver, by_publish_time
     from pulsarctl.perf.running import Plan, Run, Side
+
+    end = Latest() if exit_on_end else None
+    consumers = [
+        Subscribing(
+            SubscribeOptions(subscription, kind, from_earliest=from_earliest, queue_size=queue_size),
+            Reach(topic, end=end),
+            is_temporary=False,
+        )
+        for topic in names
+        for subscription in subscription_names
+        for _ in range(num_consumers)
+    ]
+    tally = Tally()
+    with closing(Messaging(call.settings, wait)) as client:
+        opened = time.monotonic()
+        works = _receivers(call, client, consumers, tally, num_messages, rate)
+        run = Run([Side("consume", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
+        measured = run.finish()
+    conclude(call, run, measured, as_csv=as_csv)
+    if not measured[0].counts.messages and not from_earliest:
+        call.notice("0 messages: a new subscription starts after the last message; use -sp Earliest")
+
+
+def _receivers(
+    call: Call, client: "Messaging", consumers: list[Subscribing], tally: Tally, num_messages: int, rate: float
+) -> "list[Receiver]":
+    """Subscribes all consumers."""
+    from pulsarctl.perf.receiving import Quota, Receiver, by_publish_time
 
     asking = threading.Lock()  # the connection of the admin client serves one thread at a time
 
@@ -73,23 +105,8 @@ def consume(
         with asking:
             return has_backlog(call.admin, topic, subscription)
 
-    tally, quota, end = Tally(), Quota(num_messages), Latest() if exit_on_end else None
-    works: list[Receiver] = []
-    client = Messaging(settings, wait)
-    opened = time.monotonic()
-    try:
-        for topic in names:
-            for subscription in of_subscriptions:
-                details = SubscribeOptions(subscription, kind, from_earliest=from_earliest, queue_size=queue_size)
-                for _ in range(num_consumers):
-                    subscribing = Subscribing(details, Reach(topic, end=end), is_temporary=False)
-                    source = subscribing.open(client, partial(is_behind, subscription))
-                    count = by_publish_time(tally)
-                    works.append(Receiver(source, count, quota, rate, subscribing.all_connected, tally))
-        run = Run([Side("consume", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
-        measured = run.finish()
-    finally:
-        client.close()
-    conclude(call, run, measured, as_csv=as_csv)
-    if not measured[0].counts.messages and not from_earliest:
-        call.notice("0 messages: a new subscription starts after the last message; use -sp Earliest")
+    quota, receivers = Quota(num_messages), []
+    for consumer in consumers:
+        source = consumer.open(client, partial(is_behind, consumer.options.subscription))
+        receivers.append(Receiver(source, by_publish_time(tally), quota, rate, consumer.all_connected, tally))
+    return receivers

@@ -1,7 +1,7 @@
 """`pulsarctl perf e2e`: publish and consume a load in one run."""
 
 import secrets
-import time
+from contextlib import ExitStack, closing
 
 from pulsarctl.client.subscribe_options import SubscribeOptions
 from pulsarctl.commands.perf.final_record import conclude, use_format
@@ -10,7 +10,6 @@ from pulsarctl.errors import TimedOut
 from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
 from pulsarctl.perf.payloads import keys_of
-from pulsarctl.perf.tally import Tally
 from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_compression
 from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
@@ -64,16 +63,14 @@ def e2e(
     wait = options.wait_of(timeout)
     seconds, every, warm_up = (options.seconds_of(text) for text in (duration, interval, warmup))
     window = outstanding or options.OUTSTANDING
-    settings = call.settings
     render.guard_stdout()
     call.with_resource(orderly_end())
 
     from pulsarctl.client.messaging import Messaging
     from pulsarctl.perf.both_ends import BothEnds
     from pulsarctl.perf.publishing import body_of, open_producers, publish_options
-    from pulsarctl.perf.receiving import Quota, Receiver, by_stamp
-    from pulsarctl.perf.running import Plan, Run, Side
-    from pulsarctl.perf.sending import Load, Sender
+    from pulsarctl.perf.running import Plan, Run
+    from pulsarctl.perf.sending import Load
     from pulsarctl.perf.stamps import Stamps
 
     stamps = Stamps(body_of(size))
@@ -88,30 +85,15 @@ def e2e(
     )
     details = SubscribeOptions(f"pulsarctl-perf-{secrets.token_hex(6)}", of_type, queue_size=queue_size)
     load = Load(stamps.payload, keys, rate, num_messages, window, warm_up)
-    produced, consumed = Tally(), Tally()
-    subscribings = [Subscribing(details, Reach(topic), is_temporary=True) for topic in names]
-    client = Messaging(settings, wait)
-    try:
-        sources = [subscribing.open(client, lambda name: None) for subscribing in subscribings]
-        ends = BothEnds(
-            Sender(open_producers(client, names, num_producers, publishing), load, produced),
-            produced,
-            consumed,
-            wait,
-            seconds,
-        )
-        count = by_stamp(consumed, stamps, time.perf_counter_ns() + round(warm_up * 1e9))
-        receivers = [
-            Receiver(source, count, Quota(0), 0, subscribing.all_connected, consumed)
-            for source, subscribing in zip(sources, subscribings, strict=True)
+    with closing(Messaging(call.settings, wait)) as client, ExitStack() as subscriptions:
+        consumers = [
+            subscriptions.enter_context(closing(Subscribing(details, Reach(topic), is_temporary=True)))
+            for topic in names
         ]
-        sides = [Side("produce", [ends.send], produced, rate), Side("consume", receivers, consumed, rate)]
-        run = Run(sides, Plan(0, every, wait + 1, ends.is_over), call.notice)
+        sources = [(consumer.open(client, lambda name: None), consumer.all_connected) for consumer in consumers]
+        ends = BothEnds(open_producers(client, names, num_producers, publishing), load, wait, seconds)
+        run = Run(ends.sides(sources, stamps), Plan(0, every, wait + 1, ends.is_over), call.notice)
         measured = run.finish()
-    finally:
-        for subscribing in subscribings:
-            subscribing.close()
-        client.close()
     conclude(call, run, measured, as_csv=as_csv)
     missing = measured[0].counts.messages - measured[1].counts.messages
     if missing > 0 and not run.is_interrupted:

@@ -1,5 +1,6 @@
 """`pulsarctl perf produce`: publish a load and measure the acknowledgments."""
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -71,20 +72,16 @@ def produce(
     later = timedelta(seconds=options.seconds_of(delay))
     wait, send_wait = options.wait_of(timeout), options.wait_of(send_timeout)
     seconds, every, warm_up = (options.seconds_of(text) for text in (duration, interval, warmup))
-    settings = call.settings
     render.guard_stdout()
     call.with_resource(orderly_end())
 
     from pulsarctl.client.messaging import Messaging
     from pulsarctl.perf.partitions import create_partitioned
-    from pulsarctl.perf.payloads import numbered
     from pulsarctl.perf.publishing import bodies_of, open_producers, publish_options
     from pulsarctl.perf.running import Plan, Run, Side
     from pulsarctl.perf.sending import Load, Sender
 
-    bodies = bodies_of(size, payload_file, payload_delimiter)
-    if format_payload:
-        bodies = numbered(bodies)
+    bodies = bodies_of(size, payload_file, payload_delimiter, are_numbered=format_payload)
     publishing = publish_options(
         batching=not (disable_batching or chunking),
         delay_ms=batch_delay,
@@ -98,12 +95,9 @@ def produce(
     load = Load(bodies.__next__, keys, rate, num_messages, window, warm_up, exit_on_failure, later or None)
     if num_partitions:
         create_partitioned(call.admin, names, num_partitions)
-    client = Messaging(settings, wait)
-    try:
-        tally = Tally()
+    tally = Tally()
+    with closing(Messaging(call.settings, wait)) as client:
         sender = Sender(open_producers(client, names, num_producers, publishing), load, tally)
         run = Run([Side("produce", [sender], tally, rate)], Plan(seconds, every, send_wait + 1), call.notice)
         measured = run.finish()
-    finally:
-        client.close()
     conclude(call, run, measured, as_csv=as_csv)

@@ -1,6 +1,7 @@
 """`pulsarctl perf read`: read messages without a subscription and measure."""
 
 import time
+from contextlib import closing
 
 from pulsarctl.commands.perf.final_record import conclude, use_format
 from pulsarctl.output import render
@@ -46,7 +47,6 @@ def read(
     names = options.topics_of(topics, num_topics)
     start = parse_message_id(start_message_id)
     wait, seconds, every = options.wait_of(timeout), options.seconds_of(duration), options.seconds_of(interval)
-    settings = call.settings
     render.guard_stdout()
     call.with_resource(orderly_end())
 
@@ -57,18 +57,14 @@ def read(
 
     tally, quota = Tally(), Quota(num_messages)
     works: list[Receiver] = []
-    client = Messaging(settings, wait)
-    opened = time.monotonic()
-    try:
-        for topic in names:
-            for partition in client.partitions(topic):
-                reader = client.reader(partition, start, queue_size)
-                source = ReaderSource(reader, stops_at_end=exit_on_end)
-                works.append(Receiver(source, by_publish_time(tally), quota, rate, reader.is_connected, tally))
+    with closing(Messaging(call.settings, wait)) as client:
+        opened = time.monotonic()
+        for partition in (partition for topic in names for partition in client.partitions(topic)):
+            reader = client.reader(partition, start, queue_size)
+            source = ReaderSource(reader, stops_at_end=exit_on_end)
+            works.append(Receiver(source, by_publish_time(tally), quota, rate, reader.is_connected, tally))
         run = Run([Side("read", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
         measured = run.finish()
-    finally:
-        client.close()
     conclude(call, run, measured, as_csv=as_csv)
     if not measured[0].counts.messages and start == LATEST:
         call.notice("0 messages: reading starts after the last message; use -m earliest")
