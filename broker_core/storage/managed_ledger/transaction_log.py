@@ -168,5 +168,6 @@ class TransactionLog:
             cursor.release(transaction_id, acks)
             if commit and (in_use := self._open_cursor(info.name, cursor.name)) is not None:
                 in_use.commit(acks)
+                self._catalog.cursor_changed(owner, cursor)  # at once: the next checkpoint may drop the outcome
             elif commit:
                 commit_acks(self._catalog, info, cursor, acks)

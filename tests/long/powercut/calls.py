@@ -85,6 +85,13 @@ class Subscribed:
     subscription: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An END_TXN was answered with success: from now on the outcome of that transaction is decided."""
+
+    transaction: int
+
+
 Call = (
     Created
     | Appeared
@@ -97,6 +104,7 @@ Call = (
     | DirectorySynced
     | Receipt
     | Subscribed
+    | Ended
 )
 
 

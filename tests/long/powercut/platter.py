@@ -16,6 +16,7 @@ from tests.long.powercut.calls import (
     Call,
     Created,
     DirectorySynced,
+    Ended,
     MadeDirectory,
     Receipt,
     Removed,
@@ -75,6 +76,7 @@ class Platter:
     def __init__(self) -> None:
         self.receipts: set[tuple[int, int]] = set()  # (ledger id, entry id)
         self.subscriptions: set[tuple[str, str]] = set()  # (managed ledger, subscription)
+        self.ended: set[int] = set()  # transactions
         self._directories: list[str] = []
         self._names: Names = {}
         self._contents: dict[int, Content] = defaultdict(Content)
@@ -89,6 +91,8 @@ class Platter:
                 self.receipts.add((call.ledger_id, call.entry_id))
             case Subscribed():
                 self.subscriptions.add((call.ledger, call.subscription))
+            case Ended():
+                self.ended.add(call.transaction)
             case Written() | Resized():
                 self._unsynced[call.file].append((index, call))
             case Appeared():

@@ -1,9 +1,9 @@
 """The load whose calls are recorded: official clients against a broker in this process, on the recording disk.
 
-Three producers (one message at a time, pipelined, batched) and a consumer that acknowledges most messages. A second
-subscription acknowledges none, so nothing is trimmed. Receipts are recorded when the broker passes them to its
-transport, the earliest moment at which a client could see them. Recording them in the client would miss a race that
-answers before the sync.
+Three producers (one message at a time, pipelined, batched), a consumer that acknowledges most messages, and
+transactions. A second subscription acknowledges none, so nothing is trimmed. Receipts are recorded when the broker
+passes them to its transport, the earliest moment at which a client could see them. Recording them in the client would
+miss a race that answers before the sync.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ from broker_core.server.connection import Connection
 from broker_core.storage.disk import Disk
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command, FrameDecoder
-from tests.long.powercut.calls import Call, CallLog, Receipt, Subscribed
+from tests.long.powercut.calls import Call, CallLog, Ended, Receipt, Subscribed
 from tests.long.powercut.contents import Contents, read_contents
 from tests.long.powercut.recording_disk import RecordingDisk
+from tests.long.powercut.transactions import Transaction, run_transactions
 from tests.support.official_client import connect
 
 CONFIG = BrokerConfig()
@@ -39,6 +40,7 @@ RECEIVE_MS = 10_000
 class Recording:
     calls: list[Call]
     contents: Contents  # every entry at the end of the load
+    transactions: dict[int, Transaction]
 
 
 class ReceiptNotes:
@@ -54,6 +56,8 @@ class ReceiptNotes:
             if isinstance(item, Command) and item.type == pb.BaseCommand.SEND_RECEIPT:
                 position = item.message.message_id
                 self._log.add(Receipt(position.ledgerId, position.entryId))
+            elif isinstance(item, Command) and item.type == pb.BaseCommand.END_TXN_RESPONSE:
+                self._log.add(Ended(item.message.txnid_least_bits))
         self._transport.write(data)
 
     def writelines(self, chunks: list[bytes]) -> None:
@@ -77,10 +81,10 @@ def record(directory: Path, messages: int, *, disk_type: type[RecordingDisk] = R
     log = CallLog()
     disk = disk_type(directory, log)
     with BrokerThread(directory, disk, log) as broker:
-        drive(broker.url, messages, log)
+        transactions = drive(broker.url, messages, log)
         contents = broker.run(lambda: read_contents(broker.broker.storage)).entries
         calls = list(log.calls)
-    return Recording(calls, contents)
+    return Recording(calls, contents, transactions)
 
 
 class BrokerThread:
@@ -118,8 +122,11 @@ class BrokerThread:
         self._loop.close()
 
 
-def drive(url: str, messages: int, log: CallLog) -> None:
-    """Sends `messages` in total from three producers at once, while a consumer acknowledges the pipelined ones."""
+def drive(url: str, messages: int, log: CallLog) -> dict[int, Transaction]:
+    """Sends `messages` in total from three producers at once, while a consumer acknowledges the pipelined ones.
+
+    Returns the transactions that run beside them, by ID.
+    """
     client = connect(url)
     alone, batched = messages // 20, messages // 5
     pipelined = messages - alone - batched
@@ -127,7 +134,8 @@ def drive(url: str, messages: int, log: CallLog) -> None:
         consumer = client.subscribe(topic, "keep")
         log.add(Subscribed(f"public/default/persistent/{topic}", "keep"))
         consumer.close()
-    with ThreadPoolExecutor(4) as threads:
+    with ThreadPoolExecutor(5) as threads:
+        transactions = threads.submit(run_transactions, url, messages // 50)
         work = [
             threads.submit(send_each, client, alone),
             threads.submit(send_pipelined, client, "pipelined", pipelined, batching=False),
@@ -137,6 +145,7 @@ def drive(url: str, messages: int, log: CallLog) -> None:
         for future in work:
             future.result()
     client.close()
+    return transactions.result()
 
 
 def send_each(client: pulsar.Client, count: int) -> None:

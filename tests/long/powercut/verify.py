@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tests.long.powercut.calls import Receipt
-from tests.long.powercut.contents import Contents, Found, open_and_read
+from tests.long.powercut.calls import Ended, Receipt
+from tests.long.powercut.contents import open_and_read
 from tests.long.powercut.platter import Image, Platter
 from tests.long.powercut.recorded_load import Recording
+from tests.long.powercut.transactions import problem_of
 
 MEMORY_DISK = Path("/dev/shm")
 
@@ -32,11 +33,12 @@ class Failure:
 def cuts(recording: Recording) -> list[int]:
     """Every number of calls after which to cut the power.
 
-    A receipt changes nothing on the disk. Of several in a row, only the last one is tried, since the image is the same
+    An answer changes nothing on the disk. Of several in a row, only the last one is tried, since the image is the same
     and must contain the entries of all of them.
     """
     calls = recording.calls
-    return [taken for taken in range(len(calls) + 1) if taken == len(calls) or not isinstance(calls[taken], Receipt)]
+    last = len(calls)
+    return [taken for taken in range(last + 1) if taken == last or not isinstance(calls[taken], Receipt | Ended)]
 
 
 def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[int, list[Failure]]:
@@ -46,7 +48,7 @@ def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[in
     for taken in range(len(recording.calls) + 1):
         if taken in wanted:
             for seed in (None, *range(torn)):
-                reason = cut(platter, recording.contents, taken, seed)
+                reason = cut(platter, recording, taken, seed)
                 opened += 1
                 if reason:
                     failures.append(Failure(taken, seed, reason))
@@ -55,23 +57,23 @@ def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[in
     return opened, failures
 
 
-def cut(platter: Platter, contents: Contents, prefix: int, seed: int | None) -> str:
-    """Why the image does not contain all acknowledged entries; empty if it does."""
+def cut(platter: Platter, recording: Recording, prefix: int, seed: int | None) -> str:
+    """Why the image lacks an acknowledged entry, or a part of a transaction; empty if it does not."""
     image = platter.settled() if seed is None else platter.torn(random.Random(f"{prefix} {seed}"))
     parent = MEMORY_DISK if MEMORY_DISK.is_dir() else None
     root = Path(tempfile.mkdtemp(prefix="powercut-", dir=parent))
     try:
-        receipted = {position: contents[position] for position in platter.receipts}
-        return missing(image, root, Found(receipted, platter.subscriptions))
+        return missing(image, root, recording, platter)
     finally:
         shutil.rmtree(root)
 
 
-def missing(image: Image, root: Path, promised: Found) -> str:
+def missing(image: Image, root: Path, recording: Recording, promised: Platter) -> str:
     image.lay_out(root)
+    transactions = recording.transactions
     with Tracebacks() as tracebacks:
         try:
-            found = open_and_read(root)
+            found = open_and_read(root, [transaction.source for transaction in transactions.values()])
         except Exception as error:
             return f"does not open: {_place(error)}"
     if tracebacks.errors:
@@ -79,14 +81,14 @@ def missing(image: Image, root: Path, promised: Found) -> str:
     gone = sorted(promised.subscriptions - found.subscriptions)
     if gone:
         return f"{len(gone)} of {len(promised.subscriptions)} subscriptions are lost, first {gone[0]}"
-    receipted = promised.entries
+    receipted = {position: recording.contents[position] for position in promised.receipts}
     lost = sorted(position for position in receipted if position not in found.entries)
     if lost:
         return f"{len(lost)} of {len(receipted)} receipted entries are lost, first {lost[0]}"
     changed = sorted(position for position, entry in receipted.items() if found.entries[position] != entry)
     if changed:
         return f"{len(changed)} receipted entries have other bytes, first {changed[0]}"
-    return ""
+    return problem_of(transactions, promised.ended, found.effects)
 
 
 class Tracebacks(logging.Handler):

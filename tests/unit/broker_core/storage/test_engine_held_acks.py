@@ -76,6 +76,21 @@ async def test_a_crash_keeps_what_is_held_and_the_outcome_decides(
     await engine.close()
 
 
+async def test_a_checkpoint_right_after_a_commit_keeps_what_it_acknowledged(tmp_path: Path) -> None:
+    """It drops the journal with the outcome, before the cursor writes its own acknowledgments."""
+    engine, cursor, (a, b, c) = await three_entries(tmp_path / "d")
+    await hold(engine, transaction(1), cursor, acks_of((b, WHOLE)))
+    await engine.checkpoint()
+    await end(engine, 1, commit=True)
+    await engine.checkpoint()
+    copy = crash(tmp_path / "d")
+    await engine.close()
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    assert await deliverable(ledger, ledger.cursors["s"]) == {a: {0}, c: {0}}
+    await engine.close()
+
+
 async def test_a_commit_reaches_a_cursor_that_is_not_open(tmp_path: Path) -> None:
     engine, cursor, (a, b, c) = await three_entries(tmp_path / "d")
     await hold(engine, transaction(1), cursor, acks_of(up_to=AckedUpTo(b, OpenBatch(3, 0b100))))
