@@ -9,12 +9,16 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.progress import progress
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.names import full_topic, namespace_of
 from pulsarctl.values.quantities import human_size
 
 if TYPE_CHECKING:
-    from pulsarctl.migration.cluster_copy import MigratedTopics
+    from pulsarctl.migration.cluster_copy import ClusterCopy, MigratedTopics
+    from pulsarctl.migration.endpoint import Endpoint
+    from pulsarctl.migration.switch import Destination
+    from pulsarctl.migration.topic_copy import PartitionResult
 
 app = Noun("migrate", "Move tenants, namespaces, topics, messages, and subscriptions to another cluster.")
 
@@ -76,50 +80,65 @@ def migrate(
 
     Example: pulsarctl migrate laptop production --tenant shop --switch
     """
-    from pulsarctl.migration.cluster_copy import ClusterCopy, declared_in
-    from pulsarctl.migration.crew import copy_all
-    from pulsarctl.migration.same_topic import refuse_same
-    from pulsarctl.migration.session import endpoint, meter, show_results
+    from pulsarctl.migration.session import endpoint, show_results
     from pulsarctl.migration.switch import Destination
-    from pulsarctl.shell.progress import progress
-    from pulsarctl.state import showing
 
     here, there = endpoint(call, source), endpoint(call, target)
     if here.settings.web_url == there.settings.web_url:
         raise UsageProblem(f"cannot migrate from {source} to {target}: both are at {here.settings.web_url}")
-    to = Destination.of(client_urls or [there.settings.service_url]) if switch or client_urls else None
-    with progress(call) as step:
-        declared = declared_in(here, _chosen(tenants, namespaces, topics), parallel, step)
-        copy = ClusterCopy(declared, here, there, parallel, step)
-        plan = copy.plan()
-    showing.show_plan(call, plan)
+    destination = Destination.of(client_urls or [there.settings.service_url]) if switch or client_urls else None
+    copy = _planned(call, here, there, _chosen(tenants, namespaces, topics), parallel)
     entries, size = copy.size()
-    topics_found = plural(len(copy.topics), "topic")
-    call.notice(f"{topics_found} with {plural(entries, 'entry', 'entries')}, {human_size(size)}")
+    topic_count = plural(len(copy.topics), "topic")
+    call.notice(f"{topic_count} with {plural(entries, 'entry', 'entries')}, {human_size(size)}")
     if call.settings.dry_run:
         return
     action = f"Send the clients of {source} to {target}" if switch else f"Copy from {source}"
-    call.confirm(f"{action} ({topics_found} with messages)?", yes=yes, several=switch)
+    call.confirm(f"{action} ({topic_count} with messages)?", yes=yes, several=switch)
     with orderly_end(), progress(call):
-        copy.make_namespaces()
-        parts = list(copy.parts())
-        refuse_same(parts)
-        if switch:
-            copy.let_in()
-        results = list(
-            copy_all(
-                parts,
-                meter(call),
-                parallel=COPIES_AT_A_TIME,
-                switch=(lambda part: part.switch(to)) if switch else None,
-                verify=not no_verify,
-            )
-        )
-        if switch:
-            copy.make_settings()
-            for part in parts:
-                part.release()
+        results = _copied(call, copy, destination if switch else None, verify=not no_verify)
     show_results(call, results)
+
+
+def _planned(call: Call, here: "Endpoint", there: "Endpoint", chosen: "MigratedTopics", parallel: int) -> "ClusterCopy":
+    """Shows the plan."""
+    from pulsarctl.migration.cluster_copy import ClusterCopy, declared_in
+    from pulsarctl.state import showing
+
+    with progress(call) as step:
+        copy = ClusterCopy(declared_in(here, chosen, parallel, step), here, there, parallel, step)
+        plan = copy.plan()
+    showing.show_plan(call, plan)
+    return copy
+
+
+def _copied(
+    call: Call, copy: "ClusterCopy", destination: "Destination | None", *, verify: bool
+) -> "list[PartitionResult]":
+    """Copies all topics, and sends their clients to `destination`, if there is one."""
+    from pulsarctl.migration.crew import copy_all
+    from pulsarctl.migration.same_topic import refuse_same
+    from pulsarctl.migration.session import meter
+
+    copy.make_namespaces()
+    parts = list(copy.parts())
+    refuse_same(parts)
+    if destination is None:
+        return list(copy_all(parts, meter(call), parallel=COPIES_AT_A_TIME, switch=None, verify=verify))
+    copy.let_in()
+    results = list(
+        copy_all(
+            parts,
+            meter(call),
+            parallel=COPIES_AT_A_TIME,
+            switch=lambda part: part.switch(destination),
+            verify=verify,
+        )
+    )
+    copy.make_settings()
+    for part in parts:
+        part.release()
+    return results
 
 
 def _chosen(tenants: list[str] | None, namespaces: list[str] | None, topics: list[str] | None) -> "MigratedTopics":

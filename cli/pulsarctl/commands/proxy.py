@@ -9,7 +9,17 @@ import typer
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.shell.serving import Announcement, LogFormat, LogLevel, check_print_urls, start_logging
+from pulsarctl.shell.serving import (
+    AllowUnauthenticated,
+    Announcement,
+    Bind,
+    LogFormat,
+    LogLevel,
+    Port,
+    Settings,
+    check_print_urls,
+    start_logging,
+)
 
 if TYPE_CHECKING:
     from broker_core.config.proxy import ProxyConfig
@@ -27,29 +37,15 @@ BrokersWeb = Annotated[
     str | None,
     typer.Option("--brokers-web", metavar="URL", help="Admin URL of the brokers: http://HOST:PORT[,...], or https."),
 ]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", min=0, max=65535, help="Port of the binary protocol; 0 is any free port. Default: 6650."),
-]
 HttpPort = Annotated[
     int | None,
     typer.Option(
         "--http-port", min=0, max=65535, help="Port of the admin API and metrics; 0 is any free port. Default: 8080."
     ),
 ]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1 and ::1.")
-]
-AllowUnauthenticated = Annotated[
-    bool,
-    typer.Option("--allow-unauthenticated", help="Listen on non-loopback addresses even without authentication."),
-]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("-c", "--config", metavar="FILE", help="Configuration file: YAML, or Pulsar's proxy.conf."),
-]
-Settings = Annotated[
-    list[str] | None, typer.Option("-X", metavar="KEY=VALUE", help="Configuration setting; may be repeated.")
 ]
 ReadyFile = Annotated[
     Path | None,

@@ -16,7 +16,17 @@ from pulsarctl.errors import AlreadyRunning, CliError, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.shell.serving import Announcement, LogFormat, LogLevel, check_print_urls, start_logging
+from pulsarctl.shell.serving import (
+    AllowUnauthenticated,
+    Announcement,
+    Bind,
+    LogFormat,
+    LogLevel,
+    Port,
+    Settings,
+    check_print_urls,
+    start_logging,
+)
 
 if TYPE_CHECKING:
     from broker_core.config.sources import LoadedConfig
@@ -36,16 +46,9 @@ DataDir = Annotated[
         help="Data directory. Default: $PULSARCTL_DATA_DIR, or pulsarctl/standalone in the user's data directory.",
     ),
 ]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", min=0, max=65535, help="Port of the binary protocol; 0 is any free port. Default: 6650."),
-]
 HttpPort = Annotated[
     int | None,
     typer.Option("--http-port", min=0, max=65535, help="Port of the admin API; 0 is any free port. Default: 8080."),
-]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1 and ::1.")
 ]
 Advertised = Annotated[
     str | None,
@@ -59,10 +62,6 @@ Tls = Annotated[
         help="Serve TLS, too. The broker creates a certificate authority and certificates in its data directory.",
     ),
 ]
-AllowUnauthenticated = Annotated[
-    bool,
-    typer.Option("--allow-unauthenticated", help="Listen on non-loopback addresses even without authentication."),
-]
 ConsoleActions = Annotated[
     bool,
     typer.Option("--console-actions", help="Let the web console change things. Without it, the console is read-only."),
@@ -70,9 +69,6 @@ ConsoleActions = Annotated[
 ConfigFile = Annotated[
     Path | None,
     typer.Option("-c", "--config", metavar="FILE", help="Configuration file: YAML, or Pulsar's standalone.conf."),
-]
-Settings = Annotated[
-    list[str] | None, typer.Option("-X", metavar="KEY=VALUE", help="Configuration setting; may be repeated.")
 ]
 WipeData = Annotated[bool, typer.Option("--wipe-data", help="Delete all data before starting.")]
 ReadyFile = Annotated[
@@ -135,16 +131,8 @@ def standalone(
     Example: pulsarctl standalone --data-dir ./data --port 6650 --http-port 8080 --tls auto
     """
     _check_platform()
-    if (call.obj or {}).get("embedded"):
-        hint = "pulsarctl standalone --data-dir DIR"
-        raise UsageProblem("cannot use --embedded with standalone, which is a broker itself", hint=hint)
-    if no_broker:
-        raise UsageProblem("cannot use --no-broker: the broker is all that this process runs")
+    _check_options(call, tls, no_broker=no_broker)
     check_print_urls(print_urls)
-    if tls not in (None, "auto"):
-        raise UsageProblem(
-            f"unknown value '{tls}' of --tls", hint="use auto, or set tlsCertificateFilePath and tlsKeyFilePath"
-        )
     if bookkeeper_dir or bookkeeper_port or num_bookies:
         render.notice(NO_BOOKIES)
     directory = data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())
@@ -171,6 +159,18 @@ def _check_platform() -> None:
     if sys.platform == "win32":
         raise CliError(
             "cannot run the bundled broker on Windows", hint="run it on Linux or macOS; all other commands work here"
+        )
+
+
+def _check_options(call: Call, tls: str | None, *, no_broker: bool) -> None:
+    if (call.obj or {}).get("embedded"):
+        hint = "pulsarctl standalone --data-dir DIR"
+        raise UsageProblem("cannot use --embedded with standalone, which is a broker itself", hint=hint)
+    if no_broker:
+        raise UsageProblem("cannot use --no-broker: the broker is all that this process runs")
+    if tls not in (None, "auto"):
+        raise UsageProblem(
+            f"unknown value '{tls}' of --tls", hint="use auto, or set tlsCertificateFilePath and tlsKeyFilePath"
         )
 
 

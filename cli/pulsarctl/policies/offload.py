@@ -20,61 +20,76 @@ def _text(*spellings: str, help: str, metavar: str = "TEXT", words: tuple[str, .
     return option
 
 
+Driver = Annotated[str, _text("-d", "--driver", words=DRIVERS, help=f"Driver: {', '.join(DRIVERS)}.")]
+Bucket = Annotated[str | None, _text("-b", "--bucket", metavar="BUCKET", help="Bucket for the copies.")]
+Region = Annotated[str | None, _text("-r", "--region", metavar="REGION", help="Region of the bucket.")]
+Endpoint = Annotated[str | None, _text("-e", "--endpoint", metavar="URL", help="Endpoint of the store.")]
+Identity = Annotated[str | None, _text("-i", "--aws-id", metavar="ID", help="Access key for S3.")]
+Secret = Annotated[str | None, _text("-s", "--aws-secret", metavar="SECRET", help="Secret key for S3.")]
+Role = Annotated[str | None, _text("-ro", "--s3-role", metavar="ROLE", help="Role to assume for S3.")]
+SessionName = Annotated[
+    str | None, _text("-rsn", "--s3-role-session-name", metavar="NAME", help="Session name of that role.")
+]
+FilesystemUri = Annotated[
+    str | None, _text("--filesystem-uri", metavar="URI", help="Directory for the driver filesystem.")
+]
+AfterThreshold = Annotated[
+    str | None,
+    _text(
+        "-oat",
+        "-t",
+        "--offloadAfterThreshold",
+        metavar="SIZE",
+        help="Size of the newest ledgers that stay local; -1 is no offload.",
+    ),
+]
+AfterTime = Annotated[
+    str | None,
+    _text(
+        "-tt",
+        "--offloadThresholdInSeconds",
+        metavar="DURATION",
+        help="Age at which ledgers are offloaded; -1 is never.",
+    ),
+]
+DeletionLag = Annotated[
+    str | None,
+    _text(
+        "-oae",
+        "-dl",
+        "--offloadAfterElapsed",
+        metavar="DURATION",
+        help="Time to keep local files after they are offloaded.",
+    ),
+]
+ReadPriority = Annotated[
+    str | None,
+    _text(
+        "-orp",
+        "--offloadedReadPriority",
+        metavar="ORDER",
+        words=PRIORITIES,
+        help=f"What to read while both copies exist: {' or '.join(PRIORITIES)}.",
+    ),
+]
+
+
 def offload_policies(
     call: Call,
     *,
-    driver: Annotated[str, _text("-d", "--driver", words=DRIVERS, help=f"Driver: {', '.join(DRIVERS)}.")],
-    bucket: Annotated[str | None, _text("-b", "--bucket", metavar="BUCKET", help="Bucket for the copies.")] = None,
-    region: Annotated[str | None, _text("-r", "--region", metavar="REGION", help="Region of the bucket.")] = None,
-    endpoint: Annotated[str | None, _text("-e", "--endpoint", metavar="URL", help="Endpoint of the store.")] = None,
-    identity: Annotated[str | None, _text("-i", "--aws-id", metavar="ID", help="Access key for S3.")] = None,
-    secret: Annotated[str | None, _text("-s", "--aws-secret", metavar="SECRET", help="Secret key for S3.")] = None,
-    role: Annotated[str | None, _text("-ro", "--s3-role", metavar="ROLE", help="Role to assume for S3.")] = None,
-    session: Annotated[
-        str | None, _text("-rsn", "--s3-role-session-name", metavar="NAME", help="Session name of that role.")
-    ] = None,
-    uri: Annotated[
-        str | None, _text("--filesystem-uri", metavar="URI", help="Directory for the driver filesystem.")
-    ] = None,
-    threshold: Annotated[
-        str | None,
-        _text(
-            "-oat",
-            "-t",
-            "--offloadAfterThreshold",
-            metavar="SIZE",
-            help="Size of the newest ledgers that stay local; -1 is no offload.",
-        ),
-    ] = None,
-    threshold_time: Annotated[
-        str | None,
-        _text(
-            "-tt",
-            "--offloadThresholdInSeconds",
-            metavar="DURATION",
-            help="Age at which ledgers are offloaded; -1 is never.",
-        ),
-    ] = None,
-    elapsed: Annotated[
-        str | None,
-        _text(
-            "-oae",
-            "-dl",
-            "--offloadAfterElapsed",
-            metavar="DURATION",
-            help="Time to keep local files after they are offloaded.",
-        ),
-    ] = None,
-    priority: Annotated[
-        str | None,
-        _text(
-            "-orp",
-            "--offloadedReadPriority",
-            metavar="ORDER",
-            words=PRIORITIES,
-            help=f"What to read while both copies exist: {' or '.join(PRIORITIES)}.",
-        ),
-    ] = None,
+    driver: Driver,
+    bucket: Bucket = None,
+    region: Region = None,
+    endpoint: Endpoint = None,
+    identity: Identity = None,
+    secret: Secret = None,
+    role: Role = None,
+    session: SessionName = None,
+    uri: FilesystemUri = None,
+    threshold: AfterThreshold = None,
+    threshold_time: AfterTime = None,
+    elapsed: DeletionLag = None,
+    priority: ReadPriority = None,
 ) -> Document:
     """Set where and when ledgers are copied to tiered storage."""
     kind = one_of(driver, DRIVERS, "driver")

@@ -1,4 +1,4 @@
-"""The parts that the commands that serve share: their log, and the notice that they are ready."""
+"""The parts that the commands that serve share: options, their log, and the notice that they are ready."""
 
 import json
 from collections.abc import Sequence
@@ -25,6 +25,20 @@ LogLevel = Annotated[
         autocompletion=choice("debug", "info", "warning", "error"),
         help="Minimum level of the log: debug, info, warning, or error.",
     ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", min=0, max=65535, help="Port of the binary protocol; 0 is any free port. Default: 6650."),
+]
+Bind = Annotated[
+    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1 and ::1.")
+]
+AllowUnauthenticated = Annotated[
+    bool,
+    typer.Option("--allow-unauthenticated", help="Listen on non-loopback addresses even without authentication."),
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("-X", metavar="KEY=VALUE", help="Configuration setting; may be repeated.")
 ]
 
 
