@@ -114,7 +114,7 @@ soak: $(READY) ## kill the broker under load and restart it (ROUNDS=200)
 
 soak-messaging: ROUNDS = 50
 soak-messaging: ROUNDS ?= 50
-soak-messaging: $(READY) ## test key order, deduplication, delays, and compaction through kill -9 (ROUNDS=50)
+soak-messaging: $(READY) ## test key order, deduplication, delays, compaction, and transactions through kill -9 (ROUNDS=50)
 	@$(PY) -m tests.long.soak_messaging --rounds $(ROUNDS) $(ARGS)
 
 offload-kills: ROUNDS ?= 25

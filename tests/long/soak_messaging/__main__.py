@@ -7,7 +7,7 @@ import argparse
 import subprocess
 import sys
 
-ROUNDED = ("dedup", "delayed", "batch_acks", "compaction", "rebalance")
+ROUNDED = ("dedup", "delayed", "batch_acks", "compaction", "rebalance", "transactions")
 
 
 def main() -> int:
