@@ -33,6 +33,7 @@ SLEEPS = {
     "tests/long/soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
     "tests/long/soak_messaging/order.py": "moves consumers at random times",
     "tests/long/soak_messaging/rebalance.py": "paces the load",
+    "tests/long/soak_messaging/transactions.py": "kills the broker at random moments",
     "tests/cli/spark/test_stream_kills.py": "kills at random moments",
 }
 

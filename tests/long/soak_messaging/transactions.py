@@ -142,7 +142,7 @@ class Loop(threading.Thread):
             self._tally.aborted += 1
 
     def _ask_again(self, transaction: dict[str, int], *, commit: bool) -> pb.CommandEndTxnResponse:
-        """The broker was killed before it answered: nobody knows the outcome, so the client repeats the command."""
+        """The broker was killed before it answered: the outcome is unknown, so the client repeats the command."""
         self._tally.unknown += 1
         while True:
             try:
