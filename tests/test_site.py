@@ -1,7 +1,9 @@
 """The site of the documentation: it builds without a warning, contains every page, and has no broken link."""
 
+import json
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,20 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BUILDER = ROOT / ".ci" / "docs" / "site.py"
 NAVIGATION = runpy.run_path(str(ROOT / ".ci" / "docs" / "navigation.py"))
+
+SEARCH = Path(__file__).parent / "site_search.js"
+QUESTIONS = {
+    "install": "how-to/install.html",
+    "pytest fixture": "tutorial/test-fixture.html",
+    "connect to an existing cluster": "how-to/connect.html",
+    "stuck subscription": "how-to/stuck-subscription.html",
+    "dead letter": "how-to/dead-letters.html",
+    "delayed messages": "how-to/delayed-messages.html",
+    "Kubernetes": "how-to/kubernetes.html",
+    "enable TLS": "how-to/tls.html",
+    "migrate from Apache Pulsar": "how-to/migration.html",
+    "query a topic with SQL": "how-to/sql.html",
+}
 
 
 class Links(HTMLParser):
@@ -82,6 +98,15 @@ def test_a_page_loads_nothing_from_other_hosts(site: Path) -> None:
     page = (site / "index.html").read_text("utf-8")
     assert 'src="http' not in page
     assert '<link rel="stylesheet" href="http' not in page
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node runs the program of the search")
+def test_the_search_answers_ten_questions_of_new_users_with_its_first_page(site: Path) -> None:
+    questions = json.dumps(list(QUESTIONS))
+    asked = subprocess.run(["node", SEARCH, site], input=questions, capture_output=True, text=True, check=False)
+    assert asked.returncode == 0, asked.stderr
+    first = {question: places[:1] for question, places in zip(QUESTIONS, json.loads(asked.stdout), strict=True)}
+    assert first == {question: [page] for question, page in QUESTIONS.items()}
 
 
 def test_the_search_works_without_a_server(site: Path) -> None:

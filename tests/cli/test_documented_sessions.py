@@ -159,7 +159,7 @@ def test_a_poison_message_goes_to_the_dead_letter_topic(tmp_path: Path, ports: d
 
 def test_a_stuck_subscription_is_explained_and_moved(tmp_path: Path, ports: dict[str, str]) -> None:
     prepared = "pulsarctl topics create-subscription orders -s billing\npulsarctl produce orders -m late\n"
-    lines = pasted("stuck-subscription.md", "Find out why a subscription does not move")
+    lines = pasted("stuck-subscription.md", "Find out why a subscription is stuck")
     assert in_order(output(BROKER + prepared + lines, ports, tmp_path), "No consumer is connected, and 1 message waits")
 
 
