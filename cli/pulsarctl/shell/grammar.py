@@ -6,7 +6,7 @@ eighty of them costs more than the request to the broker.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
@@ -168,6 +168,10 @@ class LazyCommands(MutableMapping[str, Command]):
     def make(self, name: str) -> Command:
         """Builds the command of that name."""
 
+    @abstractmethod
+    def summary(self, name: str) -> str:
+        """What a visible command does, without building it."""
+
     def __getitem__(self, name: str) -> Command:
         if name not in self._made:
             if name not in self._names:
@@ -192,7 +196,7 @@ class LazyCommands(MutableMapping[str, Command]):
 
 
 class Verbs(LazyCommands):
-    """The verbs of a noun. A summary comes from the declaration of a verb, without building it."""
+    """The verbs of a noun. A summary comes from the declaration of a verb."""
 
     def __init__(self, noun: Noun) -> None:
         self._infos = {str(info.name): info for info in noun.registered_commands}
@@ -212,9 +216,11 @@ class Verbs(LazyCommands):
 class Modules(LazyCommands):
     """Top-level commands and their modules. A module that cannot be imported fails only its own command."""
 
-    def __init__(self, modules: dict[str, str], visible: list[str], aliases: dict[str, str]) -> None:
-        super().__init__(visible, [name for name in (*modules, *aliases) if name not in visible])
+    def __init__(self, modules: dict[str, str], summaries: dict[str, str], aliases: dict[str, str]) -> None:
+        """`summaries` are those of the visible commands."""
+        super().__init__(list(summaries), [name for name in (*modules, *aliases) if name not in summaries])
         self._modules = modules
+        self._summaries = summaries
         self._aliases = aliases
 
     def make(self, name: str) -> Command:
@@ -228,11 +234,22 @@ class Modules(LazyCommands):
         assert isinstance(built, TyperCommand | TyperGroup)
         return built
 
+    def summary(self, name: str) -> str:
+        return self._summaries[name]
+
 
 class Group(TyperGroup):
-    """A group whose help goes to stdout and whose suggestions are safe to follow."""
+    """A group whose help goes to stdout and whose suggestions are safe to follow.
 
-    suggested: Iterable[str] = ()
+    `names` are the visible commands, in the order of the help. `suggested` are the commands for a mistyped word.
+    """
+
+    def __init__(self, lazy: LazyCommands, names: Sequence[str], suggested: Sequence[str], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = lazy  # type: ignore[assignment]  # our own mapping, which the group only reads
+        self._names = names
+        self._suggested = suggested
+        self._summary_of = lazy.summary
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_pydantic(super().get_params(ctx))
@@ -242,30 +259,25 @@ class Group(TyperGroup):
 
     def summaries(self, beginning: str) -> list[tuple[str, str]]:
         """The commands that begin so, in the order of the help, each with what it does."""
-        return [(name, self.summary(name)) for name in self.list_commands(None) if name.startswith(beginning)]
-
-    def summary(self, name: str) -> str:
-        """The summary of a command, which is not built for it."""
-        raise NotImplementedError
+        return [(name, self._summary_of(name)) for name in self._names if name.startswith(beginning)]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        raise NotImplementedError
+        return list(self._names)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         self.suggest_commands = False  # Typer would suggest verbs that lose data
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise _unknown(ctx, args[0], self.suggested)
+            raise _unknown(ctx, args[0], self._suggested)
         return super().resolve_command(ctx, args)
 
 
 class NounGroup(Group):
     def __init__(self, noun: Noun, verbs: Verbs) -> None:
-        super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
-        self.commands = verbs  # type: ignore[assignment]  # our own mapping, which the group only reads
         headed = [name for _, names in Listing(verbs.visible, noun.headings, str).sections for name in names]
-        self._verbs = verbs
-        self.listing = Listing(headed or verbs.visible, noun.headings, self.summary)
-        self.suggested = [name for name in verbs if name not in noun.losing]
+        self.listing = Listing(headed or verbs.visible, noun.headings, verbs.summary)
+        suggested = [name for name in verbs if name not in noun.losing]
+        settings = {"name": noun.noun, "help": noun.summary, "no_args_is_help": True, "rich_markup_mode": None}
+        super().__init__(verbs, self.listing.names, suggested, **settings)
         self._exit_code_of = noun.exit_code_of
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
@@ -287,14 +299,8 @@ class NounGroup(Group):
                 raise
             raise typer.Exit(self._exit_code_of(problem)) from problem
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.listing.names)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         self.listing.write(formatter, ctx.command_path)
-
-    def summary(self, name: str) -> str:
-        return self._verbs.summary(name)
 
 
 class RunnableNoun(NounGroup):

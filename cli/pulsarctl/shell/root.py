@@ -20,11 +20,9 @@ from pulsarctl.shell.nouns import ALIASES, COMMANDS, HIDDEN, MODULE_OF
 class Root(Group):
     def __init__(self, **settings: Any) -> None:
         context_settings = {"max_content_width": 100, "help_option_names": ["--help", "-h"]}
-        super().__init__(**{**settings, "no_args_is_help": True, "context_settings": context_settings})
         modules = {name: f"pulsarctl.commands.{MODULE_OF.get(name, name)}" for name in (*COMMANDS, *HIDDEN)}
-        self._modules = Modules(modules, list(COMMANDS), ALIASES)
-        self.commands = self._modules  # type: ignore[assignment]  # our own mapping, which the group only reads
-        self.suggested = self._modules.visible
+        settings |= {"no_args_is_help": True, "context_settings": context_settings}
+        super().__init__(Modules(modules, COMMANDS, ALIASES), list(COMMANDS), list(COMMANDS), **settings)
         self.shared = options.shared()
         for option in self.shared:
             if option.name == "web_url":
@@ -32,12 +30,6 @@ class Root(Group):
             if option.name == "verbose":
                 option.opts = ["--verbose"]  # before the command, -v is pulsar-admin's --version
         self.params.extend([*self.shared, _version_option()])
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return self._modules.visible
-
-    def summary(self, name: str) -> str:
-        return COMMANDS[name]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Uses the table, so that help imports no command."""

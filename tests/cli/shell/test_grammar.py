@@ -133,5 +133,5 @@ def test_a_command_that_needs_numpy_says_what_to_install(tmp_path: Path, monkeyp
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(CliError, match="the Python module numpy is not installed") as caught:
-        Modules({"numbers": "needs_numpy"}, ["numbers"], {}).make("numbers")
+        Modules({"numbers": "needs_numpy"}, {"numbers": ""}, {}).make("numbers")
     assert caught.value.hint == "pip install 'pulsarctl[sql]'"
