@@ -42,6 +42,10 @@ COUNTERS = frozenset(
         "pulsar_out_bytes_total",
         "pulsar_out_messages_total",
         "pulsar_replicated_subscriptions_timedout_snapshots_total",
+        "pulsar_txn_aborted_total",
+        "pulsar_txn_committed_total",
+        "pulsar_txn_created_total",
+        "pulsar_txn_timeout_total",
         "pulsarctl_authentication_refusals_total",
     }
 )

@@ -35,6 +35,7 @@ from broker_core.stats.topic_metrics import (
     of_throttled,
     of_writes,
 )
+from broker_core.stats.transaction_metrics import BUFFER, of_buffer, of_coordinator
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -84,6 +85,8 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
     yield blocks
     yield [namespace.block() for namespace in namespaces.values()]
     yield list(of_broker(broker, cluster, totals))
+    if broker.transactions is not None:
+        yield [of_coordinator(broker.transactions, cluster)]
 
 
 def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -> Iterator[Block]:
@@ -103,6 +106,8 @@ def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -
     values = reading.values()
     totals.add(values, reading.bytes_sent, is_system=is_system_topic(topic.name))
     yield labels, TOPIC, values
+    if transactions := of_buffer(topic.transactions):
+        yield labels, BUFFER, transactions
     if compacted := of_compaction(topic.compaction):
         yield labels, COMPACTION, compacted
     if writes := of_writes(topic):

@@ -21,6 +21,7 @@ from broker_core.errors import (
 )
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.transactions import TransactionInfo
+from broker_core.transactions.counts import TransactionCounts
 from broker_core.transactions.deadlines import Deadlines
 from broker_core.transactions.transaction import Transaction
 from broker_core.wire.transaction_id import TransactionId
@@ -68,6 +69,7 @@ class Coordinator:
         self._spawn = spawn
         self._participant = participant
         self._active: dict[int, Transaction] = {}
+        self.counts = TransactionCounts()
         self._closed = False
         self._deadlines = Deadlines(clock, self._expired, self._active)
         for info in records.open():
@@ -98,6 +100,7 @@ class Coordinator:
             number = await self._records.new_id()
         except StorageError as error:
             raise PersistenceFailed(str(error)) from error
+        self.counts.begun += 1
         return self._add(TransactionInfo(number, self._clock.wall_ms(), ttl_ms, role)).id
 
     def check_open(self, transaction_id: TransactionId, role: str) -> None:
@@ -215,6 +218,7 @@ class Coordinator:
     def _ended(self, transaction: Transaction, parts: Mapping[str, TransactionPart], *, commit: bool) -> None:
         """The outcome is in effect. Everything that waits for it learns of it now."""
         del self._active[transaction.info.id]
+        self.counts.ended(self._clock.wall_ms() - transaction.info.began_ms, commit=commit)
         for name, part in parts.items():
             participant = self._participant(name)
             if participant is not None:
@@ -267,6 +271,7 @@ class Coordinator:
     async def _time_out(self, transaction: Transaction) -> None:
         try:
             await self._end(transaction, commit=False)
+            self.counts.timed_out += 1
         except InvalidTransactionStatus:
             self._deadlines.add(transaction.info.id, RETRY_SECONDS)  # it is being committed, which may fail
         except PersistenceFailed as error:

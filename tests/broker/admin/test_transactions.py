@@ -1,5 +1,7 @@
 """The requests about transactions: what is open, and a way to abort it."""
 
+import re
+
 import pytest
 
 from broker_core.config.broker import BrokerConfig
@@ -102,6 +104,24 @@ async def test_what_a_transaction_acknowledges_is_shown(admin: Admin) -> None:
     await coordinator.abort(transaction)
     assert (await admin("GET", f"{ROOT}/transactionInPendingAckStats/{of_subscription}/{at}")).json == {}
     assert (await admin("GET", f"{ROOT}/pendingAckStats/public/default/t/none")).status == 404
+
+
+async def test_metrics_count_the_transactions_of_the_coordinator_and_of_a_topic(admin: Admin) -> None:
+    committed, aborted = await open_transaction(admin), await open_transaction(admin)
+    await begun(admin)
+    coordinator = admin.broker.transactions
+    assert coordinator is not None
+    await coordinator.end(committed, "", commit=True)
+    await coordinator.abort(aborted)
+    text = (await admin("GET", "/metrics")).text
+    counts = 'cluster="standalone",coordinator_id="0"'
+    for name, value in (("active_count", 1), ("created_total", 3), ("committed_total", 1), ("aborted_total", 1)):
+        assert f"pulsar_txn_{name}{{{counts}}} {value}\n" in text
+    latency = re.findall(r"^pulsar_txn_execution_latency_le_\w+\{.*\} (\d+)", text, re.MULTILINE)
+    assert (len(latency), sum(map(int, latency))) == (14, 1)
+    of_topic = f'cluster="standalone",namespace="public/default",topic="{TOPIC}"'
+    for name, value in (("active", 0), ("committed", 1), ("aborted", 1)):
+        assert f"pulsar_txn_tb_{name}_total{{{of_topic}}} {value}\n" in text
 
 
 async def test_a_transaction_that_was_aborted_says_so(admin: Admin) -> None:
