@@ -4,12 +4,16 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Self
+
+from tests.support.condition import holds_within
 
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 READY_SECONDS = 30.0
@@ -52,6 +56,8 @@ class BrokerProcess:
 
     def start(self, *, wait: bool = True) -> Self:
         """Starts the broker; with `wait`, returns when it is ready. Raises BrokerDied."""
+        for url in (self.service_url, self.http_url):
+            holds_within(partial(is_free, port_of(url)), READY_SECONDS)
         command = [*self.program, "--data-dir", str(self.data_dir), "--print-urls", "json"]
         command += ["--port", port_of(self.service_url), "--http-port", port_of(self.http_url)]
         for setting in self.settings:
@@ -126,6 +132,17 @@ class BrokerProcess:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def is_free(port: str) -> bool:
+    """Whether a broker can listen there: while it was down, the system may have given its port to a client."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", int(port)))
+        except OSError:
+            return False
+        return True
 
 
 def port_of(url: str) -> str:
