@@ -22,7 +22,7 @@ from broker_core.testing import EmbeddedBroker
 TARGET = Path(__file__).parents[2] / "docs" / "images" / "terminal.svg"
 SCREENS = TARGET.parent / "screens"
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
-WIDTH = 88
+WIDTH = 100  # the widest of these tables and commands fits
 OVERWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")  # a line of progress
 SESSION = (
     "pulsarctl namespaces create public/shop",

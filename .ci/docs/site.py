@@ -45,7 +45,8 @@ def main(target: Path) -> None:
 def stage(pages: Path) -> None:
     """Copies every page and file that the site shows."""
     shutil.copytree(ROOT / "docs", pages)
-    shutil.copy(HERE / "iframe-worker.js", pages)
+    for name in ("iframe-worker.js", "site.css"):
+        shutil.copy(HERE / name, pages)
     for source, place in {**_docs(), **ELSEWHERE}.items():
         (pages / place).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / source).read_text("utf-8")
