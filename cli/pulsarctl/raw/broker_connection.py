@@ -36,6 +36,7 @@ from pulsarctl.settings.addresses import Address
 GATHERED_BYTES = 2 * 1024 * 1024  # of entries that are taken apart together
 SILENCE_SECONDS = 0.002  # after which they are taken apart although they are fewer
 GATHER_SECONDS = 0.02  # after which they are, too, although more of them arrive
+RETRY_SECONDS = 0.2  # to the next attempt, while a topic is loading or a broker is restarting
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
 Arrived = (
@@ -53,6 +54,14 @@ class NotReady(CliError):
     """The broker is not ready, because the topic is loading or moving. The caller may retry."""
 
     code = "not-ready"
+
+
+def pause_before(deadline: float) -> bool:
+    """Waits until the next attempt. Returns False at once if the attempt would come after the deadline."""
+    if time.monotonic() + RETRY_SECONDS > deadline:
+        return False
+    time.sleep(RETRY_SECONDS)
+    return True
 
 
 # Our error for each refusal. Every other refusal is a plain failure.

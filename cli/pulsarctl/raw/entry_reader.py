@@ -20,7 +20,7 @@ from typing import Self
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandCloseConsumer
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
-from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady
+from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, pause_before
 from pulsarctl.raw.entry import Entry, StoredMessage
 from pulsarctl.raw.partition_consumer import PartitionConsumer, PublishedSince, Start
 from pulsarctl.raw.topic_lookup import TopicLookup
@@ -31,7 +31,6 @@ from pulsarctl.values.names import is_partition, partition_index, partition_name
 __all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Start", "StoredMessage"]
 
 PROBE_SECONDS = 1.0  # silence after which the reader asks for the last message
-RETRY_SECONDS = 0.2
 READY_SECONDS = 0.05  # how long to read from a socket that is readable
 
 
@@ -147,9 +146,8 @@ class EntryReader:
                 self._index()
                 return
             except (NotReady, patient_with):
-                if time.monotonic() + RETRY_SECONDS > deadline:
+                if not pause_before(deadline):
                     raise
-            time.sleep(RETRY_SECONDS)
 
     def _reconnect(self, lost: BrokerConnection) -> None:
         for consumer in self._consumers:

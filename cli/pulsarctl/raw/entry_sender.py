@@ -16,13 +16,12 @@ from broker_core.wire.pulsar_api_pb2 import (
     Schema,
 )
 from pulsarctl.errors import TimedOut
-from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, refusal
+from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, pause_before, refusal
 from pulsarctl.raw.topic_lookup import TopicLookup
 
 PRODUCER_ID = 1
 WINDOW_ENTRIES = 1000
 WINDOW_BYTES = 8 * 1024 * 1024
-RETRY_SECONDS = 0.2
 
 
 class EntrySender:
@@ -82,9 +81,8 @@ class EntrySender:
                     topic=self.topic,
                 )
             except NotReady:
-                if time.monotonic() + RETRY_SECONDS > deadline:
+                if not pause_before(deadline):
                     raise
-                time.sleep(RETRY_SECONDS)
             else:
                 return connection
 

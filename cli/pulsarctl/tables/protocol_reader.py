@@ -13,7 +13,14 @@ import numpy as np
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message_run import MessageRun
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
-from pulsarctl.raw.broker_connection import GATHERED_BYTES, Arrived, BrokerConnection, ConnectionLost, NotReady
+from pulsarctl.raw.broker_connection import (
+    GATHERED_BYTES,
+    Arrived,
+    BrokerConnection,
+    ConnectionLost,
+    NotReady,
+    pause_before,
+)
 from pulsarctl.raw.partition_consumer import PartitionConsumer
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.tables.access import Access
@@ -25,7 +32,6 @@ from pulsarctl.values.message_ids import MessageId
 PERMITS = 20_000  # messages in flight; a reader of a range wants all of them, and TCP bounds what waits
 EXPECTED = 15 / 16  # of the bytes that are left, judged by the last run; smaller entries have fewer
 PROBE_SECONDS = 1.0  # silence after which the reader asks whether more is to come
-RETRY_SECONDS = 0.2
 
 
 class ProtocolReader:
@@ -74,10 +80,9 @@ class ProtocolReader:
                 return None
             return self._take(consumer)
         except (CannotConnect, NotReady):
-            if time.monotonic() + RETRY_SECONDS > deadline:
+            if not pause_before(deadline):
                 raise
             self._close()
-            time.sleep(RETRY_SECONDS)
             return None
 
     def _receive(self, connection: BrokerConnection) -> bool:
