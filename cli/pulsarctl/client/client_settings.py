@@ -15,7 +15,7 @@ BATCH_MESSAGES_MAX = 1000
 BATCH_BYTES_MAX = 128 * 1024
 BATCH_DELAY_MS = 5
 
-_COMPRESSION = {
+COMPRESSION_TYPES = {
     "none": pulsar.CompressionType.NONE,
     "lz4": pulsar.CompressionType.LZ4,
     "zlib": pulsar.CompressionType.ZLib,
@@ -87,7 +87,7 @@ def producer_settings(options: PublishOptions) -> dict[str, Any]:
         "initial_sequence_id": None if options.first_sequence_id is None else options.first_sequence_id - 1,
         "access_mode": _ACCESS[options.access_mode],
         "send_timeout_millis": options.send_timeout_ms,
-        "compression_type": _COMPRESSION[options.compression],
+        "compression_type": COMPRESSION_TYPES[options.compression],
         "max_pending_messages": options.pending_messages_max,
         "batching_enabled": options.batching and not options.chunking,
         "batching_max_messages": options.batch_messages_max,

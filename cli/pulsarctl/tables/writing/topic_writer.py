@@ -1,14 +1,11 @@
 """One task's rows -> messages of a topic, at least once, and without duplicates where the broker deduplicates.
 
 The name of a producer and the sequence IDs of its rows depend only on the job and on the place of the rows in it, so a
-retry repeats them. The broker compares the ID of the first message in a batch, so batches repeat, too: only the number
-and the size of messages end one, never the time.
+retry repeats them, as `repeatable_producer` says.
 """
 
 import base64
 import contextlib
-import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,21 +18,11 @@ from pulsarctl.client.client_errors import problem
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads, payloads
+from pulsarctl.tables.writing.repeatable_producer import Receipts, open_producer
 from pulsarctl.tables.writing.send_times import milliseconds
 from pulsarctl.tables.writing.write_options import WriteOptions
 
-PENDING_MESSAGES_MAX = 5000
 BATCH_MESSAGES = 1000
-NEVER_MS = 24 * 3600 * 1000  # the end of the task sends what is left
-RETRY_SECONDS = 0.5
-
-_COMPRESSIONS = {
-    "none": pulsar.CompressionType.NONE,
-    "lz4": pulsar.CompressionType.LZ4,
-    "zlib": pulsar.CompressionType.ZLib,
-    "zstd": pulsar.CompressionType.ZSTD,
-    "snappy": pulsar.CompressionType.SNAPPY,
-}
 
 
 class Encoded(pulsar_schema.Schema):  # type: ignore[misc]  # the client ships no types
@@ -57,10 +44,8 @@ class TopicWriter:
         self._options = options
         self._name = name
         self._row = first
-        self._deadline = time.monotonic() + options.access.timeout_seconds
         self._producers: dict[int, Any] = {}
-        self._failure: list[str] = []
-        self._failed = threading.Event()
+        self._receipts = Receipts()
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> int:
         """The number of rows. Every message is stored when it returns. Raises `CliError`, `UsageProblem`."""
@@ -89,43 +74,30 @@ class TopicWriter:
             producer = self._producers.get(partition) or self._open(client, names[partition], partition, encoded)
             self._check()
             with self._explained():
-                producer.send_async(value, self._sent, sequence_id=self._row, **fields)
+                producer.send_async(value, self._receipts.add, sequence_id=self._row, **fields)
 
     def _open(self, client: Any, topic: str, partition: int, encoded: Payloads) -> Any:
-        """An earlier attempt of the task may still hold the name: its connection ends soon."""
-        while True:
-            try:
-                producer = client.create_producer(
-                    topic,
-                    producer_name=self._name,
-                    schema=Encoded(encoded),
-                    compression_type=_COMPRESSIONS[self._options.compression],
-                    batching_enabled=True,
-                    batching_max_messages=BATCH_MESSAGES,
-                    batching_max_publish_delay_ms=NEVER_MS,
-                    block_if_queue_full=True,
-                    max_pending_messages=PENDING_MESSAGES_MAX,
-                    send_timeout_millis=max(round(self._options.access.timeout_seconds * 1000), 1000),
-                )
-            except pulsar.ProducerBusy as error:
-                if time.monotonic() > self._deadline:
-                    raise TimedOut(f"cannot write to {topic}: another producer has the name {self._name}") from error
-                time.sleep(RETRY_SECONDS)
-            except pulsar.PulsarException as error:
-                raise self._problem(type(error).__name__) from error
-            else:
-                self._producers[partition] = producer
-                return producer
-
-    def _sent(self, result: Any, message_id: Any) -> None:
-        """Runs in a thread of the client."""
-        if result != pulsar.Result.Ok and not self._failure:
-            self._failure.append(result.name)
-            self._failed.set()
+        options = self._options
+        try:
+            producer = open_producer(
+                client,
+                topic,
+                name=self._name,
+                schema=Encoded(encoded),
+                compression=options.compression,
+                batch_messages=BATCH_MESSAGES,
+                timeout_seconds=options.access.timeout_seconds,
+            )
+        except pulsar.ProducerBusy as error:
+            raise TimedOut(f"cannot write to {topic}: another producer has the name {self._name}") from error
+        except pulsar.PulsarException as error:
+            raise self._problem(type(error).__name__) from error
+        self._producers[partition] = producer
+        return producer
 
     def _check(self) -> None:
-        if self._failed.is_set():
-            raise self._problem(self._failure[0])
+        if self._receipts.failure is not None:
+            raise self._problem(self._receipts.failure)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
