@@ -12,10 +12,11 @@ from typing import Any
 from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call
 from broker_core.admin.cluster_records import ClusterRecords, Record, cluster_with_records
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES, STRINGS, obj, one_of
 from broker_core.errors import InvalidRequest
-from broker_core.metadata.policies.json_values import int32, mapping, name_or_none, names, properties
+from broker_core.metadata.policies.json_values import int32, mapping, name_or_none, names
 from broker_core.metadata.tenancy.tool_records import ISOLATION_POLICIES
 from broker_core.security.operations import cluster_policy
 
@@ -66,7 +67,7 @@ def _read(call: Call, name: str) -> Record:
         raise InvalidRequest(f"Invalid format of input policy data. policy: {name}; namespaces and primary are needed")
     failover = mapping(body.get("auto_failover_policy") or {}, "auto_failover_policy")
     kind = name_or_none("min_available")(failover.get("policy_type") or "", "policy_type")
-    parameters = properties(failover.get("parameters") or {}, "parameters")
+    parameters = read_properties(call, failover.get("parameters"))
     if kind is None or "min_limit" not in parameters or "usage_threshold" not in parameters:
         raise InvalidRequest(
             f"Invalid format of input policy data. policy: {name}; auto_failover_policy needs the policy_type"

@@ -244,6 +244,13 @@ async def test_an_incomplete_isolation_policy_is_refused(admin: Admin, body: Any
     assert reply.status == 400 and reply.reason
 
 
+async def test_the_parameters_of_an_isolation_policy_have_the_limit_of_properties(admin: Admin) -> None:
+    parameters = {**FAILOVER["parameters"], **{f"k{number}": number for number in range(20_000)}}  # type: ignore[dict-item]
+    policy = {**ISOLATION, "auto_failover_policy": {**FAILOVER, "parameters": parameters}}
+    reply = await admin("POST", "clusters/standalone/namespaceIsolationPolicies/p", policy)
+    assert reply.status == 400 and "maxPropertiesSizeInBytes" in reply.reason
+
+
 async def test_our_own_cluster_is_accepted_where_clusters_are_listed(shop: Admin) -> None:
     assert (await shop("POST", NAMESPACE, ["standalone", "standalone"])).status == 200
     assert (await shop("GET", NAMESPACE)).json == ["standalone"]

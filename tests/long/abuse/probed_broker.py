@@ -2,8 +2,9 @@
 
 The watch is a 10 ms timer on the event loop. The loop's own work, a thread that holds the interpreter, or the machine
 can delay it. The kernel reports how long each thread was ready but had no processor (`/proc/self/task/*/schedstat`,
-second number); that time of all threads is subtracted, since the loop may have waited for one after the other. The time
-that the process computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
+second number), and how long the host gave the processors to other machines (`steal` in `/proc/stat`). That time of all
+threads and processors is subtracted, since the loop may have waited for one after the other. The time that the process
+computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
 second thread saw during the stall.
 """
 
@@ -30,6 +31,16 @@ TICKS_BETWEEN_LISTS = 100
 REPORTED_SECONDS = 0.02
 SUSPICIOUS_SECONDS = 0.03
 FRAMES = 12
+TICK_OF_KERNEL = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def stolen_seconds() -> float:
+    """Time of all processors that the host gave to other machines; 0 if the kernel does not know it."""
+    try:
+        fields = Path("/proc/stat").read_bytes().split(maxsplit=9)
+    except OSError:
+        return 0.0
+    return int(fields[8]) * TICK_OF_KERNEL
 
 
 class LoopWatch:
@@ -43,6 +54,7 @@ class LoopWatch:
         self._thread = threading.get_ident()
         self._due = time.monotonic() + TICK_SECONDS
         self._waited = self._queued()
+        self._stolen = stolen_seconds()
         self._cpu = time.process_time()
         self._stack: list[str] = []
         self._loop.call_later(TICK_SECONDS, self._tick)
@@ -70,12 +82,14 @@ class LoopWatch:
     def _tick(self) -> None:
         now, waited, cpu = time.monotonic(), self._queued(), time.process_time()
         late, computed = now - self._due, cpu - self._cpu
+        stolen = stolen_seconds()
         noise = sum(seconds - self._waited.get(thread, seconds) for thread, seconds in waited.items())
+        noise += stolen - self._stolen
         own = max(late - noise, min(late, computed))
         if own >= REPORTED_SECONDS:
             self._report(own, late, computed)
         self._stack = []
-        self._due, self._waited, self._cpu = now + TICK_SECONDS, waited, cpu
+        self._due, self._waited, self._stolen, self._cpu = now + TICK_SECONDS, waited, stolen, cpu
         self._loop.call_later(TICK_SECONDS, self._tick)
 
     def _report(self, own: float, late: float, cpu: float) -> None:

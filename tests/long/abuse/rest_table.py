@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.admin import broker_stats, other_services, transactions
+from broker_core.admin import broker_stats, other_services, pending_acks, transactions
 from broker_core.admin.routes import Route
 from tests.long.abuse.hostile import BODIES, NUMBERS, PARTS, VALUES, document, places, replaced
 
@@ -40,7 +40,6 @@ ORDINARY = {
     **dict.fromkeys(("partition", "mostSigBits", "leastSigBits", "coordinatorId", "timeout"), "1"),
     "allocator": "default",
     "type": "function",
-    "subName": "s",
     "ledgerId": "0",
     "entryId": "0",
     "policyName": "p",
@@ -199,7 +198,7 @@ OFFLOAD = {  # a store that needs no network
 GRANT = {"topic": "persistent://abuse/ns/t", "role": "r", "actions": ["produce"]}
 PLAIN = {  # handlers that read neither a body nor a query, and those that refuse whatever they get
     row_name(route.path): Row(None, route.query)
-    for route in (*other_services.ROUTES, *broker_stats.ROUTES, *transactions.ROUTES)
+    for route in (*other_services.ROUTES, *broker_stats.ROUTES, *transactions.ROUTES, *pending_acks.ROUTES)
 }
 
 ROWS: dict[str, Row] = {
