@@ -4,11 +4,10 @@ The client returns keys, names, and properties as `str`, and raises for data tha
 error. If one property is not UTF-8, all properties are unavailable, and `error` says so.
 """
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pulsarctl.values.message_keys import from_base64
 from pulsarctl.values.names import partition_index
 
 
@@ -56,10 +55,7 @@ class ClientRecord:
     @property
     def pair_key(self) -> bytes | None:
         """Java writes it as base64 text. The client does not tell, so a key that is not base64 is the key itself."""
-        try:
-            return None if self.key is None else base64.b64decode(self.key, validate=True)
-        except binascii.Error:
-            return self.key
+        return None if self.key is None else from_base64(self.key)
 
     @property
     def ordering_key(self) -> bytes | None:

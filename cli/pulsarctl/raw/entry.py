@@ -6,7 +6,6 @@ encrypted bytes, because only the owner of the key can tell what it holds.
 docs/reference/protocol.md "Entries" and "Batches" state the rules.
 """
 
-import base64
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from broker_core.wire.pulsar_api_pb2 import (
 )
 from pulsarctl.errors import CliError
 from pulsarctl.values.message_ids import MessageId
+from pulsarctl.values.message_keys import from_base64
 
 
 class DamagedEntry(CliError):
@@ -67,7 +67,7 @@ class StoredMessage(NamedTuple):
     def key_bytes(self) -> bytes | None:
         if self.key is None:
             return None
-        return base64.b64decode(self.key) if self.key_is_base64 else self.key.encode()
+        return from_base64(self.key.encode()) if self.key_is_base64 else self.key.encode()
 
 
 class Entry:

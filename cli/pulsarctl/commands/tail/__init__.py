@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -143,12 +143,9 @@ def _printer(
     """Prints records as JSON lines or by the template, or as lines with the name of their topic."""
     from pulsarctl.commands.tail.labels import Labels, line
 
-    def lookup(name: str, version: int) -> dict[str, Any]:
-        return call.admin.schemas.get(name, version)
-
     is_labeled = template is None and call.output in (Output.AUTO, Output.TEXT)
     plain = (lambda record: line(record).encode()) if is_labeled else record_output(call.output, template, frozenset())
-    text = decoded(plain, schema_type, lookup)
+    text = decoded(plain, schema_type, lambda name, version: call.admin.schemas.get(name, version))
     assert text is not None  # no content is hidden
     spaces = {namespace_of(topic) for topic in topics}
     labels = Labels(spaces.pop() if one_namespace and len(spaces) == 1 else None)

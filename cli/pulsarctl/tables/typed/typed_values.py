@@ -3,8 +3,6 @@
 A message that cannot be decoded keeps its row: value is null, raw_value has the bytes, and decode_error says why.
 """
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +16,7 @@ from pulsarctl.tables.typed.evolution import renamed
 from pulsarctl.tables.typed.shape import Decode
 from pulsarctl.tables.typed.shapes import shape_of
 from pulsarctl.tables.typed.value_type import ValueType, Writer
+from pulsarctl.values.message_keys import from_base64
 from pulsarctl.values.names import without_partition
 
 NAMES = ("value", "raw_value", "decode_error")
@@ -139,9 +138,4 @@ def _key(message: Message) -> bytes | None:
     if not message.HasField("partition_key") or message.null_partition_key:
         return None
     key = message.partition_key.encode()
-    if not message.partition_key_b64_encoded:
-        return key
-    try:
-        return base64.b64decode(key)
-    except binascii.Error as error:
-        raise DoesNotFit(f"the key is not base64: {error}") from error
+    return from_base64(key) if message.partition_key_b64_encoded else key

@@ -65,6 +65,12 @@ def test_a_binary_key_is_decoded() -> None:
     assert (record.key, record.key_bytes) == ("/wA=", b"\xff\x00")
 
 
+def test_a_key_that_is_not_base64_as_its_flag_says_is_the_key_itself() -> None:
+    of = metadata()
+    of.partition_key, of.partition_key_b64_encoded = "abc", True
+    assert only(entry(build_entry(of, b""))).key_bytes == b"abc"
+
+
 def test_a_null_value_is_none() -> None:
     of = metadata()
     of.null_value = True
