@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pulsarctl.admin.auth import Auth
     from pulsarctl.admin.schemas import Schemas
     from pulsarctl.admin.topics import Topics
+    from pulsarctl.admin.transactions import Transactions
 
 Document = dict[str, Any]
 Documents = list[Document]
@@ -66,6 +67,12 @@ class AdminClient:
         from pulsarctl.admin.schemas import Schemas
 
         return Schemas(self.http)
+
+    @cached_property
+    def transactions(self) -> "Transactions":
+        from pulsarctl.admin.transactions import Transactions
+
+        return Transactions(self.http)
 
 
 class Tenants:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.evidence import HEALTHY_MS, Document, SubscriptionEvidence
 from pulsarctl.diagnosis.finding import Finding, Severity
+from pulsarctl.diagnosis.transactions import acknowledging
 from pulsarctl.diagnosis.words import age, command, entries, listed, plural, short
 from pulsarctl.values.times import utc
 
@@ -166,6 +167,8 @@ def unacknowledged(evidence: SubscriptionEvidence) -> Iterator[Finding]:
         for consumer in evidence.consumers
         if int(consumer.get("unackedMessages") or 0)
     ]
+    if evidence.held_acks is not None and not holders:  # a transaction may hold all of them
+        return
     who = f"by {_consumers(holders, capital=False)}" if holders else "by its consumers"
     since = f", for {age(evidence.stuck_ms)}" if evidence.stuck_ms else ""
     first = f"; the oldest one is {evidence.oldest.message_id}{since}" if evidence.oldest else ""
@@ -212,6 +215,7 @@ RULES: tuple[Rule, ...] = (
     delayed,
     key_stuck,
     rate_limited,
+    acknowledging,
     unacknowledged,
     ack_holes,
     expired,
@@ -231,7 +235,8 @@ def _nothing_wrong(evidence: SubscriptionEvidence) -> Finding:
     rate = float(evidence.stats.get("msgRateOut") or 0)
     state = f"{_delivered(evidence)} delivered and not acknowledged yet"
     if not evidence.is_delivered:
-        state = f"{_waiting(evidence)}, and nothing holds them back"
+        holder = "nothing" if evidence.topic.hold is None else "only an open transaction"
+        state = f"{_waiting(evidence)}, and {holder} holds them back"
     return evidence.finding(
         "delivering",
         Severity.OK,
@@ -248,6 +253,10 @@ def _waiting(evidence: SubscriptionEvidence) -> str:
 def _delivered(evidence: SubscriptionEvidence) -> str:
     """The messages that are neither delayed nor undelivered, as a subject with its verb."""
     waiting = Backlog(evidence.waiting.count - evidence.count("msgDelayed"), evidence.waiting.is_messages)
+    if evidence.held_acks is not None:
+        waiting = Backlog(evidence.count("unackedMessages"), True)
+    elif evidence.topic.hold is not None:  # what it holds back is known in entries only
+        waiting = Backlog(evidence.backlog - evidence.count("msgDelayed") - evidence.topic.hold.entries, False)
     return f"{waiting.words} of the backlog {'is' if waiting.count == 1 else 'are'}"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.finding import Finding
+from pulsarctl.diagnosis.open_transactions import Hold, text
 from pulsarctl.diagnosis.page import HEALTHY, Fact, Page, Section, bar, health
 from pulsarctl.diagnosis.words import age, plural, short
 from pulsarctl.values.quantities import human_size
@@ -36,8 +37,9 @@ def topic(
     findings: Sequence[Finding],
     policies: Sequence[PolicyInForce],
     now: int,
+    holds: Sequence[Hold] = (),
 ) -> Page:
-    """`stats` of the topic, or summed over its partitions; `now` in milliseconds."""
+    """`stats` of the topic, or summed over its partitions; `now` in milliseconds. `holds`: those of its partitions."""
     domain = name.partition("://")[0] + (f", {plural(partitions, 'partition')}" if partitions else "")
     published = int(stats.get("lastPublishTimeStamp") or 0)
     facts: list[Fact] = [
@@ -47,12 +49,22 @@ def topic(
         ("Storage", human_size(int(stats.get("storageSize") or 0))),
         ("Published", f"{age(now - published)} ago" if published else NOT_REPORTED),
     ]
+    if holds:
+        facts.append(("Transaction", _held_back(holds, now)))
     return Page(
         "Topic",
         short(name),
         facts,
         (_subscriptions(stats.get("subscriptions") or {}, now), _producers(stats), policy_section(policies)),
     )
+
+
+def _held_back(holds: Sequence[Hold], now: int) -> str:
+    """The hold of the oldest transaction, and in how many other partitions there is one."""
+    oldest = min(holds, key=lambda hold: hold.transaction.since_ms if hold.transaction else now)
+    others = len(holds) - 1
+    more = f"; {plural(others, 'other partition')} {'waits' if others == 1 else 'wait'} for transactions, too"
+    return text(oldest, now) + (more if others else "")
 
 
 def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[Finding], now: int) -> Page:

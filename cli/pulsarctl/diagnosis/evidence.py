@@ -3,7 +3,6 @@
 `stats` and `internal` are the documents of the REST API. A field that an older broker lacks counts as 0 or empty.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,12 +10,12 @@ from typing import Any
 
 from pulsarctl.diagnosis.backlog import Backlog
 from pulsarctl.diagnosis.finding import Certainty, Finding, Severity
+from pulsarctl.diagnosis.open_transactions import HeldAcks, Hold
+from pulsarctl.diagnosis.positions import position
 
 Document = Mapping[str, Any]
 HEALTHY_MS = 10_000  # messages may wait this long for an acknowledgment without a finding
 SINGLE_ACTIVE = ("Exclusive", "Failover")
-_POSITION = re.compile(r"(-?\d+):(-?\d+)")
-_BEFORE_ALL = (-1, -1)
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,16 @@ class TopicEvidence:
     now_ms: int
     is_ours: bool
     policies: Document = field(default_factory=dict)
+    hold: Hold | None = None
 
     @property
-    def last_confirmed(self) -> tuple[int, int]:
-        return position(self.internal.get("lastConfirmedEntry"))
+    def visible_end(self) -> tuple[int, int]:
+        """The last entry that consumers may get now."""
+        return position(self.hold.read_to if self.hold else self.internal.get("lastConfirmedEntry"))
+
+    @property
+    def held_entries(self) -> int:
+        return self.hold.entries if self.hold else 0
 
     def finding(
         self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True
@@ -71,6 +76,7 @@ class SubscriptionEvidence:
     oldest: OldestMessage | None = None
     throttled_now: Mapping[str, int] = field(default_factory=dict)
     only_markers: bool = False
+    held_acks: HeldAcks | None = None
 
     @cached_property
     def cursor(self) -> Document:
@@ -115,9 +121,9 @@ class SubscriptionEvidence:
 
     @property
     def is_read_to_the_end(self) -> bool:
-        """Whether the broker has read each entry of the topic for this subscription."""
+        """Whether the broker has read each entry of the topic for this subscription that waits for no transaction."""
         read = self.cursor.get("readPosition")
-        return read is not None and position(read) > self.topic.last_confirmed
+        return read is not None and position(read) > self.topic.visible_end
 
     @property
     def has_undelivered(self) -> bool:
@@ -126,19 +132,14 @@ class SubscriptionEvidence:
 
     @property
     def is_delivered(self) -> bool:
-        """Whether consumers have everything that is not delayed, and some of it is not acknowledged."""
-        return self.backlog > self.count("msgDelayed") and bool(self.consumers) and not self.has_undelivered
+        """Whether consumers have everything that is neither delayed nor held, and some of it is not acknowledged."""
+        waiting = self.count("msgDelayed") + self.topic.held_entries
+        return self.backlog > waiting and bool(self.consumers) and not self.has_undelivered
 
     def finding(
         self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True
     ) -> Finding:
         return Finding(code, severity, sentence, command, _certainty(exact), self.topic.topic, self.name)
-
-
-def position(text: object) -> tuple[int, int]:
-    """`LEDGER:ENTRY`, or what is before each of them."""
-    match = _POSITION.match(str(text or ""))
-    return (int(match[1]), int(match[2])) if match else _BEFORE_ALL
 
 
 def _certainty(exact: bool) -> Certainty:

@@ -5,10 +5,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from pulsarctl.diagnosis import delivery, publishing, replication
+from pulsarctl.diagnosis import delivery, publishing, replication, transactions
 from pulsarctl.diagnosis.evidence import OldestMessage, SubscriptionEvidence, TopicEvidence
 from pulsarctl.diagnosis.finding import Finding, worst_first
 from pulsarctl.errors import CliError, NotFound
+from pulsarctl.facts.transactions import OpenTransactions
 from pulsarctl.peek.peeking import MARKER
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms, pause
@@ -23,18 +24,22 @@ HASH_SLOTS = 65536
 Document = dict[str, Any]
 
 
-def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
+def explain(
+    call: Call, topic: str, subscription: str | None, open_now: OpenTransactions | None = None
+) -> list[Finding]:
     """The findings for a topic with its subscriptions, or for one subscription. Raises `NotFound`."""
     findings: list[Finding] = []
     known, ours = False, is_ours(call)
+    open_now = open_now or OpenTransactions(call)
     for part in call.admin.topics.parts(topic):
-        part_evidence = topic_evidence(call, part, ours)
+        part_evidence = open_now.with_hold(topic_evidence(call, part, ours))
         findings += (
             [*publishing.explain(part_evidence), *replication.explain(part_evidence)] if subscription is None else []
         )
+        findings += transactions.explain(part_evidence)
         for evidence in subscriptions(call, part_evidence, subscription):
             known = True
-            findings += worst_first(delivery.explain(evidence))
+            findings += worst_first(delivery.explain(open_now.with_held_acks(evidence)))
     if subscription is not None and not known:
         raise NotFound(
             f"there is no subscription '{subscription}' on {topic}", hint=f"pulsarctl topics subscriptions {topic}"

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from pulsarctl.diagnosis.checkup import topic_rules
+from pulsarctl.diagnosis.checkup import topic_rules, transaction_rules
 from pulsarctl.diagnosis.evidence import TopicEvidence
 from pulsarctl.diagnosis.finding import Finding
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts.topic import is_ours, subscription_evidence, topic_evidence
+from pulsarctl.facts.transactions import OpenTransactions
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.values.clock import now_ms
 from pulsarctl.values.names import COMPACTION_CURSOR
 
 
@@ -32,12 +34,14 @@ def is_system_topic(topic: str) -> bool:
 
 def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding]:
     """Looks at the first `topics_max` topics by name."""
+    open_now = OpenTransactions(call)
     try:
         topics = names(call, chosen)
-        evidence = list(_evidence(call, topics[:topics_max]))
+        evidence = list(_evidence(call, topics[:topics_max], open_now))
     except CliError as error:
         return [topic_rules.not_checked(error.message, "pulsarctl brokers healthcheck")]
     result = [finding for topic in evidence for finding in _of_topic(call, topic)]
+    result += transaction_rules.transactions(evidence, open_now.known, now_ms())
     result += topic_rules.namespaces(evidence)
     result.append(topic_rules.checked(evidence))
     if len(topics) > topics_max:
@@ -46,12 +50,12 @@ def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding
     return result
 
 
-def _evidence(call: Call, topics: Sequence[str]) -> Iterator[TopicEvidence]:
+def _evidence(call: Call, topics: Sequence[str], open_now: OpenTransactions) -> Iterator[TopicEvidence]:
     ours, progress = is_ours(call), Progress(quiet=call.settings.quiet)
     for count, topic in enumerate(topics, 1):
         progress.show(f"{count:,} of {len(topics):,} topics")
         try:
-            yield topic_evidence(call, topic, ours, topic_rules.READ)
+            yield open_now.with_hold(topic_evidence(call, topic, ours, topic_rules.READ))
         except NotFound:  # deleted in the meantime
             continue
     progress.clear()

@@ -8,6 +8,7 @@ from pulsarctl.diagnosis.finding import Finding
 from pulsarctl.diagnosis.page import Page
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts.topic import explain
+from pulsarctl.facts.transactions import OpenTransactions
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.names import full_topic
@@ -24,14 +25,16 @@ TOPICS_MAX = 200  # of a namespace: each costs a request
 
 
 def topic(call: Call, name: str) -> Page:
-    partitions = call.admin.topics.partitions(name)
+    partitions, open_now = call.admin.topics.partitions(name), OpenTransactions(call)
+    findings = explain(call, name, None, open_now)
     return describing.topic(
         full_topic(name),
         partitions,
         _stats(call, name, partitions),
-        explain(call, name, None),
+        findings,
         policies_in_force.of_topic(call, name),
         now_ms(),
+        list(open_now.holds.values()),
     )
 
 
