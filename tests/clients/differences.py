@@ -60,6 +60,31 @@ DIFFERENCES: tuple[Difference, ...] = (
         (("Java", "BacklogQuotaTest.anAgeCountsToo"),),
     ),
     Difference(
+        "Apache Pulsar forgets an ended transaction at once, so END_TXN that is sent again fails",
+        (("Java", "TransactionsTest.aCommitThatIsSentAgainSucceeds"),),
+    ),
+    Difference(
+        "Apache Pulsar cannot store the end of a transaction on a terminated topic, and tries again forever",
+        (("Java", "TransactionsTest.aTransactionEndsOnATerminatedTopic"),),
+    ),
+    Difference(
+        "Apache Pulsar closes the connection that sends a message of a transaction to a non-persistent topic",
+        (("Java", "TransactionsTest.aNonPersistentTopicHasNoTransactions"),),
+    ),
+    Difference(
+        "Apache Pulsar does not carry out single acknowledgments while another transaction acknowledges cumulatively",
+        (("Java", "TransactionalAcknowledgementsTest.aSingleAcknowledgementBesideACumulativeOneIsNotLost"),),
+    ),
+    Difference(
+        "Apache Pulsar delivers aborted messages of the Go client, which names no transaction in their metadata",
+        (
+            ("Go", "TestMessagesOfAnAbortedTransactionAreNeverSeen"),
+            ("Go", "TestATransactionThatTimesOutIsAborted"),
+            ("Go", "TestCompactionLeavesOutAbortedValues"),
+            ("Go", "TestConsumingAndProducingIsOneStep"),
+        ),
+    ),
+    Difference(
         "Apache Pulsar has OpenID Connect in a module of its own, and reads no bcrypt in `basicAuthConf`",
         (
             ("Java", "SecurityTest.eachMethodAdministers"),

@@ -16,6 +16,7 @@ ALIKE = {
     "acknowledgmentAtBatchIndexLevelEnabled": "true",
     "backlogQuotaCheckIntervalInSeconds": "1",
     "preciseTimeBasedBacklogQuotaCheck": "false",
+    "transactionCoordinatorEnabled": "true",
 }
 
 

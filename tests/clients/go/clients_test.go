@@ -49,16 +49,18 @@ func start(t *testing.T) *test {
 	return &test{T: t, client: newClient(t), admin: adminClient, topic: newTopic("public/default")}
 }
 
-func newClient(t *testing.T) pulsar.Client {
+func newClient(t *testing.T) pulsar.Client { return newClientOf(t, clientOptions(t)) }
+
+func clientOptions(t *testing.T) pulsar.ClientOptions {
 	var authentication pulsar.Authentication // nil unless the broker under test needs a token
 	if token := os.Getenv("PULSAR_TOKEN"); token != "" {
 		authentication = pulsar.NewAuthenticationToken(token)
 	}
-	return newClientOf(t, pulsar.ClientOptions{
+	return pulsar.ClientOptions{
 		URL:                   required(t, "PULSAR_SERVICE_URL"),
 		Authentication:        authentication,
 		TLSTrustCertsFilePath: os.Getenv("PULSAR_TRUST_CERTS"),
-	})
+	}
 }
 
 func newClientOf(t *testing.T, options pulsar.ClientOptions) pulsar.Client {

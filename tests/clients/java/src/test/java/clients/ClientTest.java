@@ -57,7 +57,7 @@ abstract class ClientTest {
     }
 
     /** With TLS and a token if the broker under test needs them. */
-    private static ClientBuilder builder() {
+    protected ClientBuilder builder() {
         ClientBuilder builder = PulsarClient.builder()
                 .serviceUrl(required("PULSAR_SERVICE_URL"))
                 .ioThreads(1)

@@ -24,7 +24,7 @@ class ReaderTest extends ClientTest {
         return client.newReader(Schema.STRING).topic(topic).startMessageId(start);
     }
 
-    private static List<String> readAll(Reader<String> reader) throws PulsarClientException {
+    static List<String> readAll(Reader<String> reader) throws PulsarClientException {
         List<String> values = new ArrayList<>();
         while (reader.hasMessageAvailable()) {
             Message<String> message = reader.readNext(15, TimeUnit.SECONDS);
