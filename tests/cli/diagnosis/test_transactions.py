@@ -39,7 +39,7 @@ def transaction(cli: Cli, raw: RawClient, topic: str) -> Iterator[dict[str, int]
     named = begin(raw)
     publish(raw, 1, b"before")
     publish(raw, 2, b"of the transaction", named)
-    publish(raw, 3, b"behind it")
+    publish(raw, 3, b"after it")
     yield named
     assert cli(*in_transaction("abort-transaction", named)).exit_code == 0
 
