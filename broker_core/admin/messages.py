@@ -165,7 +165,7 @@ def _headers(position: Position, metadata: MessageMetadata, stored_size: int) ->
 
 def _of_transaction(metadata: MessageMetadata, visibility: Visibility) -> Iterator[Header]:
     yield "X-Pulsar-txn-uncommitted", "true" if visibility.is_uncommitted else "false"
-    if metadata.HasField("txnid_most_bits"):
+    if visibility.is_aborted or metadata.HasField("txnid_most_bits"):  # the Go client does not set the field
         yield "X-Pulsar-txn-aborted", "true" if visibility.is_aborted else "false"
 
 

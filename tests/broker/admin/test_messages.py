@@ -11,6 +11,7 @@ from broker_core.topic.one_entry import OneEntry
 from broker_core.wire.compression import compress
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, KeyValue, MessageMetadata
+from broker_core.wire.send import SendRun
 from tests.broker.admin.conftest import Admin
 from tests.support.broker_metadata import add_broker_metadata
 from tests.support.managed_ledgers import managed_ledger
@@ -39,6 +40,17 @@ async def body(admin: Admin, path: str) -> bytes:
     return (await fetch(admin, path))[1]
 
 
+async def abort_message(admin: Admin) -> None:
+    """Publishes a message in a transaction as the Go client does, which names it only in the command, and aborts it."""
+    coordinator = admin.broker.transactions
+    assert coordinator is not None
+    entry = build_entry(MessageMetadata(producer_name="go", sequence_id=0, publish_time=1), b"never")
+    run = SendRun(1, entry, [0], [len(entry)], [b""], [1], [1])
+    run.transaction = await coordinator.begin(0, 60_000, "")
+    (await admin.broker.topics.get(parse_topic(FULL))).publish_in_transaction(run, lambda first, error: None)
+    await coordinator.abort(run.transaction)
+
+
 async def subscribed(admin: Admin) -> None:
     assert (await admin("PUT", f"{TOPIC}/subscription/s", {"ledgerId": -1, "entryId": -1})).status == 204
 
@@ -50,6 +62,13 @@ async def test_peeked_messages_stay_in_the_backlog(shop: Admin) -> None:
     assert peeked == [b"one", b"two", b"three", b"one"]
     missing = await shop("GET", f"{TOPIC}/subscription/s/position/4")
     assert (missing.status, missing.reason) == (404, "Message not found")
+
+
+async def test_an_aborted_message_says_so_also_if_its_metadata_names_no_transaction(shop: Admin) -> None:
+    await subscribed(shop)
+    await abort_message(shop)
+    headers, payload = await fetch(shop, "subscription/s/position/1")
+    assert (headers["X-Pulsar-txn-aborted"], payload) == ("true", b"never")
 
 
 async def test_peeking_creates_a_missing_subscription(shop: Admin) -> None:
