@@ -74,6 +74,8 @@ class Request:
     ending    what follows the path if the fields in it are given; `otherwise` follows if they are not
     payload   computes a body that is not JSON
     into      the field with the file to write the response to
+    arranged  puts the answer in order, in every format
+    in_table  the answer for a table, in words and units that people read
     """
 
     name: str
@@ -94,6 +96,8 @@ class Request:
     otherwise: str = ""
     payload: Callable[[Values], Form | Text] | None = None
     into: str = ""
+    arranged: Callable[[Any], Any] | None = None
+    in_table: Callable[[Any], Any] | None = None
 
 
 def target(row: Request, values: Values) -> str:

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
+from pulsarctl.output import render
+from pulsarctl.output.render import Output
 from pulsarctl.requests.request import In, Request, Shown, Values, target
 from pulsarctl.shell.call import Call
 
@@ -42,6 +44,10 @@ def _body(row: Request, values: Values) -> Any:
 
 
 def show_value(call: Call, row: Request, value: Any) -> None:
+    if row.arranged is not None:
+        value = row.arranged(value)
+    if row.in_table is not None and render.resolve(call.output) is Output.TABLE:
+        value = row.in_table(value)
     match row.shown:
         case Shown.VALUE:
             call.show(value)

@@ -7,18 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from broker_core.wire import client_commands
-from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.commands.describe import describing
 from pulsarctl.facts import topic as topic_facts
 from pulsarctl.facts import topic_checks
-from tests.broker.transactions.commands import begin, publish
 from tests.cli.diagnosis.findings import findings
+from tests.cli.open_transactions import acknowledge_first, began_ms, number, open_transaction, verb
 from tests.support.http_stub import HttpStub, Reply, Request
 from tests.support.raw_client import RawClient
 from tests.support.raw_consuming import receive, subscribe
-from tests.support.raw_publishing import producer
 from tests.support.runner import Cli
 
 Later = Callable[[int], None]
@@ -33,36 +29,21 @@ def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 @pytest.fixture
 def transaction(cli: Cli, raw: RawClient, topic: str) -> Iterator[dict[str, int]]:
-    """It wrote the second of three messages of the topic; `billing` has received only the first."""
-    raw.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
-    assert cli("topics", "create-subscription", topic, "-s", "billing", "-m", "earliest").exit_code == 0
-    named = begin(raw)
-    publish(raw, 1, b"before")
-    publish(raw, 2, b"of the transaction", named)
-    publish(raw, 3, b"after it")
+    named = open_transaction(cli, raw, topic)
     yield named
-    assert cli(*in_transaction("abort-transaction", named)).exit_code == 0
+    assert cli(*verb("abort-transaction", named)).exit_code == 0
 
 
 @pytest.fixture
 def later(cli: Cli, transaction: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> Later:
     """Sets the clock of the program to a time after the begin of the transaction, in seconds."""
-    began = json.loads(cli(*in_transaction("transaction-metadata", transaction), "-o", "json").stdout)["openTimestamp"]
+    began = began_ms(cli, transaction)
 
     def set_clock(seconds: int) -> None:
         for module in (topic_facts, topic_checks, describing):
             monkeypatch.setattr(module, "now_ms", lambda: began + seconds * 1000)
 
     return set_clock
-
-
-def in_transaction(verb: str, named: dict[str, int]) -> tuple[str, ...]:
-    most, least = named["txnid_most_bits"], named["txnid_least_bits"]
-    return ("transactions", verb, "-m", str(most), "-l", str(least))
-
-
-def number(named: dict[str, int]) -> str:
-    return f"({named['txnid_most_bits']},{named['txnid_least_bits']})"
 
 
 def test_explain_names_the_transaction_that_holds_back_a_topic(
@@ -78,7 +59,7 @@ def test_explain_names_the_transaction_that_holds_back_a_topic(
         "subscription": None,
         "finding": f"Transaction {number(transaction)} has been open for 20s, with a time-out of 1m, and holds back 2 "
         "entries: no consumer gets them before it ends.",
-        "command": " ".join(("pulsarctl", *in_transaction("transaction-metadata", transaction))),
+        "command": " ".join(("pulsarctl", *verb("transaction-metadata", transaction))),
     }
 
 
@@ -98,7 +79,7 @@ def test_explain_of_a_subscription_says_what_is_delivered_and_what_waits(
         f"public/default/{topic}",
         f"  warning  Transaction {number(transaction)} has been open for 20s, with a time-out of 1m, and",
         "           holds back 2 entries: no consumer gets them before it ends.",
-        f"           {' '.join(('pulsarctl', *in_transaction('transaction-metadata', transaction)))}",
+        f"           {' '.join(('pulsarctl', *verb('transaction-metadata', transaction)))}",
         "",
         f"public/default/{topic}, subscription billing",
     ]
@@ -140,20 +121,13 @@ def test_doctor_reports_a_transaction_that_outlives_its_time_out(
         f"Transaction {number(transaction)} has been open for 5m, longer than its time-out of 1m, and holds back 2 "
         f"entries of 1 topic ('{topic}').",
     )
-    assert found["transaction-overdue"]["command"] == " ".join(
-        ("pulsarctl", *in_transaction("abort-transaction", transaction))
-    )
+    assert found["transaction-overdue"]["command"] == " ".join(("pulsarctl", *verb("abort-transaction", transaction)))
 
 
 def test_explain_says_that_acknowledgments_wait_for_a_transaction(
     cli: Cli, raw: RawClient, topic: str, transaction: dict[str, int], later: Later
 ) -> None:
-    subscribe(raw, topic, name="billing")
-    (first,) = receive(raw, 1)
-    named = transaction["txnid_most_bits"], transaction["txnid_least_bits"]
-    raw.send(client_commands.acknowledge(1, [first.message_id], request_id=7, transaction=named))
-    answer: pb.CommandAckResponse = raw.expect(BaseCommand.ACK_RESPONSE)
-    assert not answer.HasField("error")
+    acknowledge_first(raw, topic, transaction)
     later(20)
     found = findings(cli, "explain", topic, "-s", "billing")
     assert found["acknowledged-in-transaction"]["finding"] == (

@@ -1,7 +1,9 @@
 """`pulsarctl transactions`: the transactions of a cluster."""
 
+from collections.abc import Callable
 from typing import Any
 
+from pulsarctl.commands.transactions import tables
 from pulsarctl.requests.installing import install_requests
 from pulsarctl.requests.request import REQUIRED, Field, In, Request, Shown
 from pulsarctl.shell.grammar import Noun
@@ -28,8 +30,26 @@ def _coordinator(place: In, default: Any = REQUIRED) -> Field:
     return Field("coordinator", help, ("-c", "--coordinator-id"), "N", place, int, default, "coordinatorId")
 
 
-def _show(name: str, path: str, summary: str, example: str, *fields: Field) -> Request:
-    return Request(name, "GET", f"{ROOT}/{path}", summary, example, fields, Shown.VALUE)
+def _show(
+    name: str,
+    path: str,
+    summary: str,
+    example: str,
+    *fields: Field,
+    in_table: Callable[[Any], Any] = tables.with_times,
+    arranged: Callable[[Any], Any] | None = None,
+) -> Request:
+    return Request(
+        name,
+        "GET",
+        f"{ROOT}/{path}",
+        summary,
+        example,
+        fields,
+        Shown.VALUE,
+        arranged=arranged,
+        in_table=in_table,
+    )
 
 
 install_requests(
@@ -42,6 +62,7 @@ install_requests(
             "Show the stats of the coordinators.",
             "-c 0",
             _coordinator(In.QUERY, None),
+            in_table=tables.coordinators,
         ),
         _show(
             "coordinator-internal-stats",
@@ -136,7 +157,7 @@ install_requests(
         _show(
             "slow-transactions",
             "slowTransactions/{time}",
-            "Show the transactions that have been open for longer than a time.",
+            "Show the transactions that have been open for longer than a time, the oldest first.",
             "-t 10s",
             Field(
                 "time",
@@ -146,6 +167,8 @@ install_requests(
                 read=lambda t: parse_seconds(t) * 1000,
             ),
             _coordinator(In.QUERY, None),
+            in_table=tables.transactions,
+            arranged=tables.oldest_first,
         ),
         Request(
             "abort-transaction",
