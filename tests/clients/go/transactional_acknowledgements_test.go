@@ -49,7 +49,8 @@ func TestMessagesComeAgainAfterTheTimeout(tt *testing.T) {
 	t := startTransactional(tt)
 	t.send(t.unbatched(), "a")
 	consumer := t.consumer(shared(100))
-	t.acknowledgeIn(t.begin(2*time.Second), consumer, t.receive(consumer))
+	message := t.receive(consumer)
+	t.acknowledgeIn(t.begin(2*time.Second), consumer, message)
 	t.expect(t.values(consumer, 1), "a")
 }
 
