@@ -20,6 +20,7 @@ _SHOWN = (
     paths.NAMESPACES,
     paths.TOPICS,
     paths.BACKLOGS,
+    paths.TRANSACTIONS,
     paths.TOPIC,
     paths.SUBSCRIPTION,
     paths.SAMPLE,

@@ -21,7 +21,7 @@ from broker_core.console.page import (
     subscription_crumbs,
     topic_crumbs,
 )
-from broker_core.console.paths import ACTION
+from broker_core.console.paths import ACTION, HOME
 
 
 def offered(frame: PageFrame, kind: str, **target: str) -> Html | None:
@@ -91,6 +91,8 @@ def _asked(frame: PageFrame, action: Action, target: Target, value: str, problem
 
 
 def _crumbs(target: Target) -> list[tuple[str, str]]:
+    if target.transaction:
+        return [("Tenants", HOME), ("Transactions", target.page)]
     if not target.topic:
         return [*namespace_crumbs(target.namespace), (target.namespace, target.page)]
     topic = TopicName.parse(target.topic)

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.console.admin_api import ROOT, Refused, TopicName, namespace_path
+from broker_core.console.admin_api import ROOT, TRANSACTIONS, Refused, TopicName, namespace_path
 from broker_core.console.markup import address
 from broker_core.console.paths import HOME, SUBSCRIPTION, TOPIC, TOPICS
+from broker_core.console.paths import TRANSACTIONS as TRANSACTIONS_PAGE
 
 SECONDS_MAX = 10**10
 COUNT_MAX = 10**9
 _MESSAGE_ID = re.compile(r"(\d{1,18}):(\d{1,18})")
-NAMES = ("namespace", "topic", "subscription")
+_TRANSACTION = re.compile(r"\((\d{1,20}),(\d{1,20})\)")
+NAMES = ("namespace", "topic", "subscription", "transaction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Target:
     namespace: str
     topic: str
     subscription: str
+    transaction: str = ""
 
     @classmethod
     def of(cls, sent: Mapping[str, str]) -> Target:
@@ -45,6 +48,8 @@ class Target:
     @property
     def path(self) -> str:
         """Raises `Refused` if a name is missing."""
+        if self.transaction:
+            return _transaction_path(self.transaction)
         if self.subscription:
             return TopicName.parse(self.topic).subscription_path(self.subscription)
         if self.topic:
@@ -55,10 +60,12 @@ class Target:
 
     @property
     def name(self) -> str:
-        return self.subscription or self.topic or self.namespace
+        return self.transaction or self.subscription or self.topic or self.namespace
 
     @property
     def page(self) -> str:
+        if self.transaction:
+            return TRANSACTIONS_PAGE
         if self.subscription:
             return address(SUBSCRIPTION, topic=self.topic, name=self.subscription)
         return address(TOPIC, name=self.topic) if self.topic else address(TOPICS, namespace=self.namespace)
@@ -69,6 +76,14 @@ class Target:
         if self.subscription:
             return address(TOPIC, name=self.topic)
         return address(TOPICS, namespace=TopicName.parse(self.topic).namespace) if self.topic else HOME
+
+
+def _transaction_path(text: str) -> str:
+    """Aborting is all that can be done to one. Raises `Refused`."""
+    match = _TRANSACTION.fullmatch(text)
+    if match is None:
+        raise Refused(400, f"{text[:60]!r} is not the ID of a transaction, such as (0,12)")
+    return f"{TRANSACTIONS}/abortTransaction/{match[1]}/{match[2]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +233,13 @@ ACTIONS = (
         ("namespace",),
         _plain("POST", "/clearBacklog"),
         types_name=True,
+    ),
+    Action(
+        "abort-transaction",
+        "Abort",
+        "Aborts the transaction. No consumer ever gets its messages, and what it acknowledged is delivered again.",
+        ("transaction",),
+        _plain("POST", ""),
     ),
 )
 BY_NAME = {action.name: action for action in ACTIONS}

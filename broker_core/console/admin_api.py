@@ -11,6 +11,7 @@ from broker_core.errors import InvalidName
 from broker_core.names import PARTITION_SUFFIX, parse_topic
 
 ROOT = "/admin/v2"
+TRANSACTIONS = "/admin/v3/transactions"
 NOTHING: Mapping[str, str] = {}
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from broker_core.console import action_pages, lists, messages, paths, topic
+from broker_core.console import action_pages, lists, messages, paths, topic, transactions
 from broker_core.console.admin_api import AdminApi, Refused
 from broker_core.console.page import Page, PageFrame, Request, problem
 
@@ -19,6 +19,7 @@ PAGES: Mapping[str, Show] = {
     paths.NAMESPACES: lists.namespaces,
     paths.TOPICS: lists.topics,
     paths.BACKLOGS: lists.backlogs,
+    paths.TRANSACTIONS: transactions.transactions,
     paths.TOPIC: topic.topic_page,
     paths.SUBSCRIPTION: topic.subscription_page,
     paths.SAMPLE: topic.sample_page,

@@ -12,7 +12,7 @@ from broker_core.console.health import STUCK, health_of
 from broker_core.console.markup import Child, Html, address, link, row, tag
 from broker_core.console.markup import table as table_of
 from broker_core.console.page import Page, PageFrame, Request, name_of, namespace_crumbs, page
-from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS
+from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS, TRANSACTIONS
 from broker_core.console.quantities import count, counted, rate, size
 from broker_core.names import without_partition
 from broker_core.rates.time_slices import sliced
@@ -30,7 +30,8 @@ async def home(frame: PageFrame, _request: Request, api: AdminApi) -> Page:
         return page(frame, "Tenants", (), tag("p", str(error), class_="problem"), _named_tenant(), backlogs)
     rows = [[link(address(NAMESPACES, tenant=tenant), name_of(tenant))] async for tenant in sliced(tenants)]
     table = await _long_table(counted(len(rows), "tenant"), ["Tenant"], rows)
-    return page(frame, "Tenants", (), backlogs, table)
+    open_now = tag("p", link(TRANSACTIONS, "Open transactions"), " of all topics")
+    return page(frame, "Tenants", (), backlogs, open_now, table)
 
 
 def _named_tenant() -> Html:

@@ -11,7 +11,9 @@ from broker_core.config.console import ConsoleConfig
 from broker_core.config.server import ServerConfig
 from broker_core.console.actions import ACTIONS
 from broker_core.testing import EmbeddedBroker
+from tests.broker.transactions.commands import begin
 from tests.support.console_browser import Browser, Shown
+from tests.support.raw_client import RawClient
 
 NUMBERS = count()
 PORTS = ServerConfig(broker_port=0, web_port=0)
@@ -130,11 +132,14 @@ def test_a_refusal_of_the_broker_is_shown_with_its_reason(browser: Browser) -> N
 def test_every_action_is_on_a_page(browser: Browser, broker: EmbeddedBroker, topic: str) -> None:
     broker.create_partitioned_topic("persistent://public/default/of-two", 2)
     act(browser, "skip", topic, value="1")
+    with RawClient(broker.service_url) as raw:
+        begin(raw)
     pages = (
         browser.get("/console/topic", name=topic),
         browser.get("/console/subscription", topic=topic, name="s"),
         browser.get("/console/topics", namespace="public/default"),
         browser.get("/console/topic", name="of-two"),
+        browser.get("/console/transactions"),
     )
     links = [link for shown in pages for link in shown.outline.links if link.startswith("/console/action?")]
     assert {link.partition("do=")[2].partition("&")[0] for link in links} == {one.name for one in ACTIONS}
