@@ -123,7 +123,6 @@ class Broker:
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
-        self.transactions: Coordinator | None = None  # None: transactions are disabled, and those left time out
         self._coordinator: Coordinator | None = None
         self.inactivity: Inactivity
         self.schemas: SchemaRegistry
@@ -170,8 +169,8 @@ class Broker:
             log.warning(warning)
         self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
-        self._coordinator = self._new_coordinator()
-        self.transactions = self._coordinator if self.config.transactions.enabled else None
+        if self.storage.transactions.open():
+            self._coordinator = self._new_coordinator()  # they may time out, also if transactions are disabled now
         self.topics = TopicRegistry(
             self.config,
             self.clock,
@@ -181,7 +180,7 @@ class Broker:
             self.spawn,
             lambda: self.service_url,
             self.tier,
-            self.transactions,
+            lambda: self.transactions,
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
@@ -218,10 +217,16 @@ class Broker:
         await self.storage.read_thread(self.security.audit.close)
         await self.storage.close()
 
-    def _new_coordinator(self) -> Coordinator | None:
-        """None if transactions are disabled and none is open: what is left from before has to time out."""
-        if not self.config.transactions.enabled and not self.storage.transactions.open():
+    @property
+    def transactions(self) -> Coordinator | None:
+        """None if transactions are disabled. A broker whose clients use none does not load the coordinator."""
+        if not self.config.transactions.enabled:
             return None
+        if self._coordinator is None:
+            self._coordinator = self._new_coordinator()
+        return self._coordinator
+
+    def _new_coordinator(self) -> Coordinator:
         from broker_core.transactions.coordinator import Coordinator
 
         return Coordinator(

@@ -203,7 +203,8 @@ class TransactionConfig:
     max_acknowledged: int = setting(
         "maxAcknowledgedEntriesPerTransaction",
         100_000,
-        "Maximum number of entries that an open transaction acknowledges.",
+        "Maximum number of entries that an open transaction acknowledges; a batch of which messages stay open counts "
+        "once more for every 64 messages.",
         least=1,
     )
     max_all_acknowledged: int = setting(

@@ -96,6 +96,7 @@ class Consumer:
         self.pending = Pending()
         self.closed = False
         self.acknowledges_cumulatively = False  # it has done so since it connected
+        self.held_up_to_by = 0  # the last transaction in which it has, since it got messages again
         self._takes_metadata = client.takes_broker_metadata
         self._encoder = MessageEncoder(consumer_id, owner.partition)
 

@@ -167,9 +167,16 @@ class KeySharedDispatcher(IndividualDispatcher):
             return False
         deliveries = Deliveries(allowance)
         first = self._waiting.lowest(deliveries.shares) if self._waiting else None
+        if self._due and self._is_due_before(first) and self._step_due(deliveries):
+            return True
         if first is not None:
             return self._step_waiting(deliveries, first)
-        return self._step_due(deliveries) if self._due else self._step_new(deliveries)
+        return not self._due and self._step_new(deliveries)
+
+    def _is_due_before(self, first: EntryId | None) -> bool:
+        """Whether an entry that is due is before the first one that waits, so that it must not be overtaken."""
+        due = self._due.first_run(1)
+        return due is not None and (first is None or (due.ledger_id, due.first) < first)
 
     def _step_new(self, deliveries: Deliveries) -> bool:
         may_wait = self._look_ahead() - len(self._waiting)

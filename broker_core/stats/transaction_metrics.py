@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_core.rates.transaction_counts import LATENCY_MS
 from broker_core.stats.topic_metrics import Block, Values
-from broker_core.transactions.counts import LATENCY_MS
 
 if TYPE_CHECKING:
     from broker_core.topic.transactions import TopicTransactions

@@ -20,7 +20,7 @@ tables.sqlite                catalog of the tables of offloaded messages; absent
 import re
 from pathlib import Path
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 FORMAT_TEXT = "pulsarctl storage format {}\n"
 
 _SPARE = ".spare"

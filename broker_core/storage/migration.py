@@ -28,7 +28,10 @@ def _add_batch_table(disk: Disk, directory: Path) -> None:
 
 
 def _nothing(disk: Disk, directory: Path) -> None:
-    """A start without a catalog log begins one; the new version keeps older releases from leaving it behind."""
+    """The new version only keeps older releases from a directory that they would read in part.
+
+    3: a start without a catalog log begins one. 7: acknowledgments in transactions.
+    """
 
 
 def _add_tables(statements: Sequence[str], disk: Disk, directory: Path) -> None:
@@ -52,6 +55,7 @@ STEPS: Mapping[int, Step] = {
     3: partial(_add_tables, OFFLOAD_TABLES),
     4: partial(_add_tables, (TRIMMED_TABLE,)),
     5: partial(_add_tables, TRANSACTION_TABLES),
+    6: _nothing,
 }  # version -> the step that makes the next version from it
 
 

@@ -8,10 +8,11 @@ transactions always counts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, PersistenceFailed, TransactionConflict
+from broker_core.rates.time_slices import sliced
 from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, TransactionAcks, held_bits
 from broker_core.storage.records.open_batches import OpenBatch
 from broker_core.storage.records.position import Position
@@ -26,33 +27,47 @@ if TYPE_CHECKING:
     from broker_core.wire.transaction_id import TransactionId
 
 
+Stored = asyncio.Future[Exception | None]
+IDS_MAX = 10_000  # in one ACK; the broker checks and writes them in one step
+
+
 class AcksInTransactions:
-    __slots__ = ("_coordinator", "_cursor", "_delivery", "_topic")
+    __slots__ = ("_check_acknowledgeable", "_coordinator", "_cursor", "_delivery", "_topic")
 
     def __init__(
-        self, topic: TopicName, cursor: ManagedCursor, delivery: Delivery, coordinator: Coordinator | None
+        self,
+        topic: TopicName,
+        cursor: ManagedCursor,
+        delivery: Delivery,
+        coordinator: Coordinator | None,
+        check_acknowledgeable: Callable[[], None],
     ) -> None:
         self._topic = topic
         self._cursor = cursor
         self._delivery = delivery
         self._coordinator = coordinator
+        self._check_acknowledgeable = check_acknowledgeable
 
     async def hold(self, consumer: Consumer, transaction: TransactionId, ids: Sequence[tuple[Position, int]]) -> None:
         """Holds messages; on disk on return. `ids`: entries, and a bit set of the messages in each that stay open.
 
-        Raises `TransactionConflict`, `NotAllowed`, or `InvalidTransactionStatus`, and then nothing is held, or
+        As outside transactions, entries that do not exist are ignored. Raises `TransactionConflict`, `NotAllowed`,
+        `InvalidTransactionStatus`, or what `check_acknowledgeable` does, and then nothing is held; or
         `PersistenceFailed`, and then the messages stay held until the transaction ends, as in Pulsar.
         """
         coordinator = self._supported()
-        sized = [(position, await self._left(position, open_bits)) for position, open_bits in ids]
+        if len(ids) > IDS_MAX:
+            raise NotAllowed(f"an acknowledgment in a transaction names at most {IDS_MAX} messages, not {len(ids)}")
+        sized = [(position, await self._left(position, open_bits)) async for position, open_bits in sliced(ids)]
         acks = TransactionAcks()
         for position, left in sized:
-            self._check_free(transaction, position, left, acks)
-            acks.add(*position, left)
+            if self._cursor.has_entry(position):
+                self._check_free(transaction, position, left, acks)
+                acks.add(*position, left)
         stored = self._store(coordinator, transaction, acks)
-        for position, left in sized:
+        async for position, left in sliced(sized):
             self._no_longer_pending(consumer, position, left)
-        await stored
+        await _raised(stored)
 
     async def hold_up_to(
         self, consumer: Consumer, transaction: TransactionId, position: Position, open_bits: int
@@ -61,11 +76,15 @@ class AcksInTransactions:
         coordinator = self._supported()
         if self._delivery.sub_type in INDIVIDUAL_ACK_TYPES:
             return
+        last = self._cursor.last_entry_up_to(position)  # what is published later is not part of it
+        up_to = AckedUpTo(last, await self._left(last, open_bits) if last == position else WHOLE)
+        self._check_cumulative(transaction, up_to)
         acks = TransactionAcks()
-        acks.cumulative = AckedUpTo(position, await self._left(position, open_bits))
-        self._check_cumulative(transaction, acks.cumulative)
+        acks.add_up_to(up_to)
+        stored = self._store(coordinator, transaction, acks)
         consumer.acknowledges_cumulatively = True
-        await self._store(coordinator, transaction, acks)
+        consumer.held_up_to_by = transaction.least
+        await _raised(stored)
 
     def _supported(self) -> Coordinator:
         if self._coordinator is None:
@@ -78,8 +97,6 @@ class AcksInTransactions:
         if not open_bits:
             return WHOLE
         messages = await self._cursor.read_messages_of(position)  # the client may name another size
-        if not messages:
-            raise NotAllowed(f"{position} is not a message of {self._topic}")
         return OpenBatch(messages, open_bits & (1 << messages) - 1)
 
     def _check_free(
@@ -95,7 +112,7 @@ class AcksInTransactions:
             raise self._conflict(transaction, f"message:{position} in pending ack status.")
 
     def _check_cumulative(self, transaction: TransactionId, up_to: AckedUpTo) -> None:
-        if up_to.position <= self._cursor.mark_delete:
+        if up_to.position <= self._cursor.mark_delete or up_to.position.entry_id < 0:
             marked = f"cursor's markDeletePosition:{self._cursor.mark_delete}"
             raise self._conflict(transaction, f"cumulative ack position:{up_to.position} within range of {marked}")
         held = self._cursor.info.held
@@ -111,18 +128,14 @@ class AcksInTransactions:
         name = f"[{self._topic}][{self._cursor.name}]"
         return TransactionConflict(f"{name} Transaction:{transaction} try to ack {reason}")
 
-    def _store(
-        self, coordinator: Coordinator, transaction: TransactionId, acks: TransactionAcks
-    ) -> asyncio.Future[None]:
-        """The result is there when the record is on disk."""
-        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        stored.add_done_callback(asyncio.Future.exception)  # marks it as seen: the client may have left
+    def _store(self, coordinator: Coordinator, transaction: TransactionId, acks: TransactionAcks) -> Stored:
+        """The result is there when the record is on disk, or could not be written."""
+        self._check_acknowledgeable()  # the topic may have begun to move during an await
+        stored: Stored = asyncio.get_running_loop().create_future()
 
         def done(error: Exception | None) -> None:
-            if error is None:
-                stored.set_result(None)
-            else:
-                stored.set_exception(PersistenceFailed(str(error)))
+            if not stored.done():  # else the client has left
+                stored.set_result(error)
 
         coordinator.hold(transaction, self._cursor, acks, done)
         return stored
@@ -143,13 +156,24 @@ class AcksInTransactions:
             return "PendingAck"
         return "NotInPendingAck" if self._cursor.has_entry(position) else "InvalidPosition"
 
-    def released(self, acks: TransactionAcks) -> None:
-        """The transaction is aborted: its messages are sent again, except those of a cumulative acknowledgment.
+    def released(self, transaction: TransactionId, acks: TransactionAcks) -> None:
+        """The transaction is aborted: its messages are sent again.
 
-        As in Pulsar, these wait until a consumer connects or asks for them.
+        As in Pulsar, those of a cumulative acknowledgment wait until a consumer connects or asks for them. One that has
+        done so in the meantime did not get them, so it gets them now.
         """
+        consumer = self._delivery.dispatcher.active_consumer
+        if acks.cumulative is not None and consumer is not None and consumer.held_up_to_by != transaction.least:
+            self._delivery.dispatcher.rewind()
         entries = [(ledger_id, entry_id) for ledger_id, entry_id, _ in acks]
         again = [entry for entry in entries if Position(*entry) < self._cursor.read_position]
         again = [entry for entry in again if not self._cursor.is_acknowledged(Position(*entry))]
         if again:
             self._delivery.dispatcher.released(again)
+
+
+async def _raised(stored: Stored) -> None:
+    """Raises `PersistenceFailed`."""
+    error = await stored
+    if error is not None:
+        raise PersistenceFailed(str(error))

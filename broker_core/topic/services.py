@@ -46,5 +46,5 @@ class TopicServices(NamedTuple):
     backlog_quota: BacklogQuotaConfig
     tier: TieredStorage | None  # None: nothing is offloaded
     replication: ReplicationServices
-    transactions: Coordinator | None  # None: transactions are disabled
+    transactions: Callable[[], Coordinator | None]  # None: transactions are disabled
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

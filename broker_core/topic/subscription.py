@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from broker_core.replication.passed_snapshots import PassedSnapshots
     from broker_core.storage.cursor.cursor import ManagedCursor
     from broker_core.storage.records.held_acks import TransactionAcks
+    from broker_core.wire.transaction_id import TransactionId
 
 log = ClientLog(__name__)
 
@@ -173,14 +174,16 @@ class Subscription(Backlogged):
 
     @property
     def in_transactions(self) -> AcksInTransactions:
-        return AcksInTransactions(self.topic_name, self.cursor, self.delivery, self._context.coordinator)
+        return AcksInTransactions(
+            self.topic_name, self.cursor, self.delivery, self._context.coordinator(), self.check_acknowledgeable
+        )
 
-    def transaction_ended(self, acks: TransactionAcks, *, commit: bool) -> None:
+    def transaction_ended(self, transaction: TransactionId, acks: TransactionAcks, *, commit: bool) -> None:
         """A transaction that acknowledged messages here has ended. The cursor has followed a commit."""
         if commit:
             self._moved()
         else:
-            self.in_transactions.released(acks)
+            self.in_transactions.released(transaction, acks)
 
     def _acknowledged(self, consumer: Consumer, count: int) -> None:
         consumer.acks.add(count, 0)
@@ -192,6 +195,7 @@ class Subscription(Backlogged):
         self._context.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
+        consumer.held_up_to_by = 0
         self.delivery.dispatcher.redeliver(consumer, positions)
 
     async def unsubscribe(self, consumer: Consumer, *, force: bool) -> None:

@@ -40,4 +40,4 @@ class SubscriptionContext(NamedTuple):
     delivers: Callable[[], bool]
     check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions
-    coordinator: Coordinator | None
+    coordinator: Callable[[], Coordinator | None]

@@ -233,13 +233,13 @@ class Topic:
         """The outcome of a transaction with messages here is on its way to the disk."""
         self.transactions.write_marker(transaction, commit=commit)
 
-    def transaction_ended(self, part: TransactionPart, *, commit: bool) -> None:
+    def transaction_ended(self, transaction: TransactionId, part: TransactionPart, *, commit: bool) -> None:
         """The outcome is in effect: more entries may be visible, also without a marker after them."""
         if part.has_messages:
             self.transactions.ended(commit=commit)
         for name, subscription in self.subscriptions.by_name.items():
             if name in part.acks:
-                subscription.transaction_ended(part.acks[name], commit=commit)
+                subscription.transaction_ended(transaction, part.acks[name], commit=commit)
             subscription.delivery.dispatcher.wake()
         self.replicators.wake()
         self._housekeeping.look_soon()

@@ -6,6 +6,7 @@ What is open and what was aborted belongs to the log (`storage.records.transacti
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, NotAllowed
@@ -38,7 +39,7 @@ class TopicTransactions:
         lifecycle: Lifecycle,
         special: SpecialEntries,
         calls: TopicCalls,
-        coordinator: Coordinator | None,
+        coordinator: Callable[[], Coordinator | None],
     ) -> None:
         self._context = context
         self._lifecycle = lifecycle
@@ -56,12 +57,12 @@ class TopicTransactions:
 
     def publish(self, run: SendRun, done: PublishDone) -> None:
         """Appends messages of an open transaction. Raises a `BrokerError` if the transaction may not write."""
-        on_disk = self._context.log.on_disk
-        if self._coordinator is None or run.transaction is None:
+        on_disk, coordinator = self._context.log.on_disk, self._coordinator()
+        if coordinator is None or run.transaction is None:
             raise NotAllowed("Transaction buffer disable!")  # Pulsar's words
         if on_disk is None:
             raise NotAllowed(f"{self._context.name} is not persistent, and has no transactions")
-        transaction = self._coordinator.writing(run.transaction)
+        transaction = coordinator.writing(run.transaction)
         self._special.expect_transactions()
         try:
             on_disk.append_in(transaction, run, done)

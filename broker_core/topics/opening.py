@@ -17,6 +17,8 @@ from broker_core.topic.services import TopicServices
 from broker_core.topic.topic import Topic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
     from broker_core.metadata.policies.expiry_clock import ExpiryClock
@@ -44,7 +46,7 @@ class TopicOpener:
         tier: TieredStorage | None,
         replication: ReplicationServices,
         publish_latency: Histogram,
-        transactions: Coordinator | None,
+        transactions: Callable[[], Coordinator | None],
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy

@@ -67,7 +67,7 @@ class TopicRegistry:
         spawn: Spawn,
         service_url: Callable[[], str],
         tier: TieredStorage | None = None,
-        transactions: Coordinator | None = None,
+        transactions: Callable[[], Coordinator | None] = lambda: None,
     ) -> None:
         self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
         replication = ReplicationServices(

@@ -19,9 +19,9 @@ from broker_core.errors import (
     TransactionCoordinatorNotFound,
     TransactionNotFound,
 )
+from broker_core.rates.transaction_counts import TransactionCounts
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.transactions import TransactionInfo
-from broker_core.transactions.counts import TransactionCounts
 from broker_core.transactions.deadlines import Deadlines
 from broker_core.transactions.transaction import Transaction
 from broker_core.wire.transaction_id import TransactionId
@@ -46,7 +46,7 @@ class Participant(Protocol):
     def end_transaction(self, transaction: TransactionId, *, commit: bool) -> None:
         """The outcome is on its way to the disk: writes the marker, which follows it there."""
 
-    def transaction_ended(self, part: TransactionPart, *, commit: bool) -> None:
+    def transaction_ended(self, transaction: TransactionId, part: TransactionPart, *, commit: bool) -> None:
         """The outcome is in effect: there may be something to deliver. `part`: what the transaction did here."""
 
 
@@ -139,7 +139,7 @@ class Coordinator:
     ) -> None:
         """The transaction acknowledges messages of a cursor; `done` when that is on disk. Raises as `writing` does."""
         transaction = self._find_open(transaction_id)
-        self._check_acknowledgments(transaction, len(acks))
+        self._check_acknowledgments(transaction, acks.weight)
         self._records.hold(transaction.info, cursor, acks, done)
 
     def _find_open(self, transaction_id: TransactionId) -> Transaction:
@@ -151,14 +151,14 @@ class Coordinator:
         transaction.check_open()
         return transaction
 
-    def _check_acknowledgments(self, transaction: Transaction, entries: int) -> None:
+    def _check_acknowledgments(self, transaction: Transaction, weight: int) -> None:
         """Raises `NotAllowed`."""
-        if self._records.acknowledged(transaction.info.id) + entries > self._config.max_acknowledged:
+        if self._records.acks_weight(transaction.info.id) + weight > self._config.max_acknowledged:
             raise NotAllowed(
                 f"Transaction {transaction.id} would acknowledge more than {self._config.max_acknowledged} entries "
                 "(maxAcknowledgedEntriesPerTransaction)"
             )
-        if self._records.all_acknowledged + entries > self._config.max_all_acknowledged:
+        if self._records.all_acks_weight + weight > self._config.max_all_acknowledged:
             raise NotAllowed(
                 f"all open transactions together would acknowledge more than {self._config.max_all_acknowledged} "
                 "entries (maxAcknowledgedEntriesOfActiveTransactions)"
@@ -222,7 +222,7 @@ class Coordinator:
         for name, part in parts.items():
             participant = self._participant(name)
             if participant is not None:
-                participant.transaction_ended(part, commit=commit)
+                participant.transaction_ended(transaction.id, part, commit=commit)
         transaction.ended(commit=commit)
 
     async def abort(self, transaction_id: TransactionId) -> None:

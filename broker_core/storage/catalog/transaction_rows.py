@@ -11,7 +11,13 @@ from broker_core.storage.catalog.tables import Late, RowChange, deflated, delete
 from broker_core.storage.records.block import column, column_bytes
 from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.transaction_outcomes import Outcome, Outcomes
-from broker_core.storage.records.transactions import Entries, OpenTransaction, TransactionInfo, Transactions
+from broker_core.storage.records.transactions import (
+    Entries,
+    OpenTransaction,
+    TransactionInfo,
+    Transactions,
+    WrittenRange,
+)
 
 IDS_END = "transaction_ids_end"  # keys of `instance`
 OUTCOMES = "transaction_outcomes"
@@ -38,9 +44,15 @@ def transaction_rows(transactions: Transactions) -> list[RowChange]:
 
 def _row(transaction: OpenTransaction) -> RowChange:
     writes = {owner: list(ranges) for owner, ranges in transaction.writes.items()}
-    acks = [[*key, acks.document()] for key, acks in transaction.acks.items()]
-    document = {"transaction": transaction.info, "writes": writes, "acks": acks}
-    return put("open_transaction", transaction.info.id, Late(partial(json.dumps, document)))
+    acks = {key: acks.copy() for key, acks in transaction.acks.items()}
+    return put("open_transaction", transaction.info.id, Late(partial(_text, transaction.info, writes, acks)))
+
+
+def _text(
+    info: TransactionInfo, writes: dict[int, list[WrittenRange]], acks: dict[tuple[int, int], TransactionAcks]
+) -> str:
+    documents = [[*key, acks_of_cursor.document()] for key, acks_of_cursor in acks.items()]
+    return json.dumps({"transaction": info, "writes": writes, "acks": documents})
 
 
 def load_transactions(database: Database) -> Transactions:
@@ -83,5 +95,5 @@ def _transaction(document: dict[str, Any]) -> OpenTransaction:
         transaction.writes[int(owner)] = [(ledger_id, first, last) for ledger_id, first, last in ranges]
         transaction.ranges += len(ranges)
     for owner, cursor_id, acks in document.get("acks", ()):
-        transaction.acks[owner, cursor_id] = TransactionAcks.from_document(acks)
+        transaction.acked(owner, cursor_id, TransactionAcks.from_document(acks))
     return transaction

@@ -196,6 +196,11 @@ class Acknowledgments(ABC):
                 batches[entry_id] = OpenBatch(messages, batch.bits & ~bits)
         return sorted(batches.items())
 
+    def last_entry_up_to(self, position: Position) -> Position:
+        """The last existing entry at or before the position; its entry is -1 if there is none."""
+        position = min(position, self._ledgers.last_confirmed)
+        return position if self._ledgers.is_valid(position) else self._ledgers.previous(position)
+
     def has_entry(self, position: Position) -> bool:
         """Whether the log has that entry."""
         return self._ledgers.is_valid(position)
@@ -292,8 +297,10 @@ class Acknowledgments(ABC):
 
     def _set_front(self, mark_delete: Position) -> None:
         front = self._ledgers.next_valid(mark_delete.next)
-        window = self.info.windows.get(front.ledger_id)
-        if window is not None and (stop := window.first_unacknowledged(front.entry_id)) > front.entry_id:
+        while (window := self.info.windows.get(front.ledger_id)) is not None:
+            stop = window.first_unacknowledged(front.entry_id)
+            if stop == front.entry_id:
+                break
             front = self._ledgers.next_valid(Position(front.ledger_id, stop))
         self._front = front
 

@@ -79,15 +79,15 @@ class TransactionLog:
         """Whether anything of it is on disk."""
         return transaction_id in self._transactions.open
 
-    def acknowledged(self, transaction_id: int) -> int:
-        """The number of entries that it acknowledges: a checkpoint writes them again."""
+    def acks_weight(self, transaction_id: int) -> int:
+        """The memory of its acknowledgments (`TransactionAcks.weight`): a checkpoint writes them again."""
         transaction = self._transactions.open.get(transaction_id)
-        return 0 if transaction is None else transaction.acknowledged
+        return 0 if transaction is None else transaction.weight
 
     @property
-    def all_acknowledged(self) -> int:
-        """The number of entries that all open transactions acknowledge."""
-        return self._transactions.acknowledged
+    def all_acks_weight(self) -> int:
+        """The same of all open transactions."""
+        return self._transactions.acks_weight
 
     def parts(self, transaction_id: int) -> dict[str, TransactionPart]:
         """What it did, by the name of the managed ledger, in those that are in use."""

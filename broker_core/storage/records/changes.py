@@ -127,7 +127,9 @@ def _acknowledge_batches(cursor: CursorInfo, ledger: LedgerInfo, batches: dict[i
     window = cursor.windows.get(ledger.id)
     for entry_id, batch in batches.items():
         if entry_id < ledger.entries and not (window is not None and window.is_acknowledged(entry_id)):
-            cursor.batches.clear_bits(ledger.id, entry_id, batch.messages, batch.bits)
+            _, left = cursor.batches.clear_bits(ledger.id, entry_id, batch.messages, batch.bits)
+            if left is None:
+                _acknowledge_entries(cursor, ledger, (entry_id,))
 
 
 def commit_acks(catalog: Catalog, info: ManagedLedgerInfo, cursor: CursorInfo, acks: TransactionAcks) -> None:
@@ -135,7 +137,9 @@ def commit_acks(catalog: Catalog, info: ManagedLedgerInfo, cursor: CursorInfo, a
     rows = list(acks)
     if acks.cumulative is not None:
         ledger_id, entry_id = acks.cumulative.position
-        cursor.mark_delete = max(cursor.mark_delete, Position(ledger_id, entry_id - 1))
+        ends = [Position(ledger.id, ledger.entries - 1) for ledger in info.ledgers.values() if ledger.entries]
+        passed = min(Position(ledger_id, entry_id - 1), max(ends, default=cursor.mark_delete))
+        cursor.mark_delete = max(cursor.mark_delete, passed)
         rows.append((ledger_id, entry_id, acks.cumulative.left))
     for ledger_id, entry_id, left in rows:
         ledger = info.ledgers.get(ledger_id)
@@ -145,8 +149,24 @@ def commit_acks(catalog: Catalog, info: ManagedLedgerInfo, cursor: CursorInfo, a
             _acknowledge_batches(cursor, ledger, {entry_id: left})
         else:
             _acknowledge_entries(cursor, ledger, (entry_id,))
+    _advance(info, cursor)
     forget_passed(cursor)
     catalog.cursor_changed(info.id, cursor)
+
+
+def _advance(info: ManagedLedgerInfo, cursor: CursorInfo) -> None:
+    """Moves mark-delete over the entries that are acknowledged after it."""
+    for ledger_id in sorted(info.ledgers):
+        mark_ledger, mark_entry = cursor.mark_delete
+        if ledger_id < mark_ledger:
+            continue
+        entries, window = info.ledgers[ledger_id].entries, cursor.windows.get(ledger_id)
+        start = mark_entry + 1 if ledger_id == mark_ledger else 0
+        stop = start if window is None else min(window.first_unacknowledged(start), entries)
+        if stop > start:
+            cursor.mark_delete = Position(ledger_id, stop - 1)
+        if stop < entries:
+            return
 
 
 def forget_passed(cursor: CursorInfo) -> None:

@@ -34,29 +34,46 @@ def held_bits(left: OpenBatch) -> int:
 
 
 class TransactionAcks:
-    """By ledger and entry, the messages that stay open; `WHOLE` where none does."""
+    """By ledger and entry, the messages that stay open; `WHOLE` where none does.
 
-    __slots__ = ("cumulative", "entries")
+    `weight` stands for memory: one for each entry, and one more for every 64 messages of a batch that stays in part.
+    """
+
+    __slots__ = ("cumulative", "entries", "weight")
 
     def __init__(self) -> None:
         self.entries: dict[int, dict[int, OpenBatch]] = {}
         self.cumulative: AckedUpTo | None = None
-
-    def __len__(self) -> int:
-        return sum(map(len, self.entries.values())) + (self.cumulative is not None)
+        self.weight = 0
 
     def add(self, ledger_id: int, entry_id: int, left: OpenBatch) -> None:
+        """Nothing changes if all messages stay open."""
+        if not held_bits(left):
+            return
         entries = self.entries.setdefault(ledger_id, {})
         before = entries.get(entry_id)
-        entries[entry_id] = left if before is None else _both(before, left)
+        entries[entry_id] = left = left if before is None else _both(before, left)
+        self.weight += _weight(left) - (0 if before is None else _weight(before))
+
+    def add_up_to(self, up_to: AckedUpTo) -> None:
+        """Nothing changes if there is a cumulative acknowledgment of more messages."""
+        before = self.cumulative
+        if before is None or up_to.is_after(before):
+            self.cumulative = up_to
+            self.weight += _weight(up_to.left) - (0 if before is None else _weight(before.left))
 
     def merge(self, other: TransactionAcks) -> None:
         """Adds later acknowledgments of the same transaction. Repeating them changes nothing."""
         for ledger_id, entry_id, left in other:
             self.add(ledger_id, entry_id, left)
-        up_to = other.cumulative
-        if up_to is not None and (self.cumulative is None or up_to.is_after(self.cumulative)):
-            self.cumulative = up_to
+        if other.cumulative is not None:
+            self.add_up_to(other.cumulative)
+
+    def copy(self) -> TransactionAcks:
+        copied = TransactionAcks()
+        copied.entries = {ledger_id: dict(entries) for ledger_id, entries in self.entries.items()}
+        copied.cumulative, copied.weight = self.cumulative, self.weight
+        return copied
 
     def __iter__(self) -> Iterator[tuple[int, int, OpenBatch]]:
         """(ledger, entry, what stays open) of those that are not cumulative."""
@@ -81,10 +98,14 @@ class TransactionAcks:
         up_to, *rows = document
         if up_to is not None:
             ledger_id, entry_id, left = _parsed(*up_to)
-            acks.cumulative = AckedUpTo(Position(ledger_id, entry_id), left)
+            acks.add_up_to(AckedUpTo(Position(ledger_id, entry_id), left))
         for row in rows:
             acks.add(*_parsed(*row))
         return acks
+
+
+def _weight(left: OpenBatch) -> int:
+    return 1 + left.messages // 64
 
 
 def _both(first: OpenBatch, second: OpenBatch) -> OpenBatch:
@@ -127,12 +148,12 @@ class HeldAcks:
 
     def remove(self, transaction_id: int, acks: TransactionAcks) -> None:
         for ledger_id, entry_id, left in acks:
-            entries = self.entries[ledger_id]
-            entries[entry_id] &= ~held_bits(left)
-            if not entries[entry_id]:
-                del entries[entry_id]
-                if not entries:
-                    del self.entries[ledger_id]
+            entries = self.entries.get(ledger_id, {})
+            still_held = entries.pop(entry_id, 0) & ~held_bits(left)
+            if still_held:
+                entries[entry_id] = still_held
+            elif not entries:
+                self.entries.pop(ledger_id, None)
         if self.holder == transaction_id:
             self.cumulative, self.holder = None, 0
 

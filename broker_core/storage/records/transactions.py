@@ -34,15 +34,17 @@ class OpenTransaction:
     writes   by managed ledger, where its messages are
     ranges   the number of all of these ranges
     acks     by managed ledger and cursor, what it acknowledges
+    weight   of all of these acknowledgments
     """
 
-    __slots__ = ("acks", "info", "ranges", "writes")
+    __slots__ = ("acks", "info", "ranges", "weight", "writes")
 
     def __init__(self, info: TransactionInfo) -> None:
         self.info = info
         self.writes: dict[int, list[WrittenRange]] = {}
         self.ranges = 0
         self.acks: dict[tuple[int, int], TransactionAcks] = {}
+        self.weight = 0
 
     def wrote(self, owner: int, ledger_id: int, first: int, last: int) -> bool:
         """Adds entries; returns whether they are new: a replay repeats what a checkpoint has."""
@@ -57,15 +59,18 @@ class OpenTransaction:
             self.ranges += 1
         return True
 
-    @property
-    def acknowledged(self) -> int:
-        """The number of entries that it acknowledges."""
-        return sum(map(len, self.acks.values()))
+    def acked(self, owner: int, cursor_id: int, acks: TransactionAcks) -> None:
+        """Adds acknowledgments. Repeating them changes nothing."""
+        mine = self.acks.setdefault((owner, cursor_id), TransactionAcks())
+        before = mine.weight
+        mine.merge(acks)
+        self.weight += mine.weight - before
 
     def forget(self, owner: int) -> None:
         """The managed ledger is deleted."""
         self.ranges -= len(self.writes.pop(owner, ()))
         self.acks = {key: acks for key, acks in self.acks.items() if key[0] != owner}
+        self.weight = sum(acks.weight for acks in self.acks.values())
 
 
 class LogTransactions:
@@ -112,14 +117,14 @@ class Transactions:
 
     ids_end        all IDs below it may have been given out
     ranges         the number of ranges of all open transactions
-    acknowledged   the number of entries that all open transactions acknowledge
+    acks_weight    of the acknowledgments of all open transactions
     """
 
     def __init__(self, ids_end: int = 0) -> None:
         self.ids_end = ids_end
         self.open: dict[int, OpenTransaction] = {}
         self.ranges = 0
-        self.acknowledged = 0
+        self.acks_weight = 0
         self.logs: dict[int, LogTransactions] = {}
         self.outcomes = Outcomes()
         self.changed: set[int] = set()
@@ -133,7 +138,7 @@ class Transactions:
         """One of the last checkpoint, in ascending order of their IDs; call `order` after the last one."""
         self.open[transaction.info.id] = transaction
         self.ranges += transaction.ranges
-        self.acknowledged += transaction.acknowledged
+        self.acks_weight += transaction.weight
         for owner, ranges in transaction.writes.items():
             ledger_id, first, _ = ranges[0]
             self._log(owner).open[transaction.info.id] = Position(ledger_id, first)
@@ -165,9 +170,9 @@ class Transactions:
     def acked(self, info: TransactionInfo, owner: int, cursor_id: int, acks: TransactionAcks) -> None:
         """The transaction acknowledges messages on a cursor. Repeating it changes nothing."""
         transaction = self._opened(info)
-        before = transaction.acknowledged
-        transaction.acks.setdefault((owner, cursor_id), TransactionAcks()).merge(acks)
-        self.acknowledged += transaction.acknowledged - before
+        before = transaction.weight
+        transaction.acked(owner, cursor_id, acks)
+        self.acks_weight += transaction.weight - before
         self.changed.add(info.id)
 
     def end(self, transaction_id: int, *, commit: bool) -> OpenTransaction | None:
@@ -179,7 +184,7 @@ class Transactions:
         if transaction is None:
             return None
         self.ranges -= transaction.ranges
-        self.acknowledged -= transaction.acknowledged
+        self.acks_weight -= transaction.weight
         self.changed.add(transaction_id)
         for owner, ranges in transaction.writes.items():
             self._log(owner).open.pop(transaction_id, None)
@@ -211,10 +216,10 @@ class Transactions:
 
     def _forget_part(self, transaction: OpenTransaction, owner: int) -> None:
         self.ranges -= transaction.ranges
-        self.acknowledged -= transaction.acknowledged
+        self.acks_weight -= transaction.weight
         transaction.forget(owner)
         self.ranges += transaction.ranges
-        self.acknowledged += transaction.acknowledged
+        self.acks_weight += transaction.weight
         self.changed.add(transaction.info.id)
 
     def _log(self, owner: int) -> LogTransactions:

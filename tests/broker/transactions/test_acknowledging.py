@@ -11,6 +11,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import TransactionConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic.acks_in_transactions import IDS_MAX
 from broker_core.topic.topic import Topic
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -92,6 +93,20 @@ def test_an_abort_sends_exactly_the_held_messages_again_and_counts_that(
     end(control, transaction, commit=False)
     again = receive(client, 2)
     assert [(message.message_id.entryId, message.redelivery_count) for message in again] == [(0, 1), (1, 1)]
+
+
+def test_a_key_stays_in_order_after_an_abort(client: RawClient, control: RawClient) -> None:
+    ids = published(client, 2)  # without keys: the name of the producer is the same
+    join(client, KEY_SHARED, permits=2)
+    assert entries(client, 2) == [0, 1]
+    transaction = begin(control)
+    acknowledge(client, transaction, ids[:1])
+    command = BaseCommand(type=BaseCommand.REDELIVER_UNACKNOWLEDGED_MESSAGES)
+    command.redeliverUnacknowledgedMessages.consumer_id = 1
+    client.send(frame(command))
+    end(control, transaction, commit=False)
+    client.send(client_commands.flow(1, 2))
+    assert entries(client, 2) == [0, 1]
 
 
 def test_an_abort_sends_everything_again_in_order_where_one_consumer_gets_all(
@@ -198,6 +213,94 @@ def test_a_cumulative_acknowledgment_is_held_by_one_transaction(
     end(control, first, commit=True)
     assert backlog(broker) == 1
     assert acknowledge(client, second, [ids[2]], cumulative=True).error == pb.TransactionConflict
+
+
+def test_a_consumer_that_joins_while_everything_is_held_gets_it_after_the_abort(
+    broker: EmbeddedBroker, client: RawClient, control: RawClient
+) -> None:
+    ids = published(client, 3)
+    join(client, pb.CommandSubscribe.Exclusive)
+    entries(client, 3)
+    transaction = begin(control)
+    acknowledge(client, transaction, [ids[1]], cumulative=True)
+    client.close()
+    with RawClient(broker.service_url) as other:
+        join(other, pb.CommandSubscribe.Exclusive)
+        assert entries(other, 1) == [2]
+        end(control, transaction, commit=False)
+        assert entries(other, 3) == [0, 1, 2]
+
+
+def test_the_consumer_that_acknowledged_cumulatively_gets_nothing_again_by_itself(
+    client: RawClient, control: RawClient
+) -> None:
+    ids = published(client, 3)
+    join(client, pb.CommandSubscribe.Exclusive)
+    entries(client, 3)
+    transaction = begin(control)
+    acknowledge(client, transaction, [ids[1]], cumulative=True)
+    end(control, transaction, commit=False)
+    published(control, 1)
+    assert entries(client, 1) == [3]
+
+
+def test_a_cumulative_acknowledgment_does_not_reach_what_is_published_later(
+    broker: EmbeddedBroker, client: RawClient, control: RawClient
+) -> None:
+    published(client, 2)
+    join(client, pb.CommandSubscribe.Exclusive)
+    entries(client, 2)
+    transaction = begin(control)
+    far = Id(ledgerId=1 << 62, entryId=5)
+    assert not acknowledge(client, transaction, [far], cumulative=True).HasField("error")
+    published(control, 1)
+    end(control, transaction, commit=True)
+    assert backlog(broker) == 1
+
+
+def test_an_acknowledgment_that_leaves_all_messages_open_holds_nothing(client: RawClient, control: RawClient) -> None:
+    (batch,) = published(client, 1)
+    join(client)
+    entries(client, 1)
+    first, second = begin(control), begin(control)
+    for transaction in (first, second):
+        assert not acknowledge(client, transaction, [still_open(batch, [1])]).HasField("error")
+        assert not end(control, transaction, commit=True).HasField("error")
+
+
+def test_entries_that_do_not_exist_are_ignored(broker: EmbeddedBroker, client: RawClient, control: RawClient) -> None:
+    ids = published(client, 1)
+    join(client)
+    entries(client, 1)
+    transaction = begin(control)
+    missing = [Id(ledgerId=1 << number, entryId=0) for number in range(40, 60)]
+    assert not acknowledge(client, transaction, [*missing, Id(ledgerId=ids[0].ledgerId, entryId=9)]).HasField("error")
+    assert not acknowledge(client, transaction, ids).HasField("error")
+    end(control, transaction, commit=True)
+    assert backlog(broker) == 0
+
+
+def test_one_acknowledgment_names_a_limited_number_of_messages(client: RawClient, control: RawClient) -> None:
+    (first,) = published(client, 1)
+    join(client)
+    entries(client, 1)
+    refused = acknowledge(client, begin(control), [first] * (IDS_MAX + 1))
+    assert refused.error == pb.NotAllowedError
+    assert str(IDS_MAX) in refused.message
+
+
+def test_a_client_that_leaves_at_once_causes_no_error(
+    broker: EmbeddedBroker, client: RawClient, control: RawClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = published(client, 1)
+    transaction = begin(control)
+    named = transaction["txnid_most_bits"], transaction["txnid_least_bits"]
+    for _ in range(20):
+        with RawClient(broker.service_url) as leaving:
+            join(leaving)
+            leaving.send(client_commands.acknowledge(1, ids, request_id=7, transaction=named))
+    assert not end(control, transaction, commit=True).HasField("error")
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_a_single_acknowledgment_is_committed_while_another_transaction_holds_a_cumulative_one(

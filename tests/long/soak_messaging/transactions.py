@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker_core.wire import client_commands
+from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import parse_entry
@@ -215,6 +215,8 @@ class TransactionSoak:
                     item = reader.next(0.05)
                     if isinstance(item, MessageFrame):
                         delivered[parse_entry(item.entry)[1]] += 1
+                    elif item.type == BaseCommand.PING:
+                        reader.send(commands.pong())
             except TimeoutError:
                 continue
         return expected <= delivered.keys()

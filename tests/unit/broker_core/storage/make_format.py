@@ -2,8 +2,8 @@
 
 The directory is left as after a crash. One topic is in a checkpoint, with a sealed and an open ledger and acknowledged
 ranges. A second one and later acknowledgments are in the journal. A third one has entries with delivery times in both
-places. A fourth one, since version 4, has copies in tiered storage, and a fifth one, since version 6, transactions. Do
-not run this again for a format that was released.
+places. A fourth one, since version 4, has copies in tiered storage, and a fifth one, since version 6, transactions,
+since version 7 with acknowledgments. Do not run this again for a format that was released.
 """
 
 import asyncio
@@ -16,10 +16,11 @@ from pathlib import Path
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.log import journal
 from broker_core.storage.managed_ledger.managed_ledger import ManagedLedger
+from broker_core.storage.records.held_acks import WHOLE, TransactionAcks
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.storage.records.position import EARLIEST, Position
 from tests.support.storage import append, crash, opened, run_of
-from tests.support.transactions import append_in, end, transaction
+from tests.support.transactions import append_in, end, hold, transaction
 
 COPY = OffloadedCopy(
     topic="offloaded",
@@ -80,6 +81,12 @@ async def make(target: Path) -> None:
         await append(transactional, run_of(b"plain"))
         await append_in(transactional, transaction(3), run_of(b"open"))
         await append(transactional, run_of(b"behind"))
+        holding = await transactional.open_cursor("holding", initial=EARLIEST)
+        for number, position in enumerate([transactional.first_position.next, transactional.first_position], 3):
+            acks = TransactionAcks()
+            acks.add(*position, WHOLE)
+            await hold(engine, transaction(number), holding, acks)
+        await end(engine, 4, commit=True)
         partly.acknowledge_indexes(place.next, 0b101)
         await partly.flush()
         await (await batches.open_cursor("moved", initial=EARLIEST)).reset(place.next, 0b110)

@@ -24,7 +24,8 @@ def acks_of(*entries: tuple[Position, OpenBatch], up_to: AckedUpTo | None = None
     acks = TransactionAcks()
     for position, left in entries:
         acks.add(*position, left)
-    acks.cumulative = up_to
+    if up_to is not None:
+        acks.add_up_to(up_to)
     return acks
 
 
@@ -111,18 +112,73 @@ async def test_a_commit_reaches_a_cursor_that_is_not_open(tmp_path: Path) -> Non
     await engine.close()
 
 
+@pytest.mark.parametrize("unloaded", [False, True])
+async def test_the_last_open_messages_of_a_batch_complete_it(tmp_path: Path, *, unloaded: bool) -> None:
+    engine, cursor, (a, b, c) = await three_entries(tmp_path / "d")
+    cursor.acknowledge_indexes(b, 0b100, 3)
+    await cursor.flush()
+    await hold(engine, transaction(1), cursor, acks_of((b, OpenBatch(3, 0b011))))
+    if unloaded:
+        await (await engine.open_ledger("t")).close()
+    await end(engine, 1, commit=True)
+    copy = crash(tmp_path / "d")
+    await engine.close()
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    assert await deliverable(ledger, ledger.cursors["s"]) == {a: {0}, c: {0}}
+    await engine.close()
+
+
+async def test_a_commit_moves_the_mark_delete_position_over_whole_ledgers(tmp_path: Path) -> None:
+    engine, cursor, positions = await three_entries(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
+    await ledger.roll()
+    first = await append(ledger, run_of(b"d", b"e"))
+    whole = acks_of(*((position, WHOLE) for position in [*positions, first]))
+    await hold(engine, transaction(1), cursor, whole)
+    await ledger.close()
+    await end(engine, 1, commit=True)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
+    assert (cursor.mark_delete, cursor.oldest_unacknowledged(), cursor.backlog_entries) == (first, first.next, 1)
+    await engine.close()
+
+
+async def test_a_commit_acknowledges_nothing_after_the_end_of_the_log(tmp_path: Path) -> None:
+    engine, cursor, (_, _, c) = await three_entries(tmp_path / "d")
+    await hold(engine, transaction(1), cursor, acks_of(up_to=AckedUpTo(Position(1 << 62, 5))))
+    await (await engine.open_ledger("t")).close()
+    await end(engine, 1, commit=True)
+    ledger = await engine.open_ledger("t")
+    assert ledger.cursors["s"].mark_delete == c
+    later = await append(ledger, run_of(b"later"))
+    assert await deliverable(ledger, ledger.cursors["s"]) == {later: {0}}
+    await engine.close()
+
+
+async def test_acknowledgments_of_nothing_change_nothing(tmp_path: Path) -> None:
+    engine, cursor, (a, b, c) = await three_entries(tmp_path / "d")
+    nothing = OpenBatch(3, 0b111)
+    await hold(engine, transaction(1), cursor, acks_of((b, nothing)))
+    await hold(engine, transaction(2), cursor, acks_of((b, nothing), (a, WHOLE)))
+    await end(engine, 1, commit=True)
+    await end(engine, 2, commit=True)
+    ledger = await engine.open_ledger("t")
+    assert await deliverable(ledger, cursor) == {b: {0, 1, 2}, c: {0}}
+    await engine.close()
+
+
 async def test_a_deleted_cursor_or_log_ends_with_its_transaction(tmp_path: Path) -> None:
     engine, cursor, (a, b, _) = await three_entries(tmp_path / "d")
     other = await (await engine.open_ledger("u")).open_cursor("s", initial=EARLIEST)
     await hold(engine, transaction(1), cursor, acks_of((a, WHOLE)))
     await hold(engine, transaction(1), other, acks_of((a, WHOLE), (b, WHOLE)))
-    assert engine.transactions.acknowledged(1) == 3
+    assert engine.transactions.acks_weight(1) == 3
     await engine.delete_ledger("u")
-    assert engine.transactions.all_acknowledged == 1
+    assert engine.transactions.all_acks_weight == 1
     ledger = await engine.open_ledger("t")
     await ledger.delete_cursor("s")
     await end(engine, 1, commit=True)
-    assert engine.transactions.all_acknowledged == 0
+    assert engine.transactions.all_acks_weight == 0
     again = await ledger.open_cursor("s", initial=EARLIEST)
     assert await deliverable(ledger, again) == {a: {0}, b: {0, 1, 2}, b.next: {0}}
     await engine.close()

@@ -20,7 +20,7 @@ from tests.unit.broker_core.storage.make_format import COPY
 FORMATS = Path(__file__).parent / "formats"
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
 async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path: Path, version: int) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)
@@ -114,6 +114,22 @@ async def test_transactions_are_read_from_a_directory_of_their_first_format(tmp_
     engine.transactions.end(3, lambda error: None, commit=True)
     await append(ledger, run_of(b"after"))
     assert await contents(ledger) == [b"aborted", b"committed", b"plain", b"open", b"behind", b"after"]
+    await engine.close()
+
+
+async def test_held_acknowledgments_are_read_from_a_directory_of_their_first_format(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(FORMATS / "7", path)
+    assert "transaction-ack" in "\n".join(dump_lines(path))
+    engine = await opened(path)
+    ledger = await engine.open_ledger("transactional")
+    cursor, first = ledger.cursors["holding"], ledger.first_position
+    assert cursor.is_acknowledged(first)
+    assert not cursor.is_acknowledged(first.next)
+    assert not cursor.is_open(first.next, 1)
+    engine.transactions.end(3, lambda error: None, commit=True)
+    await append(ledger, run_of(b"after"))
+    assert cursor.is_acknowledged(first.next)
     await engine.close()
 
 

@@ -39,7 +39,7 @@ class Topic:
     def end_transaction(self, transaction: TransactionId, *, commit: bool) -> None:
         self.told.append(f"{'commit' if commit else 'abort'} {transaction.least}")
 
-    def transaction_ended(self, part: TransactionPart, *, commit: bool) -> None:
+    def transaction_ended(self, transaction: TransactionId, part: TransactionPart, *, commit: bool) -> None:
         self.told.append(f"in effect {sorted(part.acks)}")
 
 

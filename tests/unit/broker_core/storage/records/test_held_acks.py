@@ -12,7 +12,7 @@ from broker_core.storage.records.position import Position
 SIZE = 5  # messages of each entry
 EVERY = (1 << SIZE) - 1
 POSITIONS = st.tuples(st.integers(1, 2), st.integers(0, 3))
-LEFT = st.just(WHOLE) | st.integers(0, EVERY - 1).map(lambda bits: OpenBatch(SIZE, bits))
+LEFT = st.just(WHOLE) | st.integers(0, EVERY).map(lambda bits: OpenBatch(SIZE, bits))
 STEPS = st.lists(st.tuples(st.integers(1, 3), POSITIONS, LEFT) | st.tuples(st.integers(1, 3), st.none(), st.none()))
 
 Message = tuple[int, int, int]  # ledger, entry, index
@@ -61,7 +61,7 @@ def test_acknowledgments_survive_their_document(
     for position, left in entries:
         acks.add(*position, left)
     if up_to is not None:
-        acks.cumulative = AckedUpTo(Position(*up_to[0]), up_to[1])
+        acks.add_up_to(AckedUpTo(Position(*up_to[0]), up_to[1]))
     again = TransactionAcks.from_document(json.loads(json.dumps(acks.document())))
     assert list(again) == list(acks)
     assert again.cumulative == acks.cumulative
@@ -71,7 +71,7 @@ def test_acknowledgments_survive_their_document(
 
 def test_a_cumulative_acknowledgment_holds_everything_before_it_and_belongs_to_one_transaction() -> None:
     held, acks = HeldAcks(), TransactionAcks()
-    acks.cumulative = AckedUpTo(Position(2, 1), OpenBatch(3, 0b100))
+    acks.add_up_to(AckedUpTo(Position(2, 1), OpenBatch(3, 0b100)))
     held.add(7, acks)
     assert [held.bits(*position) for position in ((1, 9), (2, 0), (2, 1), (2, 2))] == [-1, -1, 0b011, 0]
     assert held.individual(2, 0) == 0
@@ -87,3 +87,13 @@ def test_of_two_cumulative_acknowledgments_the_one_with_more_messages_is_after_t
     order = [first, second, whole, later]
     for at, one in enumerate(order):
         assert [one.is_after(other) for other in order] == [at > index for index in range(4)]
+
+
+def test_a_large_batch_that_stays_in_part_weighs_more_than_an_entry() -> None:
+    acks = TransactionAcks()
+    acks.add(1, 0, WHOLE)
+    assert acks.weight == 1
+    acks.add(1, 1, OpenBatch(6400, 1))
+    acks.add(1, 1, OpenBatch(6400, 2))
+    assert acks.weight == 102
+    assert acks.copy().weight == TransactionAcks.from_document(acks.document()).weight == 102
