@@ -148,3 +148,9 @@ async def test_there_are_no_ledgers_of_transactions(admin: Admin, path: str) -> 
 @pytest.mark.parametrize("replicas", [1, 2])
 async def test_there_is_one_coordinator(admin: Admin, replicas: int) -> None:
     assert (await admin("POST", f"{ROOT}/transactionCoordinator/replicas", replicas)).status == 406
+
+
+async def test_clients_with_a_service_url_of_http_find_the_coordinator(admin: Admin) -> None:
+    name = "persistent/pulsar/system/transaction_coordinator_assign"
+    assert (await admin("GET", f"/admin/v2/{name}/partitions")).json == {"partitions": 1}
+    assert (await admin("GET", f"/lookup/v2/topic/{name}-partition-0")).json["brokerUrl"] == admin.broker.service_url
