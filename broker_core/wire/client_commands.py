@@ -6,7 +6,17 @@ PING, PONG and CLOSE_CONSUMER are the same in both directions: see commands.py.
 from collections.abc import Iterable
 
 from broker_core.wire.commands import frame
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAck, CommandSubscribe, MessageIdData, Schema
+from broker_core.wire.pulsar_api_pb2 import (
+    ABORT,
+    COMMIT,
+    BaseCommand,
+    CommandAck,
+    CommandSubscribe,
+    MessageIdData,
+    Schema,
+    Subscription,
+)
+from broker_core.wire.transaction_id import TransactionId
 
 PROTOCOL_VERSION = 21
 
@@ -206,8 +216,12 @@ def send(
     messages: int = 1,
     is_chunk: bool = False,
     is_marker: bool = False,
+    transaction: TransactionId | None = None,
 ) -> bytes:
-    """`entry`: headers and payload as stored. `messages`: how many are in it."""
+    """`entry`: headers and payload as stored. `messages`: how many are in it.
+
+    The metadata of an entry that belongs to a transaction names it, too.
+    """
     command = BaseCommand(type=BaseCommand.SEND)
     command.send.producer_id = producer_id
     command.send.sequence_id = sequence_id
@@ -217,6 +231,8 @@ def send(
         command.send.is_chunk = True
     if is_marker:
         command.send.marker = True
+    if transaction is not None:
+        command.send.txnid_most_bits, command.send.txnid_least_bits = transaction
     return frame(command, entry)
 
 
@@ -233,4 +249,49 @@ def get_or_create_schema(request_id: int, topic: str, schema: Schema) -> bytes:
     command.getOrCreateSchema.request_id = request_id
     command.getOrCreateSchema.topic = topic
     command.getOrCreateSchema.schema.CopyFrom(schema)
+    return frame(command)
+
+
+def connect_to_coordinator(request_id: int, coordinator: int) -> bytes:
+    """TC_CLIENT_CONNECT_REQUEST. The broker loads the transaction coordinator of that number."""
+    command = BaseCommand(type=BaseCommand.TC_CLIENT_CONNECT_REQUEST)
+    command.tcClientConnectRequest.request_id = request_id
+    command.tcClientConnectRequest.tc_id = coordinator
+    return frame(command)
+
+
+def new_transaction(request_id: int, coordinator: int, ttl_ms: int) -> bytes:
+    command = BaseCommand(type=BaseCommand.NEW_TXN)
+    command.newTxn.request_id = request_id
+    command.newTxn.tc_id = coordinator
+    command.newTxn.txn_ttl_millis = ttl_ms
+    return frame(command)
+
+
+def add_partition(request_id: int, transaction: TransactionId, topic: str) -> bytes:
+    """ADD_PARTITION_TO_TXN, before the first SEND to a topic or a partition."""
+    command = BaseCommand(type=BaseCommand.ADD_PARTITION_TO_TXN)
+    body = command.addPartitionToTxn
+    body.request_id = request_id
+    body.txnid_most_bits, body.txnid_least_bits = transaction
+    body.partitions.append(topic)
+    return frame(command)
+
+
+def add_subscription(request_id: int, transaction: TransactionId, topic: str, subscription: str) -> bytes:
+    """ADD_SUBSCRIPTION_TO_TXN, before the first ACK."""
+    command = BaseCommand(type=BaseCommand.ADD_SUBSCRIPTION_TO_TXN)
+    body = command.addSubscriptionToTxn
+    body.request_id = request_id
+    body.txnid_most_bits, body.txnid_least_bits = transaction
+    body.subscription.append(Subscription(topic=topic, subscription=subscription))
+    return frame(command)
+
+
+def end_transaction(request_id: int, transaction: TransactionId, *, commit: bool) -> bytes:
+    command = BaseCommand(type=BaseCommand.END_TXN)
+    body = command.endTxn
+    body.request_id = request_id
+    body.txnid_most_bits, body.txnid_least_bits = transaction
+    body.txn_action = COMMIT if commit else ABORT
     return frame(command)

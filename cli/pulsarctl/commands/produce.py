@@ -2,11 +2,13 @@
 
 import os
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from pulsarctl.encryption.key_source import public_key_file
 from pulsarctl.errors import UsageProblem
 from pulsarctl.facts.two_clusters import warn_of_two_clusters
 from pulsarctl.output import render
+from pulsarctl.produce.feed import MessageSplit
 from pulsarctl.produce.outgoing import STDIN, Outgoing
 from pulsarctl.produce.produce_options import (
     AccessMode,
@@ -39,12 +41,15 @@ from pulsarctl.produce.produce_options import (
     Separator,
     SequenceId,
     Tombstone,
+    Transaction,
+    TransactionTimeout,
     check_encryption,
+    check_transaction,
     parse_access_mode,
     parse_compression,
     parse_headers,
 )
-from pulsarctl.produce.sending import MessageSplit, Sending
+from pulsarctl.produce.sending import Sending
 from pulsarctl.schemas.value_schema import ValueSchema, parse_value_schema
 from pulsarctl.shell.arguments import BrokerTimeout, Rate, Topic, csv, pairs
 from pulsarctl.shell.call import Call
@@ -55,6 +60,9 @@ from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
+
+if TYPE_CHECKING:
+    from pulsarctl.client.client_settings import PublishOptions
 
 app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 
@@ -89,6 +97,8 @@ def produce(
     disable_replication: DisableReplication = False,
     encryption_key_name: EncryptionKeyName = None,
     encryption_key_value: EncryptionKeyValue = None,
+    transaction: Transaction = False,
+    transaction_timeout: TransactionTimeout = "10m",
     value_schema: Schema = "bytes",
     key_schema: KeySchema = "string",
     key_value_key: KeyValueKey = None,
@@ -101,9 +111,12 @@ def produce(
     Without -m, -f, and --lines, each line of stdin is a message. Only a newline ends a line; every other byte is part
     of the message. The command ends when the broker has acknowledged every message.
 
+    With --transaction, consumers get all messages at the end of the command, or none if it fails or is interrupted.
+
     Examples:
       pulsarctl produce orders -m 'hello' -k customer-7 -p source=shell
       pulsarctl produce orders --lines orders.csv -K ,
+      pulsarctl produce orders --lines orders.csv --transaction
       tail -f app.log | pulsarctl produce logs
       pulsarctl produce orders --schema avro:order.avsc -m '{"id": 7}'
 
@@ -112,6 +125,10 @@ def produce(
     """
     _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)
+    name, mode = chosen(topic, partition), parse_access_mode(access_mode)
+    if transaction:
+        encrypts = encryption_key_name is not None
+        check_transaction(name, chunking=chunking, encrypts=encrypts, access_mode=mode, sequence_id=sequence_id)
     call.with_resource(orderly_end())
     key_file = None if encryption_key_value is None else call.with_resource(public_key_file(encryption_key_value))
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
@@ -120,7 +137,6 @@ def produce(
     render.guard_stdout()
 
     from pulsarctl.client.client_settings import PublishOptions
-    from pulsarctl.client.messaging import Messaging
 
     options = PublishOptions(
         properties=pairs(properties) | parse_headers(headers),
@@ -132,7 +148,7 @@ def produce(
         chunking=chunking,
         disable_replication=disable_replication,
         producer_name=producer_name,
-        access_mode=parse_access_mode(access_mode),
+        access_mode=mode,
         first_sequence_id=sequence_id,
         encryption_key_name=encryption_key_name,
         encryption_key_path=key_file,
@@ -142,17 +158,44 @@ def produce(
     split = MessageSplit(key, key_delimiter, tombstone, null_value, schema.encode)
     if outgoing.lines == STDIN and render.stdin_is_terminal():
         call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
-    name = chosen(topic, partition)
     warn_of_two_clusters(call, name)
-    with closing(Messaging(call.settings, seconds)) as client:
-        with explained(call, topic, partition):
-            publisher = client.publisher(name, options)
-        with refusal_explained(call, name):
-            sent = Sending(publisher, outgoing, split, name, quiet=call.settings.quiet).run(rate)
+    with explained(call, topic, partition):
+        if transaction:
+            sent = _publish_together(call, name, options, outgoing, split, rate, transaction_timeout)
+        else:
+            sent = _publish(call, name, options, outgoing, split, rate)
     if render.is_structured(call.output):
         call.show({"topic": name, "messages": sent})
     else:
-        call.notice(f"{sent} messages successfully produced")
+        call.notice(f"{sent} messages successfully produced{' in one transaction' if transaction else ''}")
+
+
+def _publish(
+    call: Call, topic: str, options: "PublishOptions", outgoing: Outgoing, split: MessageSplit, rate: float
+) -> int:
+    from pulsarctl.client.messaging import Messaging
+
+    with closing(Messaging(call.settings, options.send_timeout_ms / 1000)) as client:
+        publisher = client.publisher(topic, options)
+        with refusal_explained(call, topic):
+            return Sending(publisher, outgoing, split, topic, quiet=call.settings.quiet).run(rate)
+
+
+def _publish_together(
+    call: Call, topic: str, options: "PublishOptions", outgoing: Outgoing, split: MessageSplit, rate: float, ttl: str
+) -> int:
+    from pulsarctl.produce.all_or_nothing import AllOrNothing
+    from pulsarctl.produce.transaction_publisher import TransactionPublisher
+
+    publisher = TransactionPublisher(
+        call.settings,
+        topic,
+        options,
+        ttl_seconds=parse_duration(ttl),
+        timeout_seconds=options.send_timeout_ms / 1000,
+    )
+    with closing(publisher):
+        return AllOrNothing(publisher, outgoing, split, ttl, quiet=call.settings.quiet).run(rate)
 
 
 def _refuse_pairs(key_schema: str, *pair_options: str | None) -> None:

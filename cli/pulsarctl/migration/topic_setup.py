@@ -4,7 +4,7 @@ import enum
 import json
 from typing import Any
 
-from broker_core.wire.pulsar_api_pb2 import KeyValue, Schema
+from broker_core.wire.pulsar_api_pb2 import Schema
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import CliError, Conflict, NotFound
@@ -12,6 +12,7 @@ from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.holds import HOLD
 from pulsarctl.migration.switch import has_moved
 from pulsarctl.migration.topic_copy import PartitionCopy
+from pulsarctl.raw.wire_schema import wire_schema
 from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.names import partition_name
 
@@ -117,7 +118,7 @@ def _copy_schemas(there: AdminClient, source: str, here: AdminClient, target: st
                 f"cannot copy version {version} of the schema of {source}: {error.message}",
                 hint="set the namespace's schema compatibility strategy to ALWAYS_COMPATIBLE while it is copied",
             ) from error
-    return _wire_schema(versions[-1]) if versions else None
+    return wire_schema(versions[-1]) if versions else None
 
 
 def _identity(schema: SchemaInfo) -> tuple[str, str]:
@@ -126,15 +127,3 @@ def _identity(schema: SchemaInfo) -> tuple[str, str]:
         return schema.type, json.dumps(parse_json(schema.definition), sort_keys=True)
     except ValueError:
         return schema.type, schema.definition
-
-
-def _wire_schema(schema: SchemaInfo) -> Schema | None:
-    """The schema for the producer, in case the namespace admits none without a schema."""
-    kind = _WIRE_TYPES.get(schema.type.replace("_", ""))
-    if kind is None:
-        return None
-    properties = [KeyValue(key=key, value=value) for key, value in schema.properties.items()]
-    return Schema(name="", schema_data=schema.definition.encode(), type=kind, properties=properties)
-
-
-_WIRE_TYPES = {name.upper(): number for name, number in Schema.Type.items()}

@@ -121,6 +121,16 @@ Schema = Annotated[
         help="Schema: bytes, string, avro:DEFINITION, json:DEFINITION (JSON or a file), or auto (the topic's).",
     ),
 ]
+Transaction = Annotated[
+    bool,
+    typer.Option("--transaction", help="Publish all messages in one transaction: all of them, or none if any fails."),
+]
+TransactionTimeout = Annotated[
+    str,
+    typer.Option(
+        "--transaction-timeout", metavar="DURATION", help="Time after which the broker aborts the transaction."
+    ),
+]
 KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidden=True)]
 KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
 KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
@@ -149,3 +159,18 @@ def check_encryption(name: str | None, key: str | None) -> None:
     """Raises `UsageProblem` unless both are given, or neither: one alone would send messages in the clear."""
     if (name is None) != (key is None):
         raise UsageProblem("cannot encrypt with -ekn or -ekv alone", hint="use -ekn NAME -ekv PUBLIC_KEY")
+
+
+def check_transaction(topic: str, *, chunking: bool, encrypts: bool, access_mode: str, sequence_id: int | None) -> None:
+    """Raises `UsageProblem` for what messages of a transaction cannot have."""
+    refused = {
+        "--chunking": chunking,
+        "-ekn": encrypts,
+        "--access-mode": access_mode != "shared",
+        "--sequence-id": sequence_id is not None,
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            raise UsageProblem(f"cannot combine --transaction and {option}")
+    if topic.startswith("non-persistent:"):
+        raise UsageProblem("cannot publish to a non-persistent topic in a transaction")

@@ -30,7 +30,7 @@ from broker_core.wire.pulsar_api_pb2 import (
 from broker_core.wire.wrong_port import WEB_SERVER_ANSWERED, is_web_server
 from pulsarctl.auth.authentication import not_accepted
 from pulsarctl.auth.channel import Channel
-from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
+from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings.addresses import Address
 
 GATHERED_BYTES = 2 * 1024 * 1024  # of entries that are taken apart together
@@ -56,6 +56,14 @@ class NotReady(CliError):
     code = "not-ready"
 
 
+class NotAllowed(CliError):
+    """The broker does not do this, because of its settings or of the kind of the topic."""
+
+
+class NotOpen(Conflict):
+    """The transaction has ended, or there never was one."""
+
+
 def pause_before(deadline: float) -> bool:
     """Waits until the next attempt. Returns False at once if the attempt would come after the deadline."""
     if time.monotonic() + RETRY_SECONDS > deadline:
@@ -72,6 +80,10 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
     ServerError.TooManyRequests: NotReady,
     ServerError.TopicNotFound: NotFound,
     ServerError.SubscriptionNotFound: NotFound,
+    ServerError.NotAllowedError: NotAllowed,
+    ServerError.TransactionCoordinatorNotFound: NotReady,
+    ServerError.TransactionNotFound: NotOpen,
+    ServerError.InvalidTxnStatus: NotOpen,
 }
 
 

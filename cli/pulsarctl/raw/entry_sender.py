@@ -1,4 +1,4 @@
-"""Publishes entries exactly as another topic stores them: metadata, batches, compression, and encryption stay.
+"""Publishes entries exactly as they are given: metadata, batches, compression, and encryption stay.
 
 docs/reference/protocol.md "Receipts" states the rules. The broker assigns positions in the order of `send`.
 """
@@ -7,6 +7,7 @@ import time
 from collections import deque
 
 from broker_core.wire import client_commands
+from broker_core.wire.client_protocol import MAX_MESSAGE_BYTES
 from broker_core.wire.pulsar_api_pb2 import (
     CommandCloseProducer,
     CommandProducerSuccess,
@@ -15,6 +16,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     MessageMetadata,
     Schema,
 )
+from broker_core.wire.transaction_id import TransactionId
 from pulsarctl.errors import TimedOut
 from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, pause_before, refusal
 from pulsarctl.raw.topic_lookup import TopicLookup
@@ -29,32 +31,54 @@ class EntrySender:
 
     At most `WINDOW_ENTRIES` and about `WINDOW_BYTES` are sent without a receipt. After `ConnectionLost` it is unknown
     which of those the broker has stored: count them, and open another sender. Every wait has a deadline.
+    In a transaction, the metadata of each entry names it, too.
     """
 
-    def __init__(self, lookup: TopicLookup, topic: str, name: str, schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        lookup: TopicLookup,
+        topic: str,
+        name: str,
+        schema: Schema | None = None,
+        transaction: TransactionId | None = None,
+    ) -> None:
         """Raises what connecting raises, or the broker's refusal of the producer."""
         self.topic = topic
+        self._transaction = transaction
         self._window: deque[int] = deque()  # sizes of entries without a receipt
         self._bytes = 0
-        self._sequence_id = 0
-        self._connection = self._open(lookup, name, schema)
+        self._connection, self._success = self._open(lookup, name, schema)
+        self.sequence_id = self._success.last_sequence_id + 1  # of the next entry
+
+    @property
+    def schema_version(self) -> bytes:
+        """The version of the producer's schema, empty without a schema."""
+        return self._success.schema_version
+
+    @property
+    def entry_bytes_max(self) -> int:
+        """The size of the largest payload that the broker accepts."""
+        assert self._connection.connected is not None, "the handshake is complete"
+        return self._connection.connected.max_message_size or MAX_MESSAGE_BYTES
 
     def send(self, metadata: MessageMetadata, data: bytes) -> None:
         """`data`: the entry as it is stored, with that metadata.
 
         Raises `ConnectionLost`, `TimedOut`, or the broker's refusal of an earlier entry.
         """
+        messages = max(metadata.num_messages_in_batch, 1)
         self._connection.send(
             client_commands.send(
                 PRODUCER_ID,
-                self._sequence_id,
+                self.sequence_id,
                 data,
-                messages=max(metadata.num_messages_in_batch, 1),
+                messages=messages,
                 is_chunk=metadata.num_chunks_from_msg > 1,
                 is_marker=metadata.HasField("marker_type"),
+                transaction=self._transaction,
             )
         )
-        self._sequence_id += 1
+        self.sequence_id += messages
         self._window.append(len(data))
         self._bytes += len(data)
         self._drain(WINDOW_ENTRIES, WINDOW_BYTES)
@@ -66,14 +90,16 @@ class EntrySender:
     def close(self) -> None:
         self._connection.close()
 
-    def _open(self, lookup: TopicLookup, name: str, schema: Schema | None) -> BrokerConnection:
+    def _open(
+        self, lookup: TopicLookup, name: str, schema: Schema | None
+    ) -> tuple[BrokerConnection, CommandProducerSuccess]:
         """Waits while the topic is loading."""
         deadline = None
         while True:
             connection = lookup.connect(self.topic)
             deadline = deadline or time.monotonic() + connection.timeout_seconds
             try:
-                connection.request(
+                success = connection.request(
                     lambda request_id: client_commands.producer(
                         request_id, self.topic, PRODUCER_ID, name, schema=schema
                     ),
@@ -84,7 +110,7 @@ class EntrySender:
                 if not pause_before(deadline):
                     raise
             else:
-                return connection
+                return connection, success
 
     def _drain(self, entries: int, size: int) -> None:
         self._take()

@@ -1,7 +1,7 @@
 """The broker of a topic and its number of partitions: LOOKUP and PARTITIONED_METADATA, or lookups over HTTP.
 
 Keeps one connection for each broker, which the partitions of a topic share. If the broker requests it, the connection
-uses the service address, as with a proxy or a forwarded port. A lookup creates nothing.
+uses the service address, as with a proxy or a forwarded port. A lookup creates nothing unless that is requested.
 docs/reference/protocol.md "Lookups" states the rules.
 """
 
@@ -37,13 +37,16 @@ class TopicLookup:
         """The version of the first broker that answers."""
         return self._service().server_version if self._web is None else self._web.server_version()
 
-    def partitions(self, topic: str) -> int:
-        """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it."""
+    def partitions(self, topic: str, *, create: bool = False) -> int:
+        """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it.
+
+        `create`: the broker may create a missing topic, as it does for producers.
+        """
         if self._web is not None:
-            return self._web.partitions(topic)
+            return self._web.partitions(topic, create=create)
         connection = self._service()
         answer = connection.request(
-            lambda request_id: client_commands.partitioned_metadata(request_id, topic, auto_creation=False),
+            lambda request_id: client_commands.partitioned_metadata(request_id, topic, auto_creation=create),
             CommandPartitionedTopicMetadataResponse,
             topic=topic,
         )

@@ -28,9 +28,10 @@ class WebLookup:
     def server_version(self) -> str:
         return str(self._http.get("/admin/v2/brokers/version"))
 
-    def partitions(self, topic: str) -> int:
+    def partitions(self, topic: str, *, create: bool = False) -> int:
         """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it."""
-        metadata: dict[str, Any] = self._http.get(f"/admin/v2/{topic_path(topic)}/partitions")
+        path = f"/admin/v2/{topic_path(topic)}/partitions"
+        metadata: dict[str, Any] = self._http.get(f"{path}?checkAllowAutoCreation=true" if create else path)
         return int(metadata.get("partitions", 0))
 
     def owner(self, topic: str) -> Address:
