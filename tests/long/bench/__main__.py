@@ -44,6 +44,7 @@ STANDING = (
     "proxy",
     "proxy-crowd",
     "secured",
+    "transactions",
 )
 
 

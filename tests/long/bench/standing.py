@@ -24,6 +24,7 @@ from tests.long.bench.rest import IDLE_SECONDS, rest
 from tests.long.bench.secured import secured
 from tests.long.bench.seek import seek
 from tests.long.bench.tables import tables
+from tests.long.bench.transactions import transactions
 from tests.long.bench.unacked import unacked
 from tests.support.broker_process import PULSARCTL, BrokerProcess
 from tests.support.official_client import connect
@@ -154,4 +155,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "proxy": proxy,
     "proxy-crowd": proxy_crowd,
     "secured": secured,
+    "transactions": transactions,
 }
