@@ -26,6 +26,8 @@ from pulsarctl.consume.consume_options import (
     SubscriptionPosition,
     SubscriptionProperties,
     SubscriptionType,
+    Transaction,
+    check_together,
     dead_letters,
     key_sharing,
     settlement,
@@ -99,6 +101,7 @@ def consume(
     regex_mode: RegexMode = "persistent",
     queue_size: QueueSize = 0,
     partition: OnePartition = None,
+    transaction: Transaction = False,
     no_ack: NoAck = False,
     nack: Nack = False,
     nack_delay: NackDelay = "1m",
@@ -125,10 +128,13 @@ def consume(
     pulsar-client. With -o jsonl, each line is a JSON object, with keyBase64 and valueBase64 for data that is not UTF-8.
     With -F, a template formats each message.
 
+    With --transaction, the messages are acknowledged together after the last is printed, or not at all.
+
     Examples:
       pulsarctl consume orders -s audit -n 0 -o jsonl
       pulsarctl consume orders -p Earliest -e -F '%k=%v\n'
       pulsarctl consume orders -s audit --from -1h --idle-timeout 10s
+      pulsarctl consume orders -s billing -n 100 --transaction
       pulsarctl consume orders -s work -t Shared --nack --nack-delay 5s --dlq auto --max-redeliveries 3 -n 0
 
     Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the subscription has another
@@ -166,10 +172,17 @@ def consume(
         decryption_key_path=_key_file(call, decryption_key),
         crypto_failure_action=crypto_failure_action_of(crypto_failure_action),
     )
-    subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
+    is_temporary, timeout_seconds = subscription_name is None, parse_duration(connect_timeout)
+    if transaction:
+        check_together(options, reach, stops, is_temporary=is_temporary)
     warn_of_two_clusters(call, topic)
+    if transaction:
+        with explained(call, topic, partition):
+            _run_together(call, reach.topic, options, show, stops, rate, timeout_seconds)
+        return
+    subscribing = Subscribing(options, reach, is_temporary=is_temporary)
     with explained(call, topic, partition):
-        printed = _run(call, subscribing, show, stops, rate, parse_duration(connect_timeout))
+        printed = _run(call, subscribing, show, stops, rate, timeout_seconds)
     _report(call, subscribing, printed)
 
 
@@ -202,6 +215,22 @@ def _run(
     finally:
         subscribing.close()
         client.close()
+
+
+def _run_together(
+    call: Call,
+    topic: str,
+    options: SubscribeOptions,
+    show: Show | None,
+    stops: Stops,
+    rate: float,
+    timeout_seconds: float,
+) -> None:
+    from pulsarctl.consume.together import consume_together
+
+    call.with_resource(orderly_end())
+    printed = consume_together(call.settings, topic, options, show, stops, rate=rate, timeout_seconds=timeout_seconds)
+    call.notice(f"{printed} messages successfully consumed in one transaction")
 
 
 def _report(call: Call, subscribing: Subscribing, printed: int) -> None:

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, Settlement
+from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, Settlement, SubscribeOptions
+from pulsarctl.consume.consuming import Stops
+from pulsarctl.consume.subscribing import Reach
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
 
 QUEUE_SIZE = 1000
+TOGETHER_MAX = 50_000  # brokers send a consumer of a Shared subscription no more without acknowledgments
 HASHES = 65536  # hash slots of keys (Pulsar docs, "Key_Shared")
 
 SubscriptionName = Annotated[
@@ -114,6 +117,12 @@ MaxRedeliveries = Annotated[
     int,
     typer.Option("--max-redeliveries", min=1, help="Redeliveries after which a message goes to the dead letter topic."),
 ]
+Transaction = Annotated[
+    bool,
+    typer.Option(
+        "--transaction", help="Acknowledge the -n messages in one transaction, after the last: all of them, or none."
+    ),
+]
 NoAck = Annotated[bool, typer.Option("--no-ack", help="Do not acknowledge messages.")]
 SubscriptionProperties = Annotated[
     list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="Property of the consumer; may be repeated.")
@@ -153,3 +162,29 @@ def _hash_range(text: str) -> tuple[int, int]:
     if not (separator and first.isdecimal() and last.isdecimal() and int(first) <= int(last) < HASHES):
         raise UsageProblem(f"'{text}' is not a hash range", hint=f"use two numbers up to {HASHES - 1}, such as 0-32767")
     return int(first), int(last)
+
+
+def check_together(options: SubscribeOptions, reach: Reach, stops: Stops, *, is_temporary: bool) -> None:
+    """Raises `UsageProblem` for what a transaction cannot do."""
+    refused = {
+        "--from": reach.start is not None,
+        "--to or -e": reach.end is not None,
+        "--regex": options.pattern_mode is not None,
+        "--no-ack or --nack": options.settlement is not Settlement.ACKNOWLEDGE,
+        "--ack-timeout": options.ack_timeout_ms > 0,
+        "--dlq": options.dead_letters is not None,
+        "--hash-range or --allow-out-of-order": options.key_sharing != KeySharing(),
+        "--compacted": options.compacted,
+        "--property": bool(options.properties),
+        "--replicated": options.replicated,
+        "-ekv": options.decryption_key_path is not None,
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            raise UsageProblem(f"cannot combine --transaction and {option}")
+    if is_temporary:
+        raise UsageProblem("--transaction requires a subscription that remains", hint="name it with -s")
+    if not 0 < stops.count <= TOGETHER_MAX:
+        raise UsageProblem(f"--transaction requires -n between 1 and {TOGETHER_MAX}")
+    if reach.topic.startswith("non-persistent:"):
+        raise UsageProblem("cannot acknowledge messages of a non-persistent topic in a transaction")

@@ -84,6 +84,8 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
     ServerError.TransactionCoordinatorNotFound: NotReady,
     ServerError.TransactionNotFound: NotOpen,
     ServerError.InvalidTxnStatus: NotOpen,
+    ServerError.TransactionConflict: Conflict,
+    ServerError.ConsumerBusy: Conflict,
 }
 
 
@@ -157,6 +159,13 @@ class BrokerConnection(ClientProtocol):
         if isinstance(answer, reply):
             return answer
         raise refusal(answer.error, answer.message, f"{topic} at {self.url}")
+
+    def ask(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
+        """Like `request`, for a reply that carries an error itself."""
+        answer: Any = self.request(frame_of, reply, topic=topic)
+        if answer.HasField("error"):
+            raise refusal(answer.error, answer.message, f"{topic} at {self.url}")
+        return answer  # type: ignore[no-any-return]  # it is a `reply`
 
     def send(self, frames: bytes) -> None:
         """Raises `ConnectionLost`."""

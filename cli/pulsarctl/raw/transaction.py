@@ -7,7 +7,7 @@ docs/reference/protocol.md "Transactions" states the rules.
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import (
@@ -19,12 +19,13 @@ from broker_core.wire.pulsar_api_pb2 import (
 )
 from broker_core.wire.transaction_id import TransactionId
 from pulsarctl.errors import CannotConnect, CliError, NotFound
-from pulsarctl.raw.broker_connection import BrokerConnection, NotAllowed, NotOpen, NotReady, pause_before, refusal
+from pulsarctl.raw.broker_connection import BrokerConnection, NotAllowed, NotOpen, NotReady, pause_before
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.values.names import partition_name
 
 COORDINATORS = "persistent://pulsar/system/transaction_coordinator_assign"  # its partitions stand for them
 COORDINATOR = 0
+WHO = "the transaction coordinator"
 ABORT_SECONDS = 5.0  # then the broker ends it at its timeout
 
 Answer = TypeVar("Answer")
@@ -37,8 +38,7 @@ class OutcomeUnknown(CliError):
 class Transaction:
     """It ends by `commit` or `abort`, or the broker aborts it `ttl_seconds` after its begin.
 
-    `lookup` may also serve other requests, but no producer or consumer. `timeout_seconds` bounds each request with its
-    repetitions.
+    `timeout_seconds` bounds each request with its repetitions.
     """
 
     def __init__(self, lookup: TopicLookup, *, ttl_seconds: float, timeout_seconds: float) -> None:
@@ -47,7 +47,7 @@ class Transaction:
         self._timeout_seconds = timeout_seconds
         self._participants: set[tuple[str, ...]] = set()
         self._may_be_done = False  # whether the broker may have done what the last request asks for
-        self._connection: BrokerConnection | None = self._connect()
+        self._connection: BrokerConnection | None = None
         self._expires = time.monotonic() + ttl_seconds
         ttl_ms = max(1, round(ttl_seconds * 1000))
         answer = self._ask(
@@ -99,7 +99,7 @@ class Transaction:
     def _unknown(self, error: CliError) -> OutcomeUnknown:
         return OutcomeUnknown(
             f"it is unknown whether transaction {self.id} was committed: {error.message}",
-            hint="look for its messages before you run the command again",
+            hint="look whether it took effect before you run the command again",
             reason=error.reason,
         )
 
@@ -122,36 +122,30 @@ class Transaction:
 
     def _ask_once(self, frame_of: Callable[[int], bytes], reply: type[Answer]) -> Answer:
         if self._connection is None:
-            self._connection = self._connect()
+            self._connection = coordinator_connection(self._lookup)
         try:
-            return _request(self._connection, frame_of, reply)
+            return self._connection.ask(frame_of, reply, topic=WHO)
         except (NotOpen, NotReady):
             raise
         except CliError:
             self._may_be_done = True
             raise
 
-    def _connect(self) -> BrokerConnection:
-        """A connection to the broker of the coordinator, which has loaded it."""
-        try:
-            if not self._lookup.partitions(COORDINATORS):
-                raise _disabled()
-            connection = self._lookup.connect(partition_name(COORDINATORS, COORDINATOR))
-            _request(
-                connection,
-                lambda request_id: client_commands.connect_to_coordinator(request_id, COORDINATOR),
-                CommandTcClientConnectResponse,
-            )
-        except (NotAllowed, NotFound) as error:
-            raise _disabled() from error
-        return connection
 
-
-def _request(connection: BrokerConnection, frame_of: Callable[[int], bytes], reply: type[Answer]) -> Answer:
-    answer: Any = connection.request(frame_of, reply, topic="the transaction coordinator")
-    if answer.HasField("error"):
-        raise refusal(answer.error, answer.message, f"the transaction coordinator at {connection.url}")
-    return answer  # type: ignore[no-any-return]  # it is of the type `reply`
+def coordinator_connection(lookup: TopicLookup) -> BrokerConnection:
+    """A connection to the broker of the coordinator, which has loaded it. Raises `NotAllowed` if that is disabled."""
+    try:
+        if not lookup.partitions(COORDINATORS):
+            raise _disabled()
+        connection = lookup.connect(partition_name(COORDINATORS, COORDINATOR))
+        connection.ask(
+            lambda request_id: client_commands.connect_to_coordinator(request_id, COORDINATOR),
+            CommandTcClientConnectResponse,
+            topic=WHO,
+        )
+    except (NotAllowed, NotFound) as error:
+        raise _disabled() from error
+    return connection
 
 
 def _disabled() -> NotAllowed:

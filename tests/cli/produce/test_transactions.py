@@ -208,7 +208,7 @@ def test_an_outcome_that_the_broker_cannot_tell_is_called_unknown(
     assert outcome.exit_code == 1
     error, hint = outcome.stderr.splitlines()
     assert error.startswith("error: it is unknown whether transaction (0,")
-    assert hint == "hint: look for its messages before you run the command again"
+    assert hint == "hint: look whether it took effect before you run the command again"
 
 
 def test_a_broker_that_is_killed_before_the_commit_publishes_everything(tmp_path: Path) -> None:
