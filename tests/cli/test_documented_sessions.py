@@ -163,6 +163,37 @@ def test_a_stuck_subscription_is_explained_and_moved(tmp_path: Path, ports: dict
     assert in_order(output(BROKER + prepared + lines, ports, tmp_path), "No consumer is connected, and 1 message waits")
 
 
+OPEN_TRANSACTION = """
+import sys
+sys.path.insert(0, {root!r})
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker.transactions.commands import begin, publish
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer
+with RawClient("pulsar://localhost:6650") as client:
+    client.ask(producer("persistent://public/default/orders"), BaseCommand.PRODUCER_SUCCESS)
+    publish(client, 1, b"before")
+    publish(client, 2, b"in", begin(client))
+    publish(client, 3, b"after")
+"""
+
+
+def test_the_transaction_that_holds_a_topic_is_named_and_aborted(tmp_path: Path, ports: dict[str, str]) -> None:
+    script = PORT.sub(lambda found: ports[found[0]], OPEN_TRANSACTION.format(root=str(ROOT)))
+    (tmp_path / "open.py").write_text(script)
+    prepared = f"pulsarctl topics create-subscription orders -s billing -m earliest\n{sys.executable} open.py\n"
+    lines = pasted("transactions.md", "Find the transaction that holds a topic")
+    shown = output(BROKER + prepared + lines, ports, tmp_path)
+    assert in_order(shown, "Transaction (0,1) has been open", "Transaction   (0,1), open", '"OPEN"', "before", "after")
+    assert "content:in\n" not in shown
+
+
+def test_lines_are_published_in_one_transaction(tmp_path: Path, ports: dict[str, str]) -> None:
+    read = "pulsarctl read orders -m earliest -n 2 -F '%v\\n'\n"
+    lines = pasted("transactions.md", "From the shell")
+    assert in_order(output(BROKER + lines + "\n" + read, ports, tmp_path), "17.20", "23.50")
+
+
 def test_a_copied_directory_is_checked_and_read(tmp_path: Path, ports: dict[str, str]) -> None:
     lines = pasted("backup.md", "Copy a data directory", "Restore")
     assert in_order(output(BROKER + lines, ports, tmp_path), "content:hello")

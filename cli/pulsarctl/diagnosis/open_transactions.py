@@ -55,10 +55,14 @@ class OpenTransaction:
             f"{limit} {age(self.timeout_ms)},"
         )
 
-    def command(self, verb: str) -> str:
-        """The command line of a verb of `transactions` for it."""
+    def next_step(self, now_ms: int) -> str:
+        """The command to look at it, or to abort it if its client and its broker do not."""
         match = _ID.fullmatch(self.id)
-        return command("transactions", verb, "-m", match[1], "-l", match[2]) if match else ""
+        if match is None:
+            return ""
+        if self.is_overdue(now_ms):
+            return command("transactions", "abort-transaction", "-m", match[1], "-l", match[2])
+        return command("transactions", "transaction-metadata", "-m", match[1], "-l", match[2])
 
 
 @dataclass(frozen=True, slots=True)

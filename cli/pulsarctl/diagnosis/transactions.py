@@ -22,7 +22,7 @@ def explain(evidence: TopicEvidence) -> Iterator[Finding]:
         "transaction-open",
         severity(one, evidence.now_ms),
         f"{subject} holds back {what_waits}.",
-        LIST if one is None else next_step(one, evidence.now_ms),
+        LIST if one is None else one.next_step(evidence.now_ms),
     )
 
 
@@ -38,7 +38,7 @@ def acknowledging(evidence: SubscriptionEvidence) -> Iterator[Finding]:
         severity(one, now_ms),
         f"{one.words(now_ms)} and holds acknowledgments of the subscription{others}: their messages stay in the "
         "backlog until it ends.",
-        next_step(one, now_ms),
+        one.next_step(now_ms),
     )
 
 
@@ -48,8 +48,3 @@ def severity(transaction: OpenTransaction | None, now_ms: int) -> Severity:
     if transaction.is_overdue(now_ms):
         return Severity.PROBLEM
     return Severity.OK if transaction.age_ms(now_ms) < NEW_MS else Severity.WARNING
-
-
-def next_step(transaction: OpenTransaction, now_ms: int) -> str:
-    """To look at it, or to abort it if its client and its broker do not."""
-    return transaction.command("abort-transaction" if transaction.is_overdue(now_ms) else "transaction-metadata")

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pulsarctl.diagnosis.evidence import TopicEvidence
 from pulsarctl.diagnosis.finding import Finding, Severity
 from pulsarctl.diagnosis.open_transactions import OpenTransaction
-from pulsarctl.diagnosis.transactions import next_step
 from pulsarctl.diagnosis.words import entries, listed, plural
 
 LONG_MS = 60_000
@@ -35,4 +34,4 @@ def _finding(code: str, severity: Severity, one: OpenTransaction, held: dict[str
     names = listed(sorted(topic.rpartition("/")[2] for topic in held))
     effect = f" and holds back {entries(sum(held.values()))} of {plural(len(held), 'topic')} ({names})" if held else ""
     words = one.words(now_ms) if held else one.words(now_ms).removesuffix(",")
-    return Finding(code, severity, f"{words}{effect}.", next_step(one, now_ms))
+    return Finding(code, severity, f"{words}{effect}.", one.next_step(now_ms))
