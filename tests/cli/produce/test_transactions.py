@@ -19,6 +19,7 @@ from pulsarctl.client.client_settings import PublishOptions
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.produce.transaction_publisher import TransactionPublisher
 from pulsarctl.raw import transaction_producer
+from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.settings.settings import Settings
 from tests.support.broker_process import BrokerProcess
 from tests.support.condition import holds_within
@@ -60,10 +61,11 @@ def records(cli: Cli, topic: str) -> list[dict[str, object]]:
 
 
 @contextmanager
-def publishing(service_url: str, topic: str) -> Iterator[TransactionPublisher]:
+def publishing(service_url: str, topic: str, *, batching: bool = True) -> Iterator[TransactionPublisher]:
     settings = Settings(service_url=service_url)
     name = f"persistent://public/default/{topic}"
-    publisher = TransactionPublisher(settings, name, PublishOptions(), ttl_seconds=600, timeout_seconds=30)
+    options = PublishOptions(batching=batching)
+    publisher = TransactionPublisher(settings, name, options, ttl_seconds=600, timeout_seconds=30)
     with closing(publisher):
         yield publisher
 
@@ -109,6 +111,19 @@ def test_messages_have_everything_that_the_options_give_them(cli: Cli, topic: st
         assert record["properties"] == {"x": "1", "y": "z"}
         assert (record["eventTime"], record["compression"]) == (1_700_000_000_000, "lz4")
     assert (first["sequenceId"], second["sequenceId"]) == (0, 1)
+
+
+@pytest.mark.parametrize("batching", [True, False])
+def test_entries_name_their_transaction(pulsar_broker: EmbeddedBroker, topic: str, batching: bool) -> None:
+    name = f"{topic}-{batching}"
+    with publishing(pulsar_broker.service_url, name, batching=batching) as publisher:
+        publisher.send(b"a")
+        publisher.flush()
+        publisher.transaction.commit()
+        with EntryReader(pulsar_broker.service_url, f"persistent://public/default/{name}") as reader:
+            (entry,) = reader.to_end()
+        ids = (entry.metadata.txnid_most_bits, entry.metadata.txnid_least_bits)
+        assert ids == publisher.transaction.id
 
 
 def test_delivery_is_delayed(cli: Cli, topic: str) -> None:
