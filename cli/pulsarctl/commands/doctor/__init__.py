@@ -41,9 +41,9 @@ def doctor(
     """Find what is wrong with this client, the broker, and its topics.
 
     The command looks at the configuration of this client and where it comes from, both ports of the broker, versions,
-    clocks, the disk, Java and Spark, certificates, stuck subscriptions, holes in acknowledgments, compaction,
-    retention, and backlog quotas. It changes nothing. Each finding is one sentence, with a command that shows more or
-    repairs it.
+    clocks, the disk, Java and Spark, certificates, stuck subscriptions, holes in acknowledgments, transactions that
+    are open for too long, compaction, retention, and backlog quotas. It changes nothing. Each finding is one sentence,
+    with a command that shows more or repairs it.
 
     Exit codes: 0 nothing to do, 11 warnings, 12 problems. Every other code means that doctor itself failed.
 
