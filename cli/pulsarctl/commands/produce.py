@@ -120,8 +120,9 @@ def produce(
       tail -f app.log | pulsarctl produce logs
       pulsarctl produce orders --schema avro:order.avsc -m '{"id": 7}'
 
-    Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 7 timeout, 1 the broker refused a
-    message. The error says how many messages were acknowledged and where to resume.
+    Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the broker aborted the transaction,
+    7 timeout, 1 the broker refused a message, or it is unknown whether the transaction was committed. Without a
+    transaction, the error says how many messages were acknowledged and where to resume.
     """
     _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)

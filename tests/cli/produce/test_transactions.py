@@ -21,6 +21,7 @@ from pulsarctl.produce.transaction_publisher import TransactionPublisher
 from pulsarctl.raw import transaction_producer
 from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.settings.settings import Settings
+from tests.support import secured
 from tests.support.broker_process import BrokerProcess
 from tests.support.condition import holds_within
 from tests.support.losing_relay import LosingRelay
@@ -276,6 +277,18 @@ def test_a_broker_without_transactions_is_named(tmp_path: Path) -> None:
 def test_a_service_url_of_http_works(pulsar_broker: EmbeddedBroker, cli: Cli, topic: str) -> None:
     assert cli("produce", topic, "--transaction", "-m", "a", "--url", pulsar_broker.http_url) == done(1)
     assert [record["value"] for record in records(cli, topic)] == ["a"]
+
+
+def test_a_role_needs_only_the_permission_to_produce(tmp_path: Path) -> None:
+    with EmbeddedBroker(config=secured.config()) as broker:
+        secured.prepare(broker)
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        for role, expected in (("producer", 0), ("consumer", 4)):
+            file = tmp_path / role
+            file.write_text(secured.token(role))
+            file.chmod(0o600)
+            outcome = cli("produce", secured.PARTED, "--transaction", "-m", "a", "--token-file", str(file))
+            assert outcome.exit_code == expected, outcome
 
 
 @pytest.mark.parametrize(
