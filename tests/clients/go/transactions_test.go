@@ -94,5 +94,7 @@ func TestATransactionThatTimesOutIsAborted(tt *testing.T) {
 	t.sendIn(transaction, producer, "a")
 	t.send(producer, "x")
 	t.expect(t.values(consumer, 1), "x")
+	// The client has a clock of its own, which starts after that of the broker.
+	t.eventually("the timeout of the client", func() bool { return transaction.GetState() == pulsar.TxnTimeout })
 	t.expectError(transaction.Commit(context.Background()), "TxnTimeout")
 }
