@@ -23,8 +23,10 @@ async def test_a_damaged_metadata_file_is_refused_by_name(tmp_path: Path) -> Non
 async def test_a_newer_directory_is_refused_with_both_format_numbers(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     await engine.close()
-    filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(7))
-    with pytest.raises(FormatTooNew, match=f"format 7; this release reads formats up to {filenames.FORMAT_VERSION}"):
+    newer = filenames.FORMAT_VERSION + 1
+    filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(newer))
+    expected = f"format {newer}; this release reads formats up to {filenames.FORMAT_VERSION}"
+    with pytest.raises(FormatTooNew, match=expected):
         await opened(tmp_path)
     filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(1))
     await (await opened(tmp_path)).close()
