@@ -181,7 +181,7 @@ with RawClient("pulsar://localhost:6650") as client:
 def test_the_transaction_that_holds_a_topic_is_named_and_aborted(tmp_path: Path, ports: dict[str, str]) -> None:
     script = PORT.sub(lambda found: ports[found[0]], OPEN_TRANSACTION.format(root=str(ROOT)))
     (tmp_path / "open.py").write_text(script)
-    prepared = f"pulsarctl topics create-subscription orders -s billing -m earliest\n{sys.executable} open.py\n"
+    prepared = "pulsarctl topics create-subscription orders -s billing -m earliest\npython open.py\n"
     lines = pasted("transactions.md", "Find the transaction that holds a topic")
     shown = output(BROKER + prepared + lines, ports, tmp_path)
     assert in_order(shown, "Transaction (0,1) has been open", "Transaction   (0,1), open", '"OPEN"', "before", "after")

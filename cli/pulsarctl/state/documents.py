@@ -19,6 +19,7 @@ MERGE = "<<"
 ALIASED_MAX = 1_000_000  # values that aliases may add
 # Files come from pull requests: only what was meant for them may be read, as with `TF_VAR_` in Terraform.
 VARIABLES = "PULSARCTL_VAR_"
+LONGEST_NUMBER = 310  # characters, of the largest rate, which is a Java double
 Mark = tuple[str, int]  # file and line, from 1
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
@@ -127,7 +128,7 @@ def _plain(text: str) -> Any:
     """The value of text without quotes."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if _WHOLE.fullmatch(text) and len(text) < 20:
+    if _WHOLE.fullmatch(text) and len(text) <= LONGEST_NUMBER:
         return int(text)
     return float(text) if _FRACTION.fullmatch(text) else text
 

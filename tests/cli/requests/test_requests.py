@@ -1,10 +1,15 @@
 """Verbs that are one request, each against the broker: what is set can be read, and what is wrong is refused."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import TransactionConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.support.http_stub import HttpStub, Reply
 from tests.support.runner import Cli
 
@@ -194,6 +199,18 @@ def test_broker_stats_are_shown(cli: Cli) -> None:
     assert isinstance(done(cli, "brokers", "namespaces", "standalone", "--url", own), dict)
 
 
+@pytest.fixture(scope="module")
+def broker_without_transactions() -> Iterator[EmbeddedBroker]:
+    config = BrokerConfig(server=FREE_PORTS, transactions=TransactionConfig(enabled=False))
+    with EmbeddedBroker(config=config) as broker:
+        yield broker
+
+
+@pytest.fixture
+def without_transactions(tmp_path: Path, broker_without_transactions: EmbeddedBroker) -> Cli:
+    return Cli(tmp_path, broker_without_transactions.http_url, broker_without_transactions.service_url)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -213,8 +230,8 @@ def test_broker_stats_are_shown(cli: Cli) -> None:
         "transactions scale-transactionCoordinators -r 32",
     ],
 )
-def test_a_broker_without_transactions_says_so(cli: Cli, line: str) -> None:
-    outcome = cli(*words(line))
+def test_a_broker_without_transactions_says_so(without_transactions: Cli, line: str) -> None:
+    outcome = without_transactions(*words(line))
     assert outcome.exit_code == 1
     assert "transactionCoordinatorEnabled=true" in outcome.stderr
 

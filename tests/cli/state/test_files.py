@@ -195,6 +195,11 @@ def test_plain_words_are_text_as_in_yaml_1_2(text: str, value: str) -> None:
     assert documents.parse(f"a: {text}", "f", {})[0] == {"a": value}
 
 
+def test_a_number_of_more_than_64_bits_is_a_number() -> None:
+    """A rate may be as large as a Java double, and an export writes it as a whole number."""
+    assert documents.parse("a: 18446744073709551616", "f", {})[0] == {"a": 1 << 64}
+
+
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(), st.text(min_size=1))
 def test_any_text_is_read_as_it_was_written(value: str, key: str) -> None:
