@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 
 Stored = asyncio.Future[Exception | None]
-IDS_MAX = 10_000  # in one ACK; the broker checks and writes them in one step
+IDS_MAX = 2_500  # in one ACK; the broker checks and writes them in one step
+
+
+def check_count(ids: int) -> None:
+    """Raises `NotAllowed` if an ACK names more messages than that."""
+    if ids > IDS_MAX:
+        raise NotAllowed(f"an acknowledgment in a transaction names at most {IDS_MAX} messages, not {ids}")
 
 
 class AcksInTransactions:
@@ -56,8 +62,6 @@ class AcksInTransactions:
         `PersistenceFailed`, and then the messages stay held until the transaction ends, as in Pulsar.
         """
         coordinator = self._supported()
-        if len(ids) > IDS_MAX:
-            raise NotAllowed(f"an acknowledgment in a transaction names at most {IDS_MAX} messages, not {len(ids)}")
         sized = [(position, await self._left(position, open_bits)) async for position, open_bits in sliced(ids)]
         acks = TransactionAcks()
         for position, left in sized:

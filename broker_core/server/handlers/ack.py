@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, ConsumerNotFound, PersistenceFailed
+from broker_core.rates.time_slices import sliced
 from broker_core.server.handlers.seek import position_of
 from broker_core.server.session import Attachment, Session
 from broker_core.storage.errors import StorageError
 from broker_core.storage.records.open_batches import bits_of
 from broker_core.storage.records.position import Position
+from broker_core.topic.acks_in_transactions import check_count
 from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -53,8 +55,10 @@ def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
 async def _ack_in_transaction(attached: Attachment, command: pb.CommandAck, transaction: TransactionId) -> bytes | None:
     """Holds the messages until the transaction ends; answers once that is on disk."""
     acks, consumer = attached.subscription.in_transactions, attached.consumer
-    ids = [(position_of(message_id), bits_of(message_id.ack_set)) for message_id in command.message_id]
     try:
+        check_count(len(command.message_id))
+        named = sliced(command.message_id)
+        ids = [(position_of(message_id), bits_of(message_id.ack_set)) async for message_id in named]
         if command.ack_type != pb.CommandAck.Cumulative:
             await acks.hold(consumer, transaction, ids)
         elif len(ids) == 1:
