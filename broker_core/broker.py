@@ -34,8 +34,9 @@ from broker_core.metadata.policies.offload_policies import OffloadRules, rules_o
 from broker_core.metadata.schema.described import described
 from broker_core.metadata.schema.registry import SchemaRegistry
 from broker_core.metadata.tenancy.cluster_name import claim
+from broker_core.metadata.tenancy.system_topics import is_coordinator
 from broker_core.metadata.tenancy.tenancy import Tenancy
-from broker_core.names import topic_of_ledger
+from broker_core.names import TopicName, topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
@@ -225,6 +226,12 @@ class Broker:
         if self._coordinator is None:
             self._coordinator = self._new_coordinator()
         return self._coordinator
+
+    def coordinators_of(self, name: TopicName) -> int | None:
+        """The number of transaction coordinators that the name stands for; None if it is a topic."""
+        if not is_coordinator(name) or name.is_partition or self.transactions is None:
+            return None
+        return self.transactions.count
 
     def _new_coordinator(self) -> Coordinator:
         from broker_core.transactions.coordinator import Coordinator

@@ -21,7 +21,7 @@ from broker_core.errors import (
     TopicNotFound,
 )
 from broker_core.metadata.policies.json_values import int32
-from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_coordinator, is_system_topic
+from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_system_topic
 from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, check_partitioned_name
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import on_namespace, on_topic, topic_policy
@@ -163,8 +163,9 @@ def _partitions(call: Call) -> tuple[int, dict[str, str]]:
 async def get_partitioned(call: Call) -> dict[str, Any]:
     """`partitions` is 0 for other topics; `checkAllowAutoCreation` creates a topic that use would create."""
     name, broker = call.topic(), call.broker
-    if broker.transactions is not None and is_coordinator(name) and not name.is_partition:
-        return {"partitions": broker.transactions.count}  # for clients with a service URL of HTTP
+    coordinators = broker.coordinators_of(name)
+    if coordinators is not None:
+        return {"partitions": coordinators}  # for clients with a service URL of HTTP
     if call.flag("checkAllowAutoCreation"):
         broker.tenancy.check_namespace_of(name)
         await broker.partitioned.for_client(name, create=True)

@@ -8,7 +8,6 @@ one (`bindAddresses`), wants the address of that listener.
 from __future__ import annotations
 
 from broker_core.errors import BrokerError
-from broker_core.metadata.tenancy.system_topics import is_coordinator
 from broker_core.names import parse_topic
 from broker_core.server.session import Session
 from broker_core.wire import commands
@@ -34,8 +33,8 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
 
 async def on_partitioned_metadata(session: Session, command: pb.CommandPartitionedTopicMetadata) -> bytes:
     name = parse_topic(command.topic)
-    coordinator = session.broker.transactions
-    if coordinator is not None and is_coordinator(name) and not name.is_partition:
-        return commands.partitioned_metadata(command.request_id, coordinator.count)
+    coordinators = session.broker.coordinators_of(name)
+    if coordinators is not None:
+        return commands.partitioned_metadata(command.request_id, coordinators)
     partitions = await session.broker.partitioned.for_client(name, create=command.metadata_auto_creation_enabled)
     return commands.partitioned_metadata(command.request_id, partitions)
