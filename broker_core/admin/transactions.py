@@ -16,7 +16,7 @@ from broker_core.errors import NotAcceptable, NotAllowed, TransactionsDisabled
 from broker_core.metadata.policies.json_values import int32, whole_number
 from broker_core.names import PERSISTENT, topic_of_ledger
 from broker_core.security.operations import SUPER_USER
-from broker_core.storage.records.held_acks import TransactionAcks, held_bits
+from broker_core.storage.records.held_acks import TransactionAcks
 from broker_core.storage.records.transactions import LogTransactions
 from broker_core.wire.transaction_id import TransactionId
 
@@ -122,7 +122,7 @@ def pending_ack(acks: TransactionAcks) -> Json:
     if acks.cumulative is None:
         return {}
     position, left = acks.cumulative
-    index = f":{held_bits(left).bit_length() - 1}" if left.messages else ""
+    index = f":{left.acknowledged_bits.bit_length() - 1}" if left.messages else ""
     return {"cumulativeAckPosition": f"{position}{index}"}
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, PersistenceFailed, TransactionConflict
 from broker_core.rates.time_slices import sliced
-from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, TransactionAcks, held_bits
+from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, TransactionAcks
 from broker_core.storage.records.open_batches import OpenBatch
 from broker_core.storage.records.position import Position
 from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
@@ -106,13 +106,14 @@ class AcksInTransactions:
     def _check_free(
         self, transaction: TransactionId, position: Position, left: OpenBatch, acks: TransactionAcks
     ) -> None:
-        wanted = held_bits(left)
+        wanted = left.acknowledged_bits
         if self._cursor.acknowledged_bits(position) & wanted:
             raise self._conflict(transaction, f"message:{position} already acked before.")
         held = self._cursor.info.held
+        if held is not None and held.individual(*position) & wanted:
+            raise self._conflict(transaction, f"message:{position} in pending ack status.")
         same_ack = acks.entries.get(position.ledger_id, {}).get(position.entry_id)
-        taken = (0 if held is None else held.individual(*position)) | (0 if same_ack is None else held_bits(same_ack))
-        if taken & wanted:
+        if same_ack is not None and same_ack.acknowledged_bits & wanted:
             raise self._conflict(transaction, f"message:{position} in pending ack status.")
 
     def _check_cumulative(self, transaction: TransactionId, up_to: AckedUpTo) -> None:
@@ -147,7 +148,7 @@ class AcksInTransactions:
     def _no_longer_pending(self, consumer: Consumer, position: Position, left: OpenBatch) -> None:
         """Held messages do not count as unacknowledged, and are not sent again."""
         if self._cursor.is_open(position, left.messages):
-            self._delivery.reduce_pending(consumer, position, held_bits(left).bit_count())
+            self._delivery.reduce_pending(consumer, position, left.acknowledged_bits.bit_count())
         else:
             self._delivery.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
 

@@ -176,7 +176,7 @@ class Acknowledgments(ABC):
         if self.is_acknowledged(position):
             return -1
         batch = self.info.batches.get(*position)
-        return 0 if batch is None else ((1 << batch.messages) - 1 if batch.messages else -1) & ~batch.bits
+        return 0 if batch is None else batch.acknowledged_bits
 
     @property
     def has_partly_open(self) -> bool:

@@ -25,12 +25,7 @@ class AckedUpTo(NamedTuple):
     def is_after(self, other: AckedUpTo) -> bool:
         if self.position != other.position:
             return self.position > other.position
-        return bool(held_bits(self.left) & ~held_bits(other.left))
-
-
-def held_bits(left: OpenBatch) -> int:
-    """The messages of an entry that are acknowledged, as a bit set; -1 for all of them."""
-    return -1 if left == WHOLE else (1 << left.messages) - 1 & ~left.bits
+        return bool(self.left.acknowledged_bits & ~other.left.acknowledged_bits)
 
 
 class TransactionAcks:
@@ -48,7 +43,7 @@ class TransactionAcks:
 
     def add(self, ledger_id: int, entry_id: int, left: OpenBatch) -> None:
         """Nothing changes if all messages stay open."""
-        if not held_bits(left):
+        if not left.acknowledged_bits:
             return
         entries = self.entries.setdefault(ledger_id, {})
         before = entries.get(entry_id)
@@ -113,7 +108,7 @@ def _both(first: OpenBatch, second: OpenBatch) -> OpenBatch:
     if WHOLE in (first, second):
         return WHOLE
     messages = max(first.messages, second.messages)
-    return OpenBatch(messages, (1 << messages) - 1 & ~(held_bits(first) | held_bits(second)))
+    return OpenBatch(messages, (1 << messages) - 1 & ~(first.acknowledged_bits | second.acknowledged_bits))
 
 
 def _row(ledger_id: int, entry_id: int, left: OpenBatch) -> list[Any]:
@@ -127,7 +122,7 @@ def _parsed(
 
 
 class HeldAcks:
-    """By ledger and entry, the messages that open transactions acknowledged on one cursor, as `held_bits`."""
+    """By ledger and entry, the messages that open transactions acknowledged on one cursor, as bit sets."""
 
     __slots__ = ("cumulative", "entries", "holder")
 
@@ -142,14 +137,14 @@ class HeldAcks:
     def add(self, transaction_id: int, acks: TransactionAcks) -> None:
         for ledger_id, entry_id, left in acks:
             entries = self.entries.setdefault(ledger_id, {})
-            entries[entry_id] = entries.get(entry_id, 0) | held_bits(left)
+            entries[entry_id] = entries.get(entry_id, 0) | left.acknowledged_bits
         if acks.cumulative is not None:
             self.cumulative, self.holder = acks.cumulative, transaction_id
 
     def remove(self, transaction_id: int, acks: TransactionAcks) -> None:
         for ledger_id, entry_id, left in acks:
             entries = self.entries.get(ledger_id, {})
-            still_held = entries.pop(entry_id, 0) & ~held_bits(left)
+            still_held = entries.pop(entry_id, 0) & ~left.acknowledged_bits
             if still_held:
                 entries[entry_id] = still_held
             elif not entries:
@@ -168,7 +163,7 @@ class HeldAcks:
             return self.individual(ledger_id, entry_id)
         if (ledger_id, entry_id) < up_to.position:
             return -1
-        return held_bits(up_to.left) | self.individual(ledger_id, entry_id)
+        return up_to.left.acknowledged_bits | self.individual(ledger_id, entry_id)
 
     def concerns(self, ledger_id: int, first: int) -> bool:
         """Whether entries of the ledger, from `first` on, may be held."""

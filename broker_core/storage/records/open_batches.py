@@ -28,6 +28,11 @@ class OpenBatch(NamedTuple):
         return self.bits.bit_count()
 
     @property
+    def acknowledged_bits(self) -> int:
+        """Those that are not open; if the size is not known, all after the last open one, too. -1 is all messages."""
+        return ((1 << self.messages) - 1 if self.messages else -1) & ~self.bits
+
+    @property
     def acknowledged(self) -> int:
         """How many messages are acknowledged; at least that many where the size is not known."""
         return max(self.messages, self.bits.bit_length()) - self.bits.bit_count()

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, HeldAcks, TransactionAcks, held_bits
+from broker_core.storage.records.held_acks import WHOLE, AckedUpTo, HeldAcks, TransactionAcks
 from broker_core.storage.records.open_batches import OpenBatch
 from broker_core.storage.records.position import Position
 
@@ -19,7 +19,7 @@ Message = tuple[int, int, int]  # ledger, entry, index
 
 
 def messages(position: tuple[int, int], left: OpenBatch) -> set[Message]:
-    return {(*position, index) for index in range(SIZE) if held_bits(left) >> index & 1}
+    return {(*position, index) for index in range(SIZE) if left.acknowledged_bits >> index & 1}
 
 
 def held_messages(held: HeldAcks) -> set[Message]:
