@@ -14,7 +14,7 @@ from pulsarctl.records.record import Record
 from pulsarctl.settings.settings import Settings
 from pulsarctl.stop_signals import undisturbed
 
-TTL_SECONDS = 60.0  # of the transaction, which begins after the last message
+TTL_SECONDS = 60.0  # the transaction begins after the last message, so it is short
 
 
 def consume_together(

@@ -40,7 +40,7 @@ AfterThreshold = Annotated[
         "-t",
         "--offloadAfterThreshold",
         metavar="SIZE",
-        help="Size of the newest ledgers that stay local; -1 is no offload.",
+        help="Size of the newest ledgers that stay local; -1 disables offload.",
     ),
 ]
 AfterTime = Annotated[

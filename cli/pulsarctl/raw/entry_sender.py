@@ -48,7 +48,7 @@ class EntrySender:
         self._window: deque[int] = deque()  # sizes of entries without a receipt
         self._bytes = 0
         self._connection, self._success = self._open(lookup, name, schema)
-        self.sequence_id = self._success.last_sequence_id + 1  # of the next entry
+        self.sequence_id = self._success.last_sequence_id + 1  # the next entry gets it
 
     @property
     def schema_version(self) -> bytes:

@@ -59,7 +59,7 @@ class TransactionConsumer:
         self.topic = topic
         self._settings = settings
         self._received: deque[EntryRecord] = deque()
-        self._sizes: dict[EntryPlace, int] = {}  # of batches
+        self._sizes: dict[EntryPlace, int] = {}  # how many messages each batch has
         self._settled: dict[EntryPlace, list[int]] = {}  # batch indexes
         self._permits = min(settings.count, PERMITS_MAX)
         self._owed = self._permits

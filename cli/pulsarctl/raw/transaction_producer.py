@@ -174,7 +174,7 @@ class TransactionProducer:
         self._used = time.monotonic()
 
     def _refresh(self) -> None:
-        """After a pause, goes on over a new connection, because the broker may have closed this one."""
+        """Opens a new connection if this one was idle for long, because the broker may have closed it."""
         if time.monotonic() - self._used > IDLE_SECONDS:
             self._sender.flush()
             self.close()

@@ -245,7 +245,7 @@ async def test_an_incomplete_isolation_policy_is_refused(admin: Admin, body: Any
 
 
 async def test_the_parameters_of_an_isolation_policy_have_the_limit_of_properties(admin: Admin) -> None:
-    parameters = {**FAILOVER["parameters"], **{f"k{number}": number for number in range(20_000)}}  # type: ignore[dict-item]
+    parameters = {"min_limit": "1", "usage_threshold": "80"} | {f"k{number}": str(number) for number in range(20_000)}
     policy = {**ISOLATION, "auto_failover_policy": {**FAILOVER, "parameters": parameters}}
     reply = await admin("POST", "clusters/standalone/namespaceIsolationPolicies/p", policy)
     assert reply.status == 400 and "maxPropertiesSizeInBytes" in reply.reason

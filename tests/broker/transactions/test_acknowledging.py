@@ -1,4 +1,4 @@
-"""Messages acknowledged in transactions: no consumer gets them meanwhile, and the outcome decides."""
+"""Messages acknowledged in transactions: no consumer gets them before the transaction ends, and its outcome decides."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -34,7 +34,7 @@ HELP = (
 )
 VIEW_OF_KEY = {"t": overview.TOPICS, "s": overview.SUBSCRIPTIONS, "c": overview.CONSUMERS}
 STEPS = {"up": -1, "down": 1, "page-up": -10, "page-down": 10}
-NAME_WIDTH = 12  # of a column of names at least
+NAME_WIDTH = 12  # the minimum for a column of names
 GAP = 1  # between columns
 
 
