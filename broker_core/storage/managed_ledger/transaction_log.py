@@ -96,11 +96,8 @@ class TransactionLog:
             return {}
         infos = self._catalog.infos
         parts = {infos[owner].name: TransactionPart(True, {}) for owner in transaction.writes if owner in infos}
-        for (owner, cursor_id), acks in transaction.acks.items():
-            info = infos.get(owner)
-            cursor = None if info is None else info.cursors.get(cursor_id)
-            if info is not None and cursor is not None:
-                parts.setdefault(info.name, TransactionPart(False, {})).acks[cursor.name] = acks
+        for info, cursor, acks in transaction_changes.acked_cursors(transaction, infos.get):
+            parts.setdefault(info.name, TransactionPart(False, {})).acks[cursor.name] = acks
         return parts
 
     def acks_on(self, cursor: ManagedCursor) -> dict[int, TransactionAcks]:
@@ -160,14 +157,12 @@ class TransactionLog:
     def _ended(self, transaction_id: int, ended_ms: int, *, commit: bool) -> None:
         transaction = self._transactions.end(transaction_id, commit=commit)
         self._transactions.outcomes.add(transaction_id, ended_ms, commit=commit)
-        for (owner, cursor_id), acks in transaction.acks.items() if transaction is not None else ():
-            info = self._catalog.infos.get(owner)
-            cursor = None if info is None else info.cursors.get(cursor_id)
-            if info is None or cursor is None:
-                continue  # deleted in the meantime
+        if transaction is None:
+            return
+        for info, cursor, acks in transaction_changes.acked_cursors(transaction, self._catalog.infos.get):
             cursor.release(transaction_id, acks)
             if commit and (in_use := self._open_cursor(info.name, cursor.name)) is not None:
                 in_use.commit(acks)
-                self._catalog.cursor_changed(owner, cursor)  # at once: the next checkpoint may drop the outcome
+                self._catalog.cursor_changed(info.id, cursor)  # at once: the next checkpoint may drop the outcome
             elif commit:
                 commit_acks(self._catalog, info, cursor, acks)

@@ -4,12 +4,12 @@ A `transaction-write` comes before the entries that it names, so no entry is eve
 the outcome at every topic and every cursor, so none can lack it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from broker_core.storage.records.catalog import Catalog, Change, ManagedLedgerInfo
+from broker_core.storage.records.catalog import Catalog, Change, CursorInfo, ManagedLedgerInfo
 from broker_core.storage.records.changes import change, commit_acks
 from broker_core.storage.records.held_acks import TransactionAcks
-from broker_core.storage.records.transactions import TransactionInfo
+from broker_core.storage.records.transactions import OpenTransaction, TransactionInfo
 
 Load = Callable[[int], ManagedLedgerInfo | None]
 
@@ -47,11 +47,8 @@ def _end(catalog: Catalog, load: Load, values: Change) -> None:
     catalog.transactions.outcomes.add(values["transaction"], values.get("at", 0), commit=values["commit"])
     if transaction is None or not values["commit"]:
         return
-    for (owner, cursor_id), acks in transaction.acks.items():
-        info = load(owner)
-        cursor = None if info is None else info.cursors.get(cursor_id)
-        if info is not None and cursor is not None:
-            commit_acks(catalog, info, cursor, acks)
+    for info, cursor, acks in acked_cursors(transaction, load):
+        commit_acks(catalog, info, cursor, acks)
 
 
 def _ids(catalog: Catalog, load: Load, values: Change) -> None:
@@ -61,11 +58,19 @@ def _ids(catalog: Catalog, load: Load, values: Change) -> None:
 def hold_acks(catalog: Catalog, load: Load) -> None:
     """At the end of a replay: no consumer gets what open transactions acknowledge. `load`: as in `apply_change`."""
     for transaction in catalog.transactions.open.values():
-        for (owner, cursor_id), acks in transaction.acks.items():
-            info = load(owner)
-            cursor = None if info is None else info.cursors.get(cursor_id)
-            if cursor is not None:
-                cursor.hold(transaction.info.id, acks)
+        for _, cursor, acks in acked_cursors(transaction, load):
+            cursor.hold(transaction.info.id, acks)
+
+
+def acked_cursors(
+    transaction: OpenTransaction, load: Load
+) -> Iterator[tuple[ManagedLedgerInfo, CursorInfo, TransactionAcks]]:
+    """The cursors on which it acknowledges messages, with their managed ledgers; not those that were deleted since."""
+    for (owner, cursor_id), acks in transaction.acks.items():
+        info = load(owner)
+        cursor = None if info is None else info.cursors.get(cursor_id)
+        if info is not None and cursor is not None:
+            yield info, cursor, acks
 
 
 APPLY: dict[str, Callable[[Catalog, Load, Change], None]] = {
