@@ -40,6 +40,7 @@ from broker_core.names import TopicName, topic_of_ledger
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
+from broker_core.scalable.topics import ScalableTopics
 from broker_core.security.connection_count import ConnectionCount
 from broker_core.security.open_ports import without_certificates
 from broker_core.security.secret_files import open_to_others
@@ -124,6 +125,7 @@ class Broker:
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
+        self.scalable: ScalableTopics
         self._coordinator: Coordinator | None = None
         self.inactivity: Inactivity
         self.schemas: SchemaRegistry
@@ -182,8 +184,10 @@ class Broker:
             lambda: self.service_url,
             self.tier,
             lambda: self.transactions,
+            lambda name, subscription: self.scalable.consumer_left(name, subscription),
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
+        self.scalable = ScalableTopics(self.topics.loaded, self.partitioned, self.config.scalable)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.renewal.policies_changed)
         if self.security.authorization is not None:
@@ -207,6 +211,7 @@ class Broker:
         """Mirrors `start`: clients are told to reconnect, everything acknowledged is synced, the lock is released."""
         if self._coordinator is not None:
             self._coordinator.close()
+        self.scalable.close()
         await self.topics.stop()
         for connection in list(self.connections):
             connection.close()

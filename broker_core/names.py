@@ -4,6 +4,9 @@ Short forms (Pulsar docs, "Topics"): `local` means `persistent://public/default/
 `persistent://tenant/ns/local`. In the older form of four parts, `persistent://tenant/cluster/ns/local`, the namespace
 is `tenant/cluster/ns`, which is not the same as `tenant/ns`, and the local name may contain slashes. Partition k of T
 is named `T-partition-k`; k is decimal without leading zeros.
+
+Scalable topics (Pulsar 5.0) have a domain of their own, and so do their segments: the segment 2 of `topic://t/ns/x`
+with the hashes 0x0000 to 0x3fff is `segment://t/ns/x/0000-3fff-2`. Neither has partitions, and x may contain slashes.
 """
 
 import re
@@ -17,6 +20,8 @@ from broker_core.errors import InvalidName, PreconditionFailed
 PARTITION_SUFFIX = "-partition-"
 PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
+SCALABLE = "topic"
+SEGMENT = "segment"
 GLOBAL = "global"  # in the older form, in place of a cluster: the namespace belongs to all clusters
 
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
@@ -30,6 +35,7 @@ REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of
 _ENTITY = re.compile(r"[-=:.\w]+")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\u2028\u2029\ud800-\udfff]")  # in a part of a path
+_DESCRIPTOR = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-(0|[1-9][0-9]{0,17})")  # of a segment: its range and its ID
 _PARTITION = re.compile(rf"(.+){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z", re.DOTALL)
 
 
@@ -91,19 +97,44 @@ class TopicName:
 
     @property
     def is_persistent(self) -> bool:
-        return self.domain == PERSISTENT
+        """Whether its messages are stored: a segment is a persistent topic, too."""
+        return self.domain == PERSISTENT or self.domain == SEGMENT
 
     @property
     def is_partition(self) -> bool:
         return self.partition >= 0
 
     @property
+    def is_scalable(self) -> bool:
+        return self.domain == SCALABLE
+
+    @property
+    def is_segment(self) -> bool:
+        return self.domain == SEGMENT
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a partition or a segment: its policies, schemas, and permissions are those of `base`."""
+        return self.is_partition or self.is_segment
+
+    @property
     def base(self) -> "TopicName":
-        """The partitioned topic of this partition; the topic itself if it is not a partition."""
+        """The partitioned topic of a partition, the scalable topic of a segment; of other topics, the topic itself."""
+        if self.is_segment:
+            return TopicName(SCALABLE, self.tenant, self.namespace_local, self.local.rpartition("/")[0], -1)
         if not self.is_partition:
             return self
         local = self.local[: -len(f"{PARTITION_SUFFIX}{self.partition}")]
         return self._sibling(local, _partition_of(local))
+
+    def segment_name(self, start: int, end: int, segment_id: int) -> "TopicName":
+        """The segment of this scalable topic with the hashes from `start` to `end`, both included."""
+        local = f"{self.local}/{start:04x}-{end:04x}-{segment_id}"
+        return TopicName(SEGMENT, self.tenant, self.namespace_local, local, -1)
+
+    def in_domain(self, domain: str) -> "TopicName":
+        """The topic of the same name in another domain, without a partition."""
+        return TopicName(domain, self.tenant, self.namespace_local, self.local, -1)
 
     def partition_name(self, index: int) -> "TopicName":
         return self._sibling(f"{self.local}{PARTITION_SUFFIX}{index}", index)
@@ -134,6 +165,12 @@ def check_partitioned_name(topic: TopicName) -> None:
     """Raises `PreconditionFailed` if a partition of a topic of that name would be ambiguous."""
     if PARTITION_SUFFIX in topic.local:
         raise PreconditionFailed(f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'")
+
+
+def check_has_messages(topic: TopicName) -> None:
+    """Raises `InvalidName` for a scalable topic, whose messages are in its segments."""
+    if topic.is_scalable:
+        raise InvalidName(f"{topic} is a scalable topic, which only clients of the V5 API can use")
 
 
 def check_entity(kind: str, name: str) -> str:
@@ -170,6 +207,8 @@ def _parsed(text: str) -> TopicName:
             )
         if "/" not in text:
             path = f"public/default/{text}"
+    if domain in (SCALABLE, SEGMENT):
+        return _scalable(domain, path, text)
     if domain not in (PERSISTENT, NON_PERSISTENT):
         raise InvalidName(f"Invalid topic domain: '{domain}' in '{text}'")
     return _from_parts(domain, path, text)
@@ -184,6 +223,17 @@ def _from_parts(domain: str, path: str, text: str) -> TopicName:
         raise InvalidName(f"Invalid topic name: {text}")
     namespace = NamespaceName.of(*names)
     return TopicName(domain, namespace.tenant, namespace.local, local, _partition_of(local))
+
+
+def _scalable(domain: str, path: str, text: str) -> TopicName:
+    """A name in the domain of scalable topics or of their segments."""
+    tenant, _, rest = path.partition("/")
+    namespace, _, local = rest.partition("/")
+    topic, _, descriptor = local.rpartition("/")
+    if not local or (domain == SEGMENT and not (topic and _DESCRIPTOR.fullmatch(descriptor))):
+        raise InvalidName(f"Invalid topic name: {text}")
+    name = NamespaceName.of(tenant, namespace)
+    return TopicName(domain, name.tenant, name.local, local, -1)
 
 
 def _partition_of(local: str) -> int:
@@ -211,11 +261,18 @@ def path_part(name: str) -> str:
 
 
 def ledger_name(topic: TopicName) -> str:
-    """The managed ledger of a topic, as Pulsar names it: `tenant/namespace/domain/encoded local name`."""
-    return f"{topic.tenant}/{topic.namespace_local}/{topic.domain}/{quote(topic.local, safe='')}"
+    """The managed ledger of a topic, as Pulsar names it: `tenant/namespace/domain/encoded local name`.
+
+    That of a segment ends with its descriptor: `tenant/namespace/segment/encoded name/0000-ffff-0`.
+    """
+    local, slash, descriptor = topic.local.rpartition("/") if topic.is_segment else (topic.local, "", "")
+    return f"{topic.tenant}/{topic.namespace_local}/{topic.domain}/{quote(local, safe='')}{slash}{descriptor}"
 
 
 def topic_of_ledger(name: str) -> TopicName:
     """The inverse of `ledger_name`."""
     namespace, domain, local = name.rsplit("/", 2)
+    segment_namespace, slash, segment_domain = namespace.rpartition("/")
+    if slash and segment_domain == SEGMENT and domain not in (PERSISTENT, NON_PERSISTENT):
+        return parse_topic(f"{SEGMENT}://{segment_namespace}/{unquote(domain)}/{local}")
     return parse_topic(f"{domain}://{namespace}/{unquote(local)}")

@@ -48,6 +48,7 @@ TITLES = {
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",
     "transactions": "Transactions",
+    "scalable": "Scalable topics",
     "offload": "Tiered storage",
     "replication": "Geo-replication: copies of topics in other clusters",
     "delayed": "Delayed delivery",

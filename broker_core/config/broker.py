@@ -20,6 +20,7 @@ from broker_core.config.features import (
     EntryMetadataConfig,
     InactiveConfig,
     RateConfig,
+    ScalableConfig,
     SchemaConfig,
     TransactionConfig,
 )
@@ -60,6 +61,7 @@ class BrokerConfig(Sections):
     backlog_quota: BacklogQuotaConfig = field(default_factory=BacklogQuotaConfig)
     deduplication: DeduplicationConfig = field(default_factory=DeduplicationConfig)
     transactions: TransactionConfig = field(default_factory=TransactionConfig)
+    scalable: ScalableConfig = field(default_factory=ScalableConfig)
     offload: OffloadConfig = field(default_factory=OffloadConfig)
     replication: ReplicationConfig = field(default_factory=ReplicationConfig)
     delayed: DelayedConfig = field(default_factory=DelayedConfig)

@@ -173,6 +173,23 @@ class DeduplicationConfig:
 
 
 @frozen
+class ScalableConfig:
+    """Topics whose segments split and merge, and the clients that know them (Pulsar 5.0)."""
+
+    enabled: bool = setting(
+        "scalableTopicsEnabled",
+        True,
+        "Whether clients of Pulsar 5.0's V5 API are served, and scalable topics.",
+    )
+    grace_seconds: float = setting(
+        "scalableTopicConsumerSessionGracePeriodSeconds",
+        60,
+        "How long a stream consumer whose connection is lost keeps its segments (s).",
+        least=0,
+    )
+
+
+@frozen
 class TransactionConfig:
     """Messages that consumers get all together, or never."""
 

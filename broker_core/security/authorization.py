@@ -210,7 +210,7 @@ class Authorization:
                     if matches(pattern, role) and not actions.isdisjoint(granted):
                         return f"permission of {pattern} on {resource}"
         # A topic whose name only looks like a partition's has no base topic.
-        if topic is not None and topic.is_partition and self._partitions_of(topic.base):
+        if topic is not None and (topic.is_segment or (topic.is_partition and self._partitions_of(topic.base))):
             base = str(topic.base)
             if not actions.isdisjoint(permissions.of_topic(base).get(role, ())):
                 return f"permission of role {role} on {base}"

@@ -17,6 +17,7 @@ from broker_core.server.handlers import (
     consume,
     lookup,
     producer,
+    scalable,
     schema,
     seek,
     topic_lists,
@@ -24,7 +25,7 @@ from broker_core.server.handlers import (
 )
 from broker_core.server.needs import Need
 from broker_core.server.session import Session
-from broker_core.wire import commands, schema_commands
+from broker_core.wire import commands, scalable_commands, schema_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 
 Failure = Callable[[Any, int, str], bytes]
@@ -101,6 +102,17 @@ COMMANDS: dict[int, Row] = {
         failed=transactions.failed(_T.ADD_SUBSCRIPTION_TO_TXN),
     ),
     _T.END_TXN: Row(transactions.on_end_txn, needs.TRANSACTION, bounded=True, failed=transactions.failed(_T.END_TXN)),
+    _T.SCALABLE_TOPIC_LOOKUP: Row(
+        scalable.on_scalable_topic_lookup, needs.LAYOUT, bounded=True, failed=scalable.lookup_failed
+    ),
+    _T.SCALABLE_TOPIC_CLOSE: Row(scalable.on_scalable_topic_close, needs.OWN),
+    _T.SCALABLE_TOPIC_SUBSCRIBE: Row(
+        scalable.on_scalable_topic_subscribe,
+        needs.TO_SUBSCRIBE,
+        bounded=True,
+        failed=_of_request(scalable_commands.subscribe_failed),
+    ),
+    _T.SCALABLE_TOPIC_UNSUBSCRIBE: Row(scalable.on_scalable_topic_unsubscribe, needs.OWN),
     _T.GET_SCHEMA: Row(schema.on_get_schema, needs.READ_SCHEMA, failed=_of_request(schema_commands.get_schema_failed)),
     _T.GET_OR_CREATE_SCHEMA: Row(
         schema.on_get_or_create_schema,

@@ -294,13 +294,12 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, command: Command, server_error: int, reason: str) -> None:
         """Answers a command with an error. Without a request ID to answer, closes the connection."""
-        message = command.message
-        if "request_id" not in message.DESCRIPTOR.fields_by_name or not message.HasField("request_id"):
-            self._violated(ProtocolViolation(f"{_name(command)}: {reason}"))
-            return
         row = COMMANDS.get(command.type)
         failed = error_of_request if row is None else row.failed
-        self.send(failed(message, server_error, reason))
+        if failed is error_of_request and not _has_request_id(command.message):
+            self._violated(ProtocolViolation(f"{_name(command)}: {reason}"))
+            return
+        self.send(failed(command.message, server_error, reason))
 
     def _violated(self, error: Exception) -> None:
         if not self.session.is_closed:
@@ -365,6 +364,10 @@ class Connection(asyncio.Protocol):
             return True
         await self.closed()
         return False
+
+
+def _has_request_id(message: Any) -> bool:
+    return "request_id" in message.DESCRIPTOR.fields_by_name and message.HasField("request_id")
 
 
 def _name(command: Command) -> str:

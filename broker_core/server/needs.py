@@ -83,6 +83,7 @@ def _to_subscribe(command: pb.CommandSubscribe) -> Iterator[Request]:
 
 LOOKUP = on_topic_of_command("LOOKUP", "Lookup", finds_coordinator=True)
 PARTITIONS = on_topic_of_command("LOOKUP", "Get Partition Metadata", finds_coordinator=True)
+LAYOUT = on_topic_of_command("LOOKUP", "Lookup")
 TO_PRODUCE = Need(_to_produce, denial=_denied("Produce"))
 TO_SUBSCRIBE = Need(_to_subscribe, denial=_denied("subscribe"))
 LIST_TOPICS = on_namespace_of_command("GET_TOPICS", _denied("GetTopicsOfNamespace"))

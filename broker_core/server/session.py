@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.names import TopicName
     from broker_core.publishing.producer import Producer
+    from broker_core.scalable.group import RegisteredConsumer
+    from broker_core.scalable.layout_session import LayoutSession
     from broker_core.security.principal import Principal
     from broker_core.security.refresh import Refresh
     from broker_core.topic.subscription import Subscription
@@ -108,6 +110,8 @@ class Session:
         # Producers that the broker closed, and when (monotonic): their SENDs on the way are not a violation.
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
+        self.layouts: dict[int, LayoutSession] = {}  # by session ID
+        self.registered: dict[int, RegisteredConsumer] = {}  # stream consumers, by consumer ID
         self.non_persistent_messages = 0  # messages of non-persistent topics in transit
         self.max_non_persistent = broker.config.connection.max_non_persistent
         self._large_answers = asyncio.Lock()
@@ -187,6 +191,8 @@ class Session:
             attached.consumer.on_writable()
         for watcher in self.watchers.values():
             watcher.on_writable()
+        for layout in self.layouts.values():
+            layout.on_writable()
 
     def watch(self, watcher_id: int, watcher: TopicListWatcher) -> None:
         self.watchers[watcher_id] = watcher
@@ -197,6 +203,12 @@ class Session:
         if watcher is not None:
             self.broker.topics.listeners.discard(watcher.topic_changed)
             watcher.close()
+
+    def forget_registered(self) -> None:
+        """The connection is lost: registered consumers have a grace period to return on another one."""
+        for consumer in self.registered.values():
+            consumer.group.disconnected(consumer, self.outbound)
+        self.registered.clear()
 
     def check_allowed(self, operation: Operation, target: Target, denial: str) -> None:
         """Raises `Unauthorized` with `denial` unless the client's role may do it now."""
@@ -234,6 +246,8 @@ class Session:
             self.refresh = None
         for watcher_id in list(self.watchers):
             self.unwatch(watcher_id)
+        self.layouts.clear()
+        self.forget_registered()
         for producer in list(self.producers.values()):
             producer.close()
         self.producers.clear()

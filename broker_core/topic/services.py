@@ -47,4 +47,5 @@ class TopicServices(NamedTuple):
     tier: TieredStorage | None  # None: nothing is offloaded
     replication: ReplicationServices
     transactions: Callable[[], Coordinator | None]  # None: transactions are disabled
+    consumer_left: Callable[[TopicName, str], None]  # learns of the topic and the subscription
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

@@ -125,6 +125,7 @@ class Subscription(Backlogged):
             return False
         self.delivery.remove(consumer)
         self.last_used = self.clock.monotonic()
+        self._context.consumer_left(self.topic_name, self.name)
         return True
 
     async def flush(self) -> None:

@@ -192,6 +192,7 @@ class Topic:
             check_acknowledgeable=self.migration.check_acknowledgeable,
             replicated=self.replicated_subscriptions,
             coordinator=services.transactions,
+            consumer_left=services.consumer_left,
         )
 
     @property

@@ -28,6 +28,8 @@ class AutoCreation:
         """Raises `TopicNotFound` or `NotAllowed` unless a client may create the missing topic by using it."""
         if not self._tenancy.has_namespace(name.namespace):
             raise TopicNotFound(f"Namespace {name.namespace} does not exist")
+        if name.is_segment:
+            raise TopicNotFound(f"Segment {name} does not exist")
         if is_broker_internal(name):
             raise NotAllowed(f"Can not create transaction system topic {name}")
         self.check_partition(name)

@@ -79,7 +79,7 @@ class TopicDeletion:
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))
             await slices.pause()
-        if not name.is_partition:  # partitions share the schema of their topic
+        if not name.is_part:  # partitions and segments share the schema of their topic
             await self.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)  # before the name is free: a crash leaves them to no new topic
         await self._documents.delete(name)

@@ -64,4 +64,4 @@ class LoadedTopics(Mapping[str, "Topic"]):
 
 
 def _groups_of(name: TopicName) -> list[NamespaceName | str]:
-    return [name.namespace, str(name.base)] if name.is_partition else [name.namespace]
+    return [name.namespace, str(name.base)] if name.is_part else [name.namespace]

@@ -47,6 +47,7 @@ class TopicOpener:
         replication: ReplicationServices,
         publish_latency: Histogram,
         transactions: Callable[[], Coordinator | None],
+        consumer_left: Callable[[TopicName, str], None],
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -70,6 +71,7 @@ class TopicOpener:
             tier=tier,
             replication=replication,
             transactions=transactions,
+            consumer_left=consumer_left,
             moves_to=self.moves_to,
         )
 

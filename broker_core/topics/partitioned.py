@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, Conflict, LimitReached, PreconditionFailed, TopicNotFound
+from broker_core.names import check_has_messages
 from broker_core.rates.time_slices import gathered, sliced
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
@@ -45,6 +46,7 @@ class PartitionedTopics:
 
     async def for_client(self, name: TopicName, *, create: bool) -> int:
         """The number of partitions, 0 for other topics. May create the metadata of a partitioned topic."""
+        check_has_messages(name)
         auto_creation = self._topics.auto_creation
         auto_creation.check_partition(name)
         partitions = self._tenancy.partitioned.count(name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, TopicMoved, TopicNotFound
 from broker_core.metadata.policies.expiry_clock import ExpiryClock
 from broker_core.metadata.tenancy.documents import CLUSTER
-from broker_core.names import PERSISTENT, NamespaceName, TopicName
+from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import milliseconds
 from broker_core.replication.remote_clusters import RemoteClusters
@@ -68,6 +68,7 @@ class TopicRegistry:
         service_url: Callable[[], str],
         tier: TieredStorage | None = None,
         transactions: Callable[[], Coordinator | None] = lambda: None,
+        consumer_left: Callable[[TopicName, str], None] = lambda _topic, _subscription: None,
     ) -> None:
         self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
         replication = ReplicationServices(
@@ -94,7 +95,17 @@ class TopicRegistry:
         self._stopping = False
         self.publish_latency = milliseconds()
         self._opener = TopicOpener(
-            config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency, transactions
+            config,
+            clock,
+            self.expiry,
+            storage,
+            tenancy,
+            spawn,
+            tier,
+            replication,
+            self.publish_latency,
+            transactions,
+            consumer_left,
         )
         self.being_deleted = BeingDeleted()
         self.auto_creation = AutoCreation(tenancy, self.being_deleted)
@@ -123,6 +134,7 @@ class TopicRegistry:
 
         `from_replicator`: another cluster asks, which may not create a topic that was deleted here.
         """
+        check_has_messages(name)
         if not name.is_persistent and not self._config.topics.non_persistent:
             raise NotAllowed(f"Non-persistent topics are disabled (enableNonPersistentTopics): {name}")
         if self._stopping:

@@ -43,6 +43,7 @@ _T = BaseCommand
 _FINDING = (_T.LOOKUP, _T.PARTITIONED_METADATA)
 _LISTING = (_T.GET_TOPICS_OF_NAMESPACE, _T.WATCH_TOPIC_LIST)
 _WITH_SCHEMA = (_T.PRODUCER, _T.SUBSCRIBE, _T.GET_OR_CREATE_SCHEMA)
+_SCALABLE = (_T.SCALABLE_TOPIC_LOOKUP, _T.SCALABLE_TOPIC_SUBSCRIBE)
 _CLOSING = (_T.CLOSE_PRODUCER, _T.CLOSE_CONSUMER)
 
 
@@ -155,6 +156,9 @@ BOUNDS = (
     # COMMAND, not the key for patterns: a longer one is evaluated by the client and not refused (PIP-145).
     Bound(_LISTING, "topics_pattern", text, COMMAND, NotAllowedError),
     Bound(_LISTING, "topics_hash", text, NAME, NotAllowedError),
+    Bound(_SCALABLE, "topic", text, NAME, InvalidTopicName),
+    Bound((_T.SCALABLE_TOPIC_SUBSCRIBE,), "subscription", text, NAME, ProducerBusy),
+    Bound((_T.SCALABLE_TOPIC_SUBSCRIBE,), "consumer_name", text, NAME, ProducerBusy),
     Bound((_T.GET_TOPICS_OF_NAMESPACE,), "properties", pairs, PROPERTIES, MetadataError),
     Bound((_T.ADD_PARTITION_TO_TXN,), "partitions", names, PROPERTIES, InvalidTopicName),
     Bound(_CLOSING, "assignedBrokerServiceUrl", text, NAME, NotAllowedError),

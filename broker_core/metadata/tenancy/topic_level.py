@@ -161,7 +161,7 @@ class TopicLevelPolicies:
         """Removes the policies of a topic that was deleted in this cluster; other clusters keep topic and policies."""
         async with self._changes.alone:
             await self._forget_grants(topic)
-            if topic.is_partition:  # they belong to the partitioned topic, which stays
+            if topic.is_part:  # they belong to the whole topic, which stays
                 return
             await self.unsent.discard(topic)
             for is_global in (False, True):

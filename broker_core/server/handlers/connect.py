@@ -1,7 +1,6 @@
 """CONNECT, PING, PONG.
 
-The protocol version that is announced is the newest that this release knows, 21. Of what the versions up to it
-promise, acknowledgments in transactions (19) are missing: they are refused by name.
+The protocol version that is announced is the newest one, 21, also that of Pulsar 5.0.
 """
 
 from __future__ import annotations
@@ -63,6 +62,7 @@ def _connected(session: Session) -> bytes:
             "supports_topic_watchers": session.broker.config.topic_lists.watchers,
             "supports_get_partitioned_metadata_without_auto_creation": True,
             "supports_repl_dedup_by_lid_and_eid": True,
+            "supports_scalable_topics": session.broker.config.scalable.enabled,
         },
     )
 

@@ -17,7 +17,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
     listener = command.advertised_listener_name.strip() or session.listener
     try:
-        parse_topic(command.topic)
+        session.broker.scalable.check_serves(parse_topic(command.topic))
         urls = session.broker.addresses(listener)
     except BrokerError as error:
         session.broker.lookups.fail()
@@ -33,6 +33,7 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
 
 async def on_partitioned_metadata(session: Session, command: pb.CommandPartitionedTopicMetadata) -> bytes:
     name = parse_topic(command.topic)
+    session.broker.scalable.check_serves(name)
     coordinators = session.broker.coordinators_of(name)
     if coordinators is not None:
         return commands.partitioned_metadata(command.request_id, coordinators)

@@ -1,0 +1,147 @@
+"""The registered consumers of one subscription of a topic, and the segments that each of them reads (PIP-468).
+
+A segment moves in two steps: its consumer is told to give it up, and once no consumer is connected to the segment, the
+next one is told to read it. A consumer whose connection is lost keeps its segments for a grace period.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from broker_core.scalable.layout_message import assignment_message
+from broker_core.scalable.sharing import shared
+from broker_core.wire import scalable_commands
+
+if TYPE_CHECKING:
+    from broker_core.client import Outbound
+    from broker_core.names import TopicName
+    from broker_core.scalable.layout import Layout, Segment
+    from broker_core.wire.pulsar_api_pb2 import ScalableConsumerAssignment
+
+
+class GroupTopic(Protocol):
+    """The topic of a group, as the group sees it."""
+
+    @property
+    def name(self) -> TopicName:
+        """In its own domain."""
+
+    @property
+    def layout(self) -> Layout:
+        """The current one."""
+
+    def is_drained(self, segment: Segment, subscription: str) -> bool:
+        """Whether the subscription has nothing left in a sealed segment."""
+
+    def is_free(self, segment: Segment, subscription: str) -> bool:
+        """Whether no consumer is connected to that subscription of the segment."""
+
+
+@dataclass(slots=True, eq=False)
+class RegisteredConsumer:
+    """A consumer that shares the segments with others; `outbound` is None while its connection is lost."""
+
+    group: ConsumerGroup
+    name: str
+    outbound: Outbound | None = None
+    consumer_id: int = 0
+    told: tuple[int, list[int]] = (-1, [])  # the epoch and the segments of the last assignment
+    grace: asyncio.TimerHandle | None = None
+    segments: list[Segment] = field(default_factory=list)
+
+    def assignment(self) -> ScalableConsumerAssignment:
+        """The current one, which the caller sends."""
+        topic = self.group.topic
+        self.told = (topic.layout.epoch, [segment.id for segment in self.segments])
+        return assignment_message(topic.name, topic.layout.epoch, self.segments)
+
+    def tell(self) -> None:
+        """Sends the assignment if it has changed."""
+        now = (self.group.topic.layout.epoch, [segment.id for segment in self.segments])
+        if self.outbound is not None and now != self.told:
+            self.outbound.send(scalable_commands.assignment_update(self.consumer_id, self.assignment()))
+
+    def cancel_grace(self) -> None:
+        if self.grace is not None:
+            self.grace.cancel()
+            self.grace = None
+
+
+class ConsumerGroup:
+    def __init__(
+        self, topic: GroupTopic, subscription: str, *, is_ordered: bool, grace_seconds: float, ended: Callable[[], None]
+    ) -> None:
+        """`is_ordered`: a segment has one consumer, and is read after its parents. `ended`: the last consumer left."""
+        self.topic = topic
+        self.subscription = subscription
+        self.is_ordered = is_ordered
+        self.consumers: dict[str, RegisteredConsumer] = {}
+        self._grace_seconds = grace_seconds
+        self._ended = ended
+        self._owners: dict[int, str] = {}
+
+    def join(self, name: str, outbound: Outbound, consumer_id: int) -> RegisteredConsumer:
+        """Registers a consumer, or replaces the one with that name. `RegisteredConsumer.assignment` follows."""
+        consumer = self.consumers.get(name)
+        if consumer is None:
+            consumer = self.consumers[name] = RegisteredConsumer(self, name)
+        consumer.cancel_grace()
+        consumer.outbound, consumer.consumer_id = None, consumer_id  # the caller sends the first assignment
+        self.assign()
+        consumer.outbound = outbound
+        return consumer
+
+    def disconnected(self, consumer: RegisteredConsumer, outbound: Outbound) -> None:
+        """Its connection is lost. Another connection may have taken the name."""
+        if consumer.outbound is outbound:
+            consumer.outbound = None
+            self.await_return(consumer)
+
+    def await_return(self, consumer: RegisteredConsumer) -> None:
+        """The consumer leaves unless a client registers it again in time."""
+        loop = asyncio.get_running_loop()
+        consumer.grace = loop.call_later(self._grace_seconds, self.leave, consumer)
+
+    def leave(self, consumer: RegisteredConsumer) -> None:
+        consumer.cancel_grace()
+        if self.consumers.get(consumer.name) is consumer:
+            del self.consumers[consumer.name]
+            self.assign()
+        if not self.consumers:
+            self._ended()
+
+    def assign(self) -> None:
+        """Shares the segments again. Call it when consumers, the layout, or what is drained have changed."""
+        segments = {segment.id: segment for segment in self._ready()}
+        wanted = shared(segments, self.consumers, self._owners)
+        self._owners = {
+            segment_id: owner if self._may_move(segments[segment_id], owner) else self._owners[segment_id]
+            for segment_id, owner in wanted.items()
+        }
+        for consumer in self.consumers.values():
+            consumer.segments = [
+                segment
+                for segment_id, segment in segments.items()
+                if wanted[segment_id] == self._owners[segment_id] == consumer.name
+            ]
+            consumer.tell()
+
+    def _ready(self) -> list[Segment]:
+        layout = self.topic.layout
+        if not self.is_ordered:
+            return sorted(layout.segments.values(), key=lambda segment: segment.order)
+        sealed = (segment for segment in layout.segments.values() if not segment.is_active)
+        return layout.ready({segment.id: self.topic.is_drained(segment, self.subscription) for segment in sealed})
+
+    def _may_move(self, segment: Segment, owner: str) -> bool:
+        held_by = self._owners.get(segment.id)
+        if held_by is None or held_by == owner or not self.is_ordered:
+            return True
+        return self.topic.is_free(segment, self.subscription)
+
+    def close(self) -> None:
+        for consumer in self.consumers.values():
+            consumer.cancel_grace()

@@ -1,0 +1,158 @@
+"""The graph of a topic's segments: created, split, merged, and pruned. Pure.
+
+Each segment holds the keys with the hashes from `start` to `end`, both included, of 0x0000 to 0xffff. Active segments
+cover all hashes without a gap. A sealed segment takes no more messages: its children do. Each change adds 1 to the
+epoch, and the ID of a segment is never used again (PIP-460; docs/reference/protocol.md "Scalable topics").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from broker_core.errors import NotFound, PreconditionFailed
+
+if TYPE_CHECKING:
+    from broker_core.names import TopicName
+
+HASHES = 1 << 16
+MOST_SEGMENTS = 4096  # of one topic at its creation
+NOT_SEALED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A range of hashes. `created_ms` and `sealed_ms` are wall clock times; `sealed_epoch` is -1 while it is active.
+
+    `legacy_topic`: the full name of the regular topic, or of its partition, that is this segment; otherwise "".
+    """
+
+    id: int
+    start: int
+    end: int
+    created_epoch: int = 0
+    created_ms: int = 0
+    parents: tuple[int, ...] = ()
+    children: tuple[int, ...] = ()
+    sealed_epoch: int = NOT_SEALED
+    sealed_ms: int = NOT_SEALED
+    legacy_topic: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        return self.sealed_epoch == NOT_SEALED
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Assignments list segments in this order."""
+        return self.start, self.end, self.id
+
+    def topic_of(self, name: TopicName) -> str:
+        """The full name of the topic with its messages; `name` is that of the scalable topic."""
+        return self.legacy_topic or str(name.segment_name(self.start, self.end, self.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The segments of a topic by ID, after `epoch` changes."""
+
+    epoch: int
+    next_id: int
+    segments: Mapping[int, Segment]
+
+    @classmethod
+    def initial(cls, count: int, now_ms: int) -> Layout:
+        """`count` active segments of equal width; the last one has the rest. Raises `PreconditionFailed`."""
+        if not 0 < count <= MOST_SEGMENTS:
+            raise PreconditionFailed(f"The number of segments must be between 1 and {MOST_SEGMENTS}, not {count}")
+        width = HASHES // count
+        ends = [*(width * (index + 1) - 1 for index in range(count - 1)), HASHES - 1]
+        segments = {index: Segment(index, width * index, end, 0, now_ms) for index, end in enumerate(ends)}
+        return cls(0, count, segments)
+
+    @property
+    def active(self) -> list[Segment]:
+        """The active segments in the order of their hashes."""
+        return sorted((segment for segment in self.segments.values() if segment.is_active), key=lambda one: one.order)
+
+    @property
+    def depth(self) -> int:
+        """The number of segments in the longest line from a segment without parents to one without children."""
+        depths: dict[int, int] = {}
+        for segment_id in sorted(self.segments):  # parents have lower IDs than their children
+            parents = self.segments[segment_id].parents
+            depths[segment_id] = 1 + max((depths[parent] for parent in parents), default=0)
+        return max(depths.values(), default=0)
+
+    def find(self, segment_id: int) -> Segment:
+        """Raises `NotFound`."""
+        if segment_id not in self.segments:
+            raise NotFound(f"Segment not found: {segment_id}")
+        return self.segments[segment_id]
+
+    def split(self, segment_id: int, now_ms: int) -> Layout:
+        """Seals an active segment; two children share its hashes. Raises `NotFound`, `PreconditionFailed`."""
+        parent = self._active(segment_id, "split")
+        if parent.start == parent.end:
+            raise PreconditionFailed(f"Cannot split segment {segment_id}: it has only one hash")
+        middle = parent.start + (parent.end - parent.start) // 2
+        return self._succeeded((parent,), ((parent.start, middle), (middle + 1, parent.end)), now_ms)
+
+    def merge(self, first_id: int, second_id: int, now_ms: int) -> Layout:
+        """Seals two active neighbors; one child has the hashes of both. Raises `NotFound`, `PreconditionFailed`."""
+        first, second = self._active(first_id, "merge"), self._active(second_id, "merge")
+        if first.start > second.start:
+            first, second = second, first
+        if first.end + 1 != second.start:
+            raise PreconditionFailed(f"Segments are not adjacent: {first_id}, {second_id}")
+        return self._succeeded((first, second), ((first.start, second.end),), now_ms)
+
+    def _active(self, segment_id: int, action: str) -> Segment:
+        segment = self.find(segment_id)
+        if not segment.is_active:
+            raise PreconditionFailed(f"Cannot {action} segment {segment_id}: it is sealed")
+        return segment
+
+    def _succeeded(self, parents: tuple[Segment, ...], ranges: tuple[tuple[int, int], ...], now_ms: int) -> Layout:
+        epoch, parent_ids = self.epoch + 1, tuple(parent.id for parent in parents)
+        children = [
+            Segment(self.next_id + index, start, end, epoch, now_ms, parents=parent_ids)
+            for index, (start, end) in enumerate(ranges)
+        ]
+        child_ids = tuple(child.id for child in children)
+        sealed = [replace(parent, children=child_ids, sealed_epoch=epoch, sealed_ms=now_ms) for parent in parents]
+        changed = {segment.id: segment for segment in (*sealed, *children)}
+        return Layout(epoch, self.next_id + len(children), {**self.segments, **changed})
+
+    def without(self, segment_id: int) -> Layout:
+        """Without a sealed segment, which is no longer the parent of any other. Raises as `split` does."""
+        segment = self.find(segment_id)
+        if segment.is_active:
+            raise PreconditionFailed(f"Cannot remove segment {segment_id}: it is active")
+        remaining = {
+            other.id: replace(
+                other,
+                parents=tuple(parent for parent in other.parents if parent != segment_id),
+                children=tuple(child for child in other.children if child != segment_id),
+            )
+            for other in self.segments.values()
+            if other.id != segment_id
+        }
+        return Layout(self.epoch + 1, self.next_id, remaining)
+
+    def ready(self, is_drained: Mapping[int, bool]) -> list[Segment]:
+        """The segments that consumers may read in the order of each key, in the order of assignments.
+
+        A segment is read after its parents: all of those that are still in the graph must be drained. A sealed segment
+        that is drained itself is left out.
+        """
+        return sorted(
+            (
+                segment
+                for segment in self.segments.values()
+                if all(is_drained.get(parent, True) for parent in segment.parents if parent in self.segments)
+                and (segment.is_active or not is_drained.get(segment.id, False))
+            ),
+            key=lambda one: one.order,
+        )

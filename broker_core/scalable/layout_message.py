@@ -1,0 +1,65 @@
+"""Layouts and assignments as the binary protocol writes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from broker_core.wire.pulsar_api_pb2 import (
+    ACTIVE,
+    SEALED,
+    ScalableAssignedSegment,
+    ScalableConsumerAssignment,
+    ScalableTopicDAG,
+    SegmentBrokerAddress,
+    SegmentInfoProto,
+)
+
+if TYPE_CHECKING:
+    from broker_core.names import TopicName
+    from broker_core.scalable.layout import Layout, Segment
+
+
+def layout_message(layout: Layout, url: str, url_tls: str) -> ScalableTopicDAG:
+    """`url` and `url_tls`: the addresses of this broker, which serves every segment and is the controller."""
+    message = ScalableTopicDAG(
+        epoch=layout.epoch, controller_broker_url=url or None, controller_broker_url_tls=url_tls or None
+    )
+    message.segments.extend(_segment(segment) for _id, segment in sorted(layout.segments.items()))
+    message.segment_brokers.extend(
+        SegmentBrokerAddress(segment_id=segment.id, broker_url=url, broker_url_tls=url_tls or None)
+        for segment in layout.active
+    )
+    return message
+
+
+def _segment(segment: Segment) -> SegmentInfoProto:
+    message = SegmentInfoProto(
+        segment_id=segment.id,
+        hash_start=segment.start,
+        hash_end=segment.end,
+        state=ACTIVE if segment.is_active else SEALED,
+        parent_ids=segment.parents,
+        child_ids=segment.children,
+        created_at_epoch=segment.created_epoch,
+        created_at_ms=segment.created_ms,
+        legacy_topic_name=segment.legacy_topic or None,
+    )
+    if not segment.is_active:
+        message.sealed_at_epoch, message.sealed_at_ms = segment.sealed_epoch, segment.sealed_ms
+    return message
+
+
+def assignment_message(name: TopicName, epoch: int, segments: Iterable[Segment]) -> ScalableConsumerAssignment:
+    """`name`: the topic whose segments they are."""
+    message = ScalableConsumerAssignment(layout_epoch=epoch)
+    message.segments.extend(
+        ScalableAssignedSegment(
+            segment_id=segment.id,
+            hash_start=segment.start,
+            hash_end=segment.end,
+            segment_topic=segment.topic_of(name),
+        )
+        for segment in segments
+    )
+    return message
