@@ -15,6 +15,7 @@ from pulsarctl.values.names import namespace_path, segment, subscription_segment
 
 if TYPE_CHECKING:
     from pulsarctl.admin.auth import Auth
+    from pulsarctl.admin.scalable_topics import ScalableTopics
     from pulsarctl.admin.schemas import Schemas
     from pulsarctl.admin.topics import Topics
     from pulsarctl.admin.transactions import Transactions
@@ -67,6 +68,12 @@ class AdminClient:
         from pulsarctl.admin.schemas import Schemas
 
         return Schemas(self.http)
+
+    @cached_property
+    def scalable_topics(self) -> "ScalableTopics":
+        from pulsarctl.admin.scalable_topics import ScalableTopics
+
+        return ScalableTopics(self.http)
 
     @cached_property
     def transactions(self) -> "Transactions":

@@ -143,7 +143,7 @@ class AdminHttp:
             request = f"{method} {self._base}{target}"
             authenticates = bool(self._channel.authentication.method)
             problem = refusal(response.status, response.text, request, self._origin, authenticates=authenticates)
-            raise self._missing_tenant(problem, target) or problem
+            raise self._missing_tenant(problem, target) or self._missing_resource(problem, target) or problem
         for warning in warnings_of(response.headers):
             render.notice(f"warning: {warning}")
         return response
@@ -157,6 +157,21 @@ class AdminHttp:
             if self._exchange("GET", f"/admin/v2/namespaces/{tenant}", None, "").status == 404:
                 return no_tenant(unquote(tenant), problem)
         return None
+
+    def _missing_resource(self, problem: CliError, target: str) -> CliError | None:
+        """The error that names what a broker lacks that has no scalable topics, or not all requests about them."""
+        from pulsarctl.admin import without_scalable_topics as without
+
+        path = target.partition("?")[0]
+        if not without.is_unknown(problem, path):
+            return None
+        listed = without.list_path(path)
+        if path != listed:
+            with suppress(CliError):
+                answer = self._exchange("GET", listed, None, "")
+                if not without.is_unknown(refusal(answer.status, answer.text, "", "", authenticates=True), listed):
+                    return without.no_such_request(problem)
+        return without.no_scalable_topics(problem)
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
         if self._connection is not None and _is_dropped(self._connection):
@@ -281,7 +296,7 @@ def _query(query: dict[str, object]) -> str:
         for key, value in query.items()
         if value is not None
     }
-    return "?" + urlencode(texts) if texts else ""
+    return "?" + urlencode(texts, doseq=True) if texts else ""  # a list is one parameter for each item
 
 
 def _value(text: str) -> Any:

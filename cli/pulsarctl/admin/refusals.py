@@ -89,6 +89,8 @@ def _hint_of_missing(reason: str, path: str) -> str | None:
         return "list what exists: pulsarctl clusters list"
     if noun == "namespaces" or "Namespace" in reason or "Policies" in reason:
         return f"list what exists: pulsarctl namespaces list {parts[4]}"
+    if noun == "scalable" and len(parts) > 6:
+        return f"list what exists: pulsarctl scalable-topics list {parts[4]}/{parts[5]}"
     if noun in ("persistent", "non-persistent") and len(parts) > 6:
         if "ubscription" in reason:
             return f"list what exists: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"

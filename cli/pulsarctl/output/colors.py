@@ -22,6 +22,8 @@ STATES = {  # the word says it, too; those in capitals are of Nagios plugins
     "warning": "yellow",
     "ok": "green",
     "healthy": "green",
+    "active": "green",
+    "sealed": "dim",
     "CRITICAL": "bold red",
     "WARNING": "yellow",
     "OK": "green",

@@ -12,6 +12,8 @@ MINUTES = Number(Unit.MINUTES)
 UNLIMITED_SIZE = Number(Unit.SIZE, least=-1)
 UNLIMITED_MILLISECONDS = Number(Unit.MILLISECONDS, least=-1)
 RATE = Number(least=-1)
+MSG_RATE = Number(whole=False)
+BYTE_RATE = Number(Unit.SIZE, whole=False)
 PERIOD = Number()  # tools send 0 for a period that they leave out; the broker takes it for 1 s
 SWITCH = Truth()
 NAMES = Names()
@@ -78,6 +80,33 @@ AUTO_TOPIC_CREATION = Fields(
     )
 )
 AUTO_SUBSCRIPTION_CREATION = Fields((Member("allowAutoSubscriptionCreation", SWITCH, REQUIRED),))
+_SPLIT, _MERGE = "above this the broker splits", "below this in all four rates the broker may merge"
+AUTO_SCALE = Fields(
+    (
+        Member("enabled", SWITCH, help="Let the broker split and merge segments by itself."),
+        Member("minSegments", Number(least=1), help="Minimum number of active segments."),
+        Member("maxSegments", Number(least=1), help="Maximum number of active segments."),
+        Member("maxDagDepth", COUNT, help="Maximum number of merges between a segment and its oldest ancestor."),
+        Member("splitCooldownSeconds", SECONDS, help="Minimum time between two splits."),
+        Member("mergeCooldownSeconds", SECONDS, help="Minimum time between two merges."),
+        Member("mergeWindowSeconds", SECONDS, help="Time for which segments must be idle before a merge."),
+        Member("splitMsgRateInThreshold", MSG_RATE, help=f"Messages per second into a segment; {_SPLIT} it."),
+        Member("splitBytesRateInThreshold", BYTE_RATE, help=f"Bytes per second into a segment; {_SPLIT} it."),
+        Member("splitMsgRateOutThreshold", MSG_RATE, help=f"Messages per second out of a segment; {_SPLIT} it."),
+        Member("splitBytesRateOutThreshold", BYTE_RATE, help=f"Bytes per second out of a segment; {_SPLIT} it."),
+        Member("mergeMsgRateInThreshold", MSG_RATE, help=f"Messages per second into a segment; {_MERGE} it."),
+        Member("mergeBytesRateInThreshold", BYTE_RATE, help=f"Bytes per second into a segment; {_MERGE} it."),
+        Member("mergeMsgRateOutThreshold", MSG_RATE, help=f"Messages per second out of a segment; {_MERGE} it."),
+        Member("mergeBytesRateOutThreshold", BYTE_RATE, help=f"Bytes per second out of a segment; {_MERGE} it."),
+        Member("rebucketCooldownSeconds", SECONDS, help="Minimum time between two changes of entry buckets."),
+        Member(
+            "splitVsRebucketMinMsgRateInThreshold",
+            MSG_RATE,
+            help="Messages per second into a segment; below this, the broker changes buckets instead of splitting it.",
+        ),
+    ),
+    "field of an auto-scale policy",
+)
 STRATEGIES = (
     "UNDEFINED",
     "ALWAYS_INCOMPATIBLE",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.admin.form import Form, Text
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.names import full_topic, namespace_path, segment, subscription_segment, topic_path
+from pulsarctl.values.names import full_topic, namespace_path, scalable_path, segment, subscription_segment, topic_path
 
 if TYPE_CHECKING:
     pass
@@ -128,5 +128,6 @@ _SEGMENTS: dict[str, Callable[[str], str]] = {
     "namespace": namespace_path,
     "topic": topic_path,
     "persistent_topic": _without_domain,  # for paths that imply the domain
+    "scalable_topic": scalable_path,
     "subscription": subscription_segment,
 }

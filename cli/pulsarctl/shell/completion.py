@@ -16,7 +16,7 @@ from pulsarctl.errors import CliError
 from pulsarctl.shell.grammar import Group
 from pulsarctl.shell.metavars import takes_value
 
-KINDS = ("TENANT", "NAMESPACE", "TOPIC", "SUBSCRIPTION", "CLUSTER", "BROKER", "CONTEXT")
+KINDS = ("TENANT", "NAMESPACE", "TOPIC", "SCALABLE-TOPIC", "SUBSCRIPTION", "CLUSTER", "BROKER", "CONTEXT")
 _FILE = re.compile(r"\b(FILE|DIR|DIRECTORY|PATH|URI)\b")
 _LIST = ",..."  # the end of the metavar of a comma-separated list
 

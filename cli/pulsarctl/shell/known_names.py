@@ -3,7 +3,7 @@
 Topics in the default namespace have their short name, unless it would mean something else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pulsarctl.settings.contexts import ContextFile, default_path
 from pulsarctl.settings.settings import resolve
 from pulsarctl.shell.completion import Position
-from pulsarctl.values.names import without_partition
+from pulsarctl.values.names import SCALABLE, without_partition
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -58,8 +58,17 @@ def _names(admin: "AdminClient", kind: str, beginning: str, line: Position) -> l
         case "NAMESPACE":
             return _namespaces(admin, beginning, "")
         case "TOPIC":
-            return _topics(admin, beginning)
-    topic = line.values.get("TOPIC")
+            return _topics(admin, beginning, _topics_of)
+        case "SCALABLE-TOPIC":
+            return _topics(admin, beginning, _scalable_topics_of)
+    return _subscriptions(admin, line.values)
+
+
+def _subscriptions(admin: "AdminClient", values: Mapping[str, str]) -> list[str]:
+    """Those of the topic that the line names."""
+    scalable, topic = values.get("SCALABLE-TOPIC"), values.get("TOPIC")
+    if scalable:
+        return sorted(admin.scalable_topics.stats(scalable).get("subscriptions") or {})
     return admin.topics.subscriptions(topic) if topic else []
 
 
@@ -70,15 +79,18 @@ def _namespaces(admin: "AdminClient", beginning: str, end: str) -> list[str]:
     return [f"{name}{end}" for name in admin.namespaces.list(tenant)]
 
 
-def _topics(admin: "AdminClient", beginning: str) -> list[str]:
+def _topics(
+    admin: "AdminClient", beginning: str, topics_of: "Callable[[AdminClient, str, str], list[str]]"
+) -> list[str]:
+    """`topics_of`: the topics of a namespace and a domain, without the domain."""
     domain, separator, name = beginning.rpartition("://")
     parts = name.split("/")
     if len(parts) > 2:
-        names = _topics_of(admin, "/".join(parts[:2]), domain)
+        names = topics_of(admin, "/".join(parts[:2]), domain)
     else:
         names = _namespaces(admin, name, "/")
         if len(parts) == 1 and not separator:
-            short = (topic.removeprefix(f"{DEFAULT}/") for topic in _topics_of(admin, DEFAULT, domain))
+            short = (topic.removeprefix(f"{DEFAULT}/") for topic in topics_of(admin, DEFAULT, domain))
             names = [topic for topic in short if "/" not in topic] + names
     return [f"{domain}{separator}{topic}" for topic in names]
 
@@ -87,3 +99,8 @@ def _topics_of(admin: "AdminClient", namespace: str, domain: str) -> list[str]:
     """Each partitioned topic once."""
     listed = admin.topics.list(namespace, domain=domain or "persistent")
     return list(dict.fromkeys(without_partition(name).partition("://")[2] for name in listed))
+
+
+def _scalable_topics_of(admin: "AdminClient", namespace: str, domain: str) -> list[str]:
+    listed = admin.scalable_topics.list(namespace) if domain in ("", SCALABLE) else []
+    return [name.partition("://")[2] for name in listed]

@@ -10,6 +10,7 @@ COMMANDS = {
     "perf": "Measure throughput and latency with a load of your choice.",
     "topics": "Create, inspect, compact, and delete topics, and manage their subscriptions and policies.",
     "subscriptions": "Create, list, move, and delete the subscriptions of a topic.",
+    "scalable-topics": "Create, describe, split, merge, and delete scalable topics, which Pulsar 5.0 has.",
     "topicPolicies": "Get, set, and remove the policies of a topic.",
     "schemas": "Show, upload, and delete the schemas of topics.",
     "namespaces": "Create, list, and delete namespaces, and manage their policies.",
@@ -49,6 +50,7 @@ COMMANDS = {
     "version": "Show the versions of pulsarctl, Python, and the broker.",
 }
 MODULE_OF = {
+    "scalable-topics": "scalable_topics",
     "topicPolicies": "topic_policies",
     "context": "contexts",
     "broker-stats": "broker_stats",
@@ -63,6 +65,7 @@ WITH_DRY_RUN = frozenset(  # what changes something through the admin API only
         "migrate",
         "topics",
         "subscriptions",
+        "scalable-topics",
         "topicPolicies",
         "schemas",
         "namespaces",

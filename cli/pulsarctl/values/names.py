@@ -1,7 +1,8 @@
 """Names on the command line, and their paths in the admin REST API. Pure.
 
-`t` is short for `persistent://public/default/t`, `tenant/ns/t` for `persistent://tenant/ns/t`. The topic's
-own part is one path segment, percent-encoded once. The broker decides whether a name is valid.
+`t` is short for `persistent://public/default/t`, `tenant/ns/t` for `persistent://tenant/ns/t`. Where a command takes
+scalable topics, they are short for `topic://public/default/t` and `topic://tenant/ns/t`. The topic's own part is one
+path segment, percent-encoded once. The broker decides whether a name is valid.
 """
 
 import re
@@ -10,6 +11,7 @@ from urllib.parse import quote
 from pulsarctl.errors import UsageProblem
 
 PARTITION_SUFFIX = "-partition-"
+SCALABLE = "topic"  # the domain of scalable topics
 COMPACTION_CURSOR = "__compaction"  # the broker's own subscription of a compacted topic
 _PARTITION = re.compile(rf"(?<=[^/]){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z")  # as in Pulsar, no leading zeros
 
@@ -28,6 +30,25 @@ def full_topic(topic: str) -> str:
             hint="use TOPIC, TENANT/NAMESPACE/TOPIC, or persistent://TENANT/NAMESPACE/TOPIC",
         )
     return f"{domain}://{rest}"
+
+
+def scalable_topic(topic: str) -> str:
+    """The scalable topic with its domain, tenant, and namespace. Raises `UsageProblem`."""
+    domain, separator, rest = topic.partition("://")
+    if not separator:
+        domain, rest = SCALABLE, topic if "/" in topic else f"public/default/{topic}"
+    parts = rest.split("/", 2)
+    if domain != SCALABLE or len(parts) != 3 or not all(parts):
+        raise UsageProblem(
+            f"'{topic}' is not the name of a scalable topic",
+            hint=f"use TOPIC, TENANT/NAMESPACE/TOPIC, or {SCALABLE}://TENANT/NAMESPACE/TOPIC",
+        )
+    return f"{domain}://{rest}"
+
+
+def scalable_path(topic: str) -> str:
+    """`public/default/t%2F1`. Raises `UsageProblem`."""
+    return "/".join(segment(part) for part in scalable_topic(topic).partition("://")[2].split("/", 2))
 
 
 def topic_path(topic: str) -> str:

@@ -9,7 +9,8 @@ from pulsarctl.values import positions, times
 from tests.support.runner import Cli
 
 GRAMMARS = {"TIME": ("a time", times.GRAMMAR), "POSITION": ("a position", positions.GRAMMAR)}
-REQUIRED = {"produce": ("-m", "x"), "topics reset-cursor": ("-s", "x"), "subscriptions seek": ("-s", "x")}
+WITH_SUBSCRIPTION = ("topics reset-cursor", "subscriptions seek", "scalable-topics seek")
+REQUIRED = {"produce": ("-m", "x")} | dict.fromkeys(WITH_SUBSCRIPTION, ("-s", "x"))
 FOUND = [(page, option) for page in pages() for option in page.options if option.metavar in GRAMMARS]
 SPELLINGS = ("-10m", "@-10m", "1699999400", "1699999400000", "@1699999400000", "2023-11-14T22:03:20Z")
 

@@ -1,0 +1,37 @@
+"""Answers of a broker that has no scalable topics, or only some of the requests about them."""
+
+import re
+
+from pulsarctl.errors import CliError, NotFound
+
+ROOT = "/admin/v2/scalable/"
+NAMESPACE_POLICY = "/scalableTopicAutoScalePolicy"
+_NO_RESOURCE = re.compile(r"(HTTP 404 )?Not Found\Z|this broker has no resource at ")
+_NO_BUNDLE = "Invalid bundle range"  # Pulsar 4 takes the last part of the path for a bundle
+
+
+def is_unknown(problem: CliError, path: str) -> bool:
+    """Whether the broker does not know this path of scalable topics. A missing topic has a reason of its own."""
+    reason = problem.reason or ""
+    if path.endswith(NAMESPACE_POLICY) and (problem.status == 405 or reason.startswith(_NO_BUNDLE)):
+        return True
+    is_about_them = path.startswith(ROOT) or path.endswith(NAMESPACE_POLICY)
+    return is_about_them and problem.status == 404 and _NO_RESOURCE.match(reason) is not None
+
+
+def list_path(path: str) -> str:
+    """The path that lists the scalable topics of the same namespace."""
+    return ROOT + "/".join(path.split("/")[4:6])
+
+
+def no_scalable_topics(problem: CliError) -> NotFound:
+    return _not_found("this broker has no scalable topics (Pulsar 5.0 and later)", problem)
+
+
+def no_such_request(problem: CliError) -> NotFound:
+    """A milestone of Pulsar 5.0 has scalable topics, but not all that 5.0.0 has."""
+    return _not_found("this broker has scalable topics, but not this request (Pulsar 5.0.0 and later)", problem)
+
+
+def _not_found(message: str, problem: CliError) -> NotFound:
+    return NotFound(message, status=problem.status, reason=problem.reason, request=problem.request)
