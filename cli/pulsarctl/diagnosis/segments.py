@@ -20,7 +20,7 @@ LIGHTER = "░"
 
 
 def document(topic: str, metadata: Mapping[str, Any], stats: Mapping[str, Any]) -> Document:
-    """The topic with its segments in the order of their creation, and then of their keys."""
+    """The topic with its segments in the order of their IDs, which is that of their creation."""
     owners = (stats.get("layout") or {}).get("segments") or {}
     segments = [
         _segment(one, owners.get(str(one["segmentId"])) or {}) for one in (metadata.get("segments") or {}).values()
@@ -29,7 +29,7 @@ def document(topic: str, metadata: Mapping[str, Any], stats: Mapping[str, Any]) 
         "topic": topic,
         "epoch": metadata.get("epoch"),
         "activeSegments": sum(one["state"] == ACTIVE for one in segments),
-        "segments": sorted(segments, key=lambda one: (one["createdAtEpoch"], one["hashRange"], one["segmentId"])),
+        "segments": sorted(segments, key=lambda one: int(one["segmentId"])),
         "subscriptions": [_subscription(name, one) for name, one in sorted((stats.get("subscriptions") or {}).items())],
         "properties": metadata.get("properties") or {},
         "autoScalePolicy": metadata.get("autoScalePolicy") or {},

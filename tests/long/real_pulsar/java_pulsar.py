@@ -18,6 +18,8 @@ from tests.support.ended_process import end
 
 HERE = Path(__file__).parent
 VERSION = "4.0.7"
+MILESTONE = "5.0.0-M1"  # the latest of 5.0 that Maven has
+POMS = {VERSION: HERE / "pom.xml", MILESTONE: HERE / "pulsar5_pom.xml"}
 FETCH_SECONDS = 1200
 START_SECONDS = 300
 STOP_SECONDS = 30
@@ -89,10 +91,13 @@ class Missing(Exception):
 class JavaPulsar:
     """`start` returns when the broker answers and has created its default namespace.
 
-    `settings` change SETTINGS. `token` is that of a super-user, for a broker that wants one.
+    `settings` change SETTINGS. `token` is that of a super-user, for a broker that wants one. `version`: one of POMS.
     """
 
-    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None, *, token: str = "") -> None:
+    def __init__(
+        self, directory: Path, settings: Mapping[str, str] | None = None, *, token: str = "", version: str = VERSION
+    ) -> None:
+        self._version = version
         self._directory = directory.resolve()  # the process has another working directory
         self._settings = {**SETTINGS, **(settings or {})}
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -108,7 +113,7 @@ class JavaPulsar:
 
     def start(self) -> None:
         """Raises `Missing`, or `TimeoutError` naming the log."""
-        java, folder = java_command(), jars(f"pulsar-{VERSION}", HERE / "pom.xml")
+        java, folder = java_command(), jars(f"pulsar-{self._version}", POMS[self._version])
         ports = {"brokerServicePort": str(self.service_port), "webServicePort": str(self.web_port)}
         conf = self._directory / "standalone.conf"
         conf.write_text("".join(f"{key}={value}\n" for key, value in (self._settings | ports).items()))

@@ -34,15 +34,15 @@ def test_a_split_and_a_merge_are_below_their_parents() -> None:
     assert rows(
         segment(4, 0x4000, 0xFFFF, 2, (3, 2)),
         segment(0, 0, 0xFFFF, 0, sealed=1),
-        segment(2, 0x8000, 0xFFFF, 1, (0,), sealed=2),
-        segment(3, 0x4000, 0x7FFF, 1, (0,), sealed=2),
+        segment(3, 0x8000, 0xFFFF, 1, (0,), sealed=2),
+        segment(2, 0x4000, 0x7FFF, 1, (0,), sealed=2),
         segment(1, 0, 0x3FFF, 1, (0,)),
     ) == [
         "  STATE   SEGMENT  FROM  EPOCHS  KEYS       SHARE  0000            ffff",
         "  sealed        0  -     0-1     0000-ffff         ░░░░░░░░░░░░░░░░░░░░",
         "  active        1  0     1-      0000-3fff  25%    █████",
-        "  sealed        3  0     1-2     4000-7fff              ░░░░░",
-        "  sealed        2  0     1-2     8000-ffff                   ░░░░░░░░░░",
+        "  sealed        2  0     1-2     4000-7fff              ░░░░░",
+        "  sealed        3  0     1-2     8000-ffff                   ░░░░░░░░░░",
         "  active        4  2,3   2-      4000-ffff  75%         ███████████████",
         "",
     ]
