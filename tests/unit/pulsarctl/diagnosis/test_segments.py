@@ -61,7 +61,7 @@ def test_a_segment_with_few_keys_has_a_cell_and_many_parents_are_counted() -> No
     assert found[1] == "  active       10  6 others  0-      ffff-ffff  <0.01%                     █"
 
 
-def test_a_topic_with_many_changes_behind_it_fits_on_80_columns() -> None:
+def test_a_topic_after_many_changes_fits_on_80_columns() -> None:
     ids = range(9_000_000, 9_000_064)
     found = rows(*(segment(n, n - ids[0] << 10, (n - ids[0] << 10) + 1023, 9998, ids[::2], 9999) for n in ids))
     assert len(found) == len(ids) + 2
