@@ -17,6 +17,13 @@ class ScalableTopics:
     def list(self, namespace: str) -> Names:
         return sorted(self._http.get(f"{ROOT}/{namespace_path(namespace)}") or [])
 
+    def create(self, topic: str, segments: int, properties: dict[str, str]) -> None:
+        self._http.put(f"{ROOT}/{scalable_path(topic)}", properties or None, numInitialSegments=segments)
+
+    def delete(self, topic: str) -> None:
+        """Raises `Conflict` if it is in use."""
+        self._http.delete(f"{ROOT}/{scalable_path(topic)}", force=False)
+
     def metadata(self, topic: str) -> Document:
         """The epoch, the segments by ID, the properties, and the auto-scale policy. Raises `NotFound`."""
         return dict(self._http.get(f"{ROOT}/{scalable_path(topic)}"))

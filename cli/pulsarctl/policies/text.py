@@ -36,6 +36,14 @@ FIELDS = {
     "ratePeriodInSecond": ("per", SECONDS),
     "topicType": ("type", None),
     "defaultNumPartitions": ("partitions", None),
+    "splitCooldownSeconds": ("split cooldown", SECONDS),
+    "mergeCooldownSeconds": ("merge cooldown", SECONDS),
+    "mergeWindowSeconds": ("merge window", SECONDS),
+    "rebucketCooldownSeconds": ("rebucket cooldown", SECONDS),
+    "splitBytesRateInThreshold": ("split above bytes in", BYTE_RATE),
+    "splitBytesRateOutThreshold": ("split above bytes out", BYTE_RATE),
+    "mergeBytesRateInThreshold": ("merge below bytes in", BYTE_RATE),
+    "mergeBytesRateOutThreshold": ("merge below bytes out", BYTE_RATE),
 }
 ABSENT_AT_0 = {"maxDeliveryDelayInMillis", "managedLedgerMaxMarkDeleteRate"}
 SWITCHES = {"active", "deleteWhileInactive", "allowAutoTopicCreation", "allowAutoSubscriptionCreation"}

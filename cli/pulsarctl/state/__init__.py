@@ -2,6 +2,7 @@
 
     documents -> layers    files -> one document; `${NAME}`, overlays, and the lines of mistakes
     grammar, settings      what a document may say, made from the tables of policies; `editors` is their JSON Schema
+    scalable               scalable topics, in files, on a broker, and as requests
     live                   what a broker has, in the form of a document
     scope                  what a document describes completely, and what is never deleted
     plan -> plan_text      the changes, and how they are shown; `members` finds what changes inside a document

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.bulk.crew import Crew
 from pulsarctl.errors import CannotConnect, CliError, NotFound
-from pulsarctl.state import operations
+from pulsarctl.state import operations, scalable
 from pulsarctl.state.plan import Change, Part, Plan
 from pulsarctl.values.names import namespace_of
 
@@ -59,13 +59,14 @@ def apply(plan: Plan, crew: Crew, step: Step = lambda *_: None) -> Applied:
 
 def phases(plan: Plan) -> Iterator[list[Change]]:
     """Each phase may rely on the ones before it."""
-    for kind in ("topic", "namespace", "tenant"):
+    for kind in (scalable.KIND, "topic", "namespace", "tenant"):
         yield plan.of(kind, "delete")
     yield plan.of("cluster", "create", "update")
     tenants = plan.of("tenant", "create", "update")
     yield [_widened(change) for change in tenants]
     yield plan.of("namespace", "create", "update")
     yield plan.of("topic", "create", "update")
+    yield plan.of(scalable.KIND, "create", "update")
     yield [change for change in tenants if _widened(change) is not change]
     yield plan.of("cluster", "delete")
 
@@ -81,7 +82,7 @@ def _widened(change: Change) -> Change:
 
 def _holders(change: Change) -> set[tuple[str, str]]:
     """The objects that must exist before the change."""
-    if change.kind == "topic":
+    if change.kind in ("topic", scalable.KIND):
         namespace = namespace_of(change.name)
         return {("namespace", namespace), ("tenant", namespace.partition("/")[0])}
     return {("tenant", change.name.partition("/")[0])} if change.kind == "namespace" else set()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from pulsarctl.state import scalable
 from pulsarctl.state.documents import escaped
 from pulsarctl.state.grammar import DOCUMENT
 from pulsarctl.state.live import Document, Found, Objects
@@ -45,6 +46,7 @@ def objects(existing: Found) -> dict[str, Any]:
         "tenants": {name: _tenant(settings, existing.cluster) for name, settings in existing.tenants.items()},
         "namespaces": {name: _set(settings) for name, settings in existing.namespaces.items()},
         "topics": {name: _topic(settings) for name, settings in existing.topics.items()},
+        scalable.SECTION: {name: _set(settings) for name, settings in existing.scalable_topics.items()},
     }
 
 

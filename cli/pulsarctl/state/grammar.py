@@ -5,10 +5,10 @@ from typing import Any
 from pulsarctl.errors import UsageProblem
 from pulsarctl.policies.values import PERMISSIONS
 from pulsarctl.schemas.schema_files import TYPES
-from pulsarctl.state import settings
+from pulsarctl.state import scalable, settings
 from pulsarctl.state.documents import Map, mark_of
 from pulsarctl.state.scope import EVERYTHING
-from pulsarctl.values.names import full_topic, is_partition, namespace_path
+from pulsarctl.values.names import full_topic, is_partition, namespace_path, scalable_topic
 from pulsarctl.values.shapes import REQUIRED, Anything, Fields, Member, Named, Names, Number, Path, Text, Truth
 
 PROBLEMS_SHOWN = 20
@@ -76,6 +76,14 @@ def _name_of_topic(name: str) -> str | None:
     return "a partition is no topic of its own: name the partitioned topic" if is_partition(name) else None
 
 
+def _name_of_scalable_topic(name: str) -> str | None:
+    try:
+        scalable_topic(name)
+    except UsageProblem as problem:
+        return f"{problem.message}; {problem.hint}"
+    return None
+
+
 def _policies(table: dict[str, settings.Setting], level: str) -> Fields:
     return Fields(
         tuple(Member(setting.name, setting.shape, help=setting.help) for setting in table.values()),
@@ -135,6 +143,14 @@ TOPIC = Fields(
     ),
     "key of a topic",
 )
+SCALABLE_TOPIC = Fields(
+    (
+        Member(scalable.SEGMENTS, Number(least=1), help="Number of segments of a new topic. It is not compared."),
+        Member("properties", PROPERTIES, help="Properties of a new topic."),
+        Member("policies", _policies(scalable.POLICIES, scalable.KIND), help="Policies, by the names of their verbs."),
+    ),
+    f"key of a {scalable.KIND}",
+)
 DOCUMENT = Fields(
     (
         Member(
@@ -151,5 +167,10 @@ DOCUMENT = Fields(
             help="Namespaces, by TENANT/NAMESPACE.",
         ),
         Member("topics", Named(TOPIC, "topic", _name_of_topic, nullable=True), help="Topics, by name."),
+        Member(
+            scalable.SECTION,
+            Named(SCALABLE_TOPIC, scalable.KIND, _name_of_scalable_topic, nullable=True),
+            help="Scalable topics, by name. Only brokers of Pulsar 5.0 and later have them.",
+        ),
     )
 )

@@ -4,18 +4,18 @@ Inside a layer, which may be a directory, an object is defined once. Between lay
 value of the later layer replaces that of the earlier one; `null` takes it away.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import streams
+from pulsarctl.state import scalable
 from pulsarctl.state.documents import Map, parse
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import full_topic, scalable_topic
 
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
 BYTES_MAX = 256 << 20  # of all files together
-SECTIONS = ("clusters", "tenants", "namespaces", "topics")
 _OBJECT_DEPTH = 2  # topics/NAME: a name without a value stands for an object without settings
 
 
@@ -69,12 +69,13 @@ class _Files:
 
 def _canonical(document: Map) -> Map:
     """The document with full topic names, so that `orders` and `persistent://public/default/orders` are the same."""
-    topics = document.get("topics")
-    if isinstance(topics, Map):
-        full = Map()
-        for name, value in topics.items():
-            _put_new(full, _full(name), _with_subscriptions(value), topics.marks[name])
-        document["topics"] = full
+    for section, full_name in (("topics", full_topic), (scalable.SECTION, scalable_topic)):
+        topics = document.get(section)
+        if isinstance(topics, Map):
+            full = Map()
+            for name, value in topics.items():
+                _put_new(full, _full(name, full_name), _with_subscriptions(value), topics.marks[name])
+            document[section] = full
     return document
 
 
@@ -86,9 +87,9 @@ def _with_subscriptions(topic: object) -> object:
     return topic
 
 
-def _full(name: str) -> str:
+def _full(name: str, full_name: Callable[[str], str]) -> str:
     try:
-        return full_topic(name)
+        return full_name(name)
     except UsageProblem:
         return name  # the grammar reports it with its line
 

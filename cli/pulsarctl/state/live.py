@@ -13,7 +13,7 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.bulk.crew import Crew
 from pulsarctl.errors import CliError, NotAuthorized, NotFound
 from pulsarctl.policies.values import PERMISSIONS
-from pulsarctl.state import grammar, settings
+from pulsarctl.state import grammar, scalable, settings
 from pulsarctl.state.scope import Scope, is_system, is_system_topic
 from pulsarctl.values.names import COMPACTION_CURSOR, is_partition, namespace_of, without_partition
 
@@ -63,6 +63,7 @@ class Found:
     tenants: Objects = field(default_factory=dict)
     namespaces: Objects = field(default_factory=dict)
     topics: Objects = field(default_factory=dict)
+    scalable_topics: Objects = field(default_factory=dict)
     uncovered: dict[str, list[str]] = field(default_factory=dict)
 
     def missing(self, scope: Scope) -> list[str]:
@@ -71,7 +72,7 @@ class Found:
         return lost + [f"namespace {name}" for name in scope.namespaces if name not in self.namespaces]
 
     def section(self, name: str) -> Objects:
-        objects: Objects = getattr(self, name)
+        objects: Objects = getattr(self, name.replace("-", "_"))
         return objects
 
 
@@ -79,7 +80,8 @@ class Found:
 class Needed:
     """The objects to read: all in `scope`, and the named ones. `topics` returns the parts of a topic, None for nothing.
 
-    `implied` are tenants that only have to exist, which is assumed if the client may not read them.
+    `implied` are tenants that only have to exist, which is assumed if the client may not read them. `scalable_topics`
+    None: none of them, not even those in the scope.
     """
 
     scope: Scope
@@ -89,6 +91,7 @@ class Needed:
     namespaces: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()  # namespaces whose topics are listed
     topics: Callable[[str], Wanted | None] = lambda topic: Wanted()
+    scalable_topics: frozenset[str] | None = None
 
 
 class Reader:
@@ -111,6 +114,11 @@ class Reader:
             uncovered = [key for key in UNCOVERED if _is_set(key, document.get(key))]
             existing.uncovered[f"namespace {name}"] = uncovered
         self._read_topics(needed, existing, namespaces)
+        if needed.scalable_topics is not None:
+            covered = [name for name in namespaces if needed.scope.has_namespace(name)]
+            lists = self._crew.results(covered, scalable.names_in)
+            names = {*needed.scalable_topics, *(name for listed in lists for name in listed)}
+            existing.scalable_topics = self._objects(f"{scalable.KIND}s", names, scalable.read)
         return existing
 
     def _names(self, named: frozenset[str], all_of_them: bool, names: Callable[[AdminClient], list[str]]) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pulsarctl.admin.client import ROOT, AdminClient
 from pulsarctl.admin.schemas import SchemaInfo
-from pulsarctl.state import settings
+from pulsarctl.state import scalable, settings
 from pulsarctl.state.live import Document
 from pulsarctl.state.plan import Change, Part
 from pulsarctl.values.message_ids import EARLIEST, LATEST
@@ -30,6 +30,8 @@ def steps(change: Change, cluster: str) -> Iterator[Step]:
             return _tenant(change, cluster)
         case "namespace":
             return _namespace(change, cluster)
+        case scalable.KIND:
+            return _scalable_topic(change, cluster)
     return _topic(change, cluster)
 
 
@@ -109,6 +111,18 @@ def _topic(change: Change, cluster: str) -> Iterator[Step]:
     for part in change.under("subscriptions"):
         if part not in gone:
             yield Step(".".join(part.path), partial(_subscribe, topic=name, part=part))
+
+
+def _scalable_topic(change: Change, cluster: str) -> Iterator[Step]:
+    if change.action == "delete":
+        yield Step("", lambda admin: admin.scalable_topics.delete(change.name))
+        return
+    if change.action == "create":
+        segments = change.part(scalable.SEGMENTS)
+        properties = {part.path[1]: part.new for part in change.under("properties")}
+        number = segments.new if segments else 1
+        yield Step("", lambda admin: admin.scalable_topics.create(change.name, number, properties))
+    yield from _policies(change, scalable.base(change.name), scalable.POLICIES, cluster)
 
 
 def _create_topic(admin: AdminClient, change: Change, partitions: int) -> None:

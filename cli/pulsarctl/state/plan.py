@@ -8,13 +8,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulsarctl.state import settings
+from pulsarctl.state import scalable, settings
 from pulsarctl.state.live import Document, Found, Objects
 from pulsarctl.state.scope import Scope, is_kept
 from pulsarctl.values.names import namespace_of
 
-KINDS = {"clusters": "cluster", "tenants": "tenant", "namespaces": "namespace", "topics": "topic"}
-NOT_COMPARED = ("bundles", "position")  # they only count when something is created
+KINDS = {
+    "clusters": "cluster",
+    "tenants": "tenant",
+    "namespaces": "namespace",
+    "topics": "topic",
+    scalable.SECTION: scalable.KIND,
+}
+TABLES = {"namespace": settings.NAMESPACE, "topic": settings.TOPIC, scalable.KIND: scalable.POLICIES}
+NOT_COMPARED = ("bundles", "position", scalable.SEGMENTS)  # they only count when something is created
+FIXED = (scalable.KIND, "properties")  # what differs in them is refused
 BY_NAME = ("properties", "policies", "permissions", "subscription-permissions", "subscriptions")
 
 
@@ -29,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`action`: create, update, or delete. `kind`: cluster, tenant, namespace, or topic."""
+    """`action`: create, update, or delete. `kind`: cluster, tenant, namespace, topic, or scalable topic."""
 
     kind: str
     name: str
@@ -77,7 +85,7 @@ def plan(declared: dict[str, Objects], existing: Found, scope: Scope, *, prune: 
 
 def _covers(scope: Scope, kind: str, name: str) -> bool:
     match kind:
-        case "topic":
+        case "topic" | scalable.KIND:
             return scope.has_topic(name)
         case "namespace":
             return scope.has_namespace(name)
@@ -90,9 +98,14 @@ def _mentioned(section: str, declared: dict[str, Objects]) -> set[str]:
     """Names in the document, and what holds them: a topic mentions its namespace and its tenant."""
     names = set(declared.get(section, {}))
     if section in ("namespaces", "tenants"):
-        inner = set(declared.get("namespaces", {})) | {namespace_of(topic) for topic in declared.get("topics", {})}
+        inner = set(declared.get("namespaces", {})) | _holders(declared)
         names |= inner if section == "namespaces" else {name.partition("/")[0] for name in inner}
     return names
+
+
+def _holders(declared: dict[str, Objects]) -> set[str]:
+    """The namespaces of the topics."""
+    return {namespace_of(topic) for section in ("topics", scalable.SECTION) for topic in declared.get(section, {})}
 
 
 def _deletions(kind: str, live: Objects, mentioned: set[str], scope: Scope) -> Iterator[Change]:
@@ -107,7 +120,8 @@ def _change(
     comparison = _Comparison(kind, made.cluster, prune=prune, whole=whole)
     if live is None:
         return Change(kind, name, "create", tuple(comparison.additions(declared)))
-    refusal = _impossible(name, declared, live) if kind == "topic" else None
+    impossible = {"topic": _impossible, scalable.KIND: scalable.refusal}.get(kind)
+    refusal = impossible(name, declared, live) if impossible else None
     if refusal is not None:
         made.refusals.append(refusal)
         return None
@@ -129,7 +143,7 @@ def _impossible(name: str, declared: Document, live: Document) -> str | None:
 def _orphans(declared: dict[str, Objects], existing: Found) -> Iterator[str]:
     """Objects to create in something that does not exist and is not going to."""
     namespaces = {*declared.get("namespaces", {}), *existing.namespaces}
-    for namespace in sorted({namespace_of(topic) for topic in declared.get("topics", {})} - namespaces):
+    for namespace in sorted(_holders(declared) - namespaces):
         yield f"namespace {namespace} does not exist: add it under 'namespaces'"
     tenants = {*declared.get("tenants", {}), *existing.tenants}
     for tenant in sorted({name.partition("/")[0] for name in declared.get("namespaces", {})} - tenants):
@@ -158,7 +172,7 @@ class _Comparison:
             if key in NOT_COMPARED:
                 continue
             if key in BY_NAME:
-                if new is not None or self.whole:
+                if new is not None or (self.whole and (self.kind, key) != FIXED):
                     removes = self.prune and (self.whole or new is not None)
                     yield from self._in_section(key, new or {}, old or {}, removes=removes)
             elif new is None:
@@ -186,8 +200,7 @@ class _Comparison:
                     yield Part((section, name), old, kept)
 
     def _nothing(self, policy: str) -> Any:
-        table = settings.TOPIC if self.kind == "topic" else settings.NAMESPACE
-        return table[policy].nothing(self.cluster)
+        return TABLES[self.kind][policy].nothing(self.cluster)
 
     def _is_default(self, key: str, value: Any) -> bool:
         """A tenant without allowed clusters gets the broker's own."""

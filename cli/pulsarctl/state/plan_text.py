@@ -6,13 +6,14 @@ from typing import Any
 
 from pulsarctl.output.redaction import is_secret
 from pulsarctl.policies.text import member_text, policy_text
+from pulsarctl.state import scalable
 from pulsarctl.state.members import SCHEMA, changed
 from pulsarctl.state.plan import Change, Part, Plan
 from pulsarctl.state.settings import QUOTA
 
 SIGNS = {"create": "+", "update": "~", "delete": "-"}
 HIDDEN = "(sensitive)"
-_LOST = {"topic": "with its messages and subscriptions"}
+_LOST = dict.fromkeys(("topic", scalable.KIND), "with its messages and subscriptions")
 
 
 def lines(plan: Plan) -> Iterator[tuple[str, str]]:

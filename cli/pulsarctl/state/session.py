@@ -6,7 +6,7 @@ from typing import Any
 
 from pulsarctl.bulk.crew import Crew
 from pulsarctl.errors import NotFound
-from pulsarctl.state import grammar, layers
+from pulsarctl.state import grammar, layers, scalable
 from pulsarctl.state.live import Found, Needed, Reader, Step, Wanted
 from pulsarctl.state.plan import Plan, plan
 from pulsarctl.state.scope import Scope
@@ -34,7 +34,8 @@ class Declared:
 
     def _needed(self, prune: bool) -> Needed:
         topics, namespaces = self.objects.get("topics", {}), self.objects.get("namespaces", {})
-        holders = frozenset(namespace_of(topic) for topic in topics)
+        scalable_topics = self.objects.get(scalable.SECTION, {})
+        holders = frozenset(namespace_of(topic) for topic in (*topics, *scalable_topics))
         tenants = frozenset(self.objects.get("tenants", {}))
         return Needed(
             self.scope if prune else Scope(),
@@ -44,6 +45,7 @@ class Declared:
             frozenset(namespaces) | holders,
             holders,
             self._wanted(prune),
+            frozenset(scalable_topics),
         )
 
     def _wanted(self, prune: bool) -> Callable[[str], Wanted | None]:
@@ -70,7 +72,7 @@ class Declared:
 
 def export(crew: Crew, scope: Scope, step: Step) -> Found:
     """Everything in a scope. Raises `NotFound`: applied with --prune, a file without it would delete it elsewhere."""
-    existing = Reader(crew, step).read(Needed(scope))
+    existing = Reader(crew, step).read(Needed(scope, scalable_topics=frozenset()))
     missing = existing.missing(scope)
     if missing:
         raise NotFound(f"cannot export {missing[0]}: the broker does not have it")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pulsarctl.policies.installing import OF_NAMESPACES, OF_TOPICS
 from pulsarctl.policies.policy import Policy
+from pulsarctl.policies.values import AUTO_SCALE
 from pulsarctl.values.shapes import Names, Text, ValueShape
 
 OWN_CLUSTER = "{cluster}"
@@ -91,7 +92,7 @@ class Setting:
 
     def _removal(self, cluster: str) -> Request:
         if self.clear == "DELETE":
-            return Request("DELETE", self.removal)
+            return Request("DELETE", self.removal or self.path)
         return Request(self.method, self.path, self.nothing(cluster))
 
     def _quotas(self, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Request]:
@@ -121,6 +122,13 @@ _ONLY_NAMESPACES = (
         document="subscription_auth_mode",
         clear="",
         unset="None",
+    ),
+    Setting(
+        "scalable-topic-auto-scale-policy",
+        AUTO_SCALE,
+        "scalableTopicAutoScalePolicy",
+        "When the broker splits and merges the segments of scalable topics.",
+        document="scalableTopicAutoScalePolicy",
     ),
 )
 NAMESPACE = {row.name: row for row in (*map(Setting.of, OF_NAMESPACES), *_ONLY_NAMESPACES) if row.document}

@@ -80,7 +80,8 @@ def without_partition(topic: str) -> str:
 
 def namespace_of(topic: str) -> str:
     """`tenant/ns`. Raises `UsageProblem`."""
-    return "/".join(full_topic(topic).partition("://")[2].split("/", 2)[:2])
+    full = scalable_topic(topic) if topic.startswith(f"{SCALABLE}://") else full_topic(topic)
+    return "/".join(full.partition("://")[2].split("/", 2)[:2])
 
 
 def is_namespace(name: str) -> bool:

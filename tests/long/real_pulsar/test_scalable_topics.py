@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.long.real_pulsar.java_pulsar import JavaPulsar
 from tests.support.runner import Cli, Outcome
@@ -13,6 +14,13 @@ pytestmark = [pytest.mark.real_pulsar, pytest.mark.slow, pytest.mark.timeout(300
 
 NAMESPACE = "public/default"
 DONE = Outcome(0, "", "")
+STATE = """
+scope: [shop]
+tenants: {shop: {}}
+namespaces: {shop/a: {policies: {scalable-topic-auto-scale-policy: {enabled: false, mergeWindowSeconds: 600}}}}
+scalable-topics:
+  shop/a/orders: {segments: 3, properties: {owner: me}, policies: {auto-scale-policy: {maxSegments: 8}}}
+"""
 
 
 @pytest.fixture
@@ -163,6 +171,20 @@ def test_a_partitioned_topic_becomes_scalable(cli: Cli) -> None:
     drawn = scalable(cli, "describe", topic).stdout
     assert f"  1  persistent://{NAMESPACE}/{topic}-partition-1\n" in drawn
     assert scalable(cli, "migrate", topic).exit_code == 6
+
+
+def test_scalable_topics_are_kept_in_files(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "state.yaml"
+    path.write_text(STATE)
+    assert cli("apply", "-f", str(path), "--yes").exit_code == 0
+    assert cli("diff", "-f", str(path), "--prune").exit_code == 0
+    exported = yaml.safe_load(cli("export", "-n", "shop").stdout)
+    declared = yaml.safe_load(STATE)
+    assert exported["namespaces"]["shop/a"]["policies"] == declared["namespaces"]["shop/a"]["policies"]
+    assert exported["scalable-topics"] == {"topic://shop/a/orders": declared["scalable-topics"]["shop/a/orders"]}
+    path.write_text("scope: [shop]")
+    assert cli("apply", "-f", str(path), "--prune", "--yes").exit_code == 0
+    assert cli("diff", "-f", str(path), "--prune").exit_code == 0
 
 
 @pytest.mark.parametrize("line", ["segment-stats {} 0", "rebucket-segment {} -s 0 -b 2"])

@@ -7,8 +7,11 @@ from pulsarctl.values.message_ids import LATEST, MessageId, parse_message_id
 from pulsarctl.values.names import (
     full_topic,
     is_partition,
+    namespace_of,
     namespace_path,
     partition_index,
+    scalable_path,
+    scalable_topic,
     topic_path,
     without_partition,
 )
@@ -32,6 +35,25 @@ def test_a_topic_is_one_encoded_segment(topic: str, path: str) -> None:
 def test_an_invalid_topic_is_refused(topic: str) -> None:
     with pytest.raises(UsageProblem):
         full_topic(topic)
+
+
+@pytest.mark.parametrize(
+    ("topic", "path"),
+    [
+        ("t", "public/default/t"),
+        ("shop/orders/t", "shop/orders/t"),
+        ("topic://shop/orders/a/b c%", "shop/orders/a%2Fb%20c%25"),
+    ],
+)
+def test_a_scalable_topic_is_one_encoded_segment(topic: str, path: str) -> None:
+    assert scalable_path(topic) == path
+    assert namespace_of(scalable_topic(topic)) == path.rpartition("/")[0]
+
+
+@pytest.mark.parametrize("topic", ["a/b", "persistent://a/b/c", "segment://a/b/c", "topic://a/b", "topic://", ""])
+def test_an_invalid_name_of_a_scalable_topic_is_refused(topic: str) -> None:
+    with pytest.raises(UsageProblem):
+        scalable_topic(topic)
 
 
 @pytest.mark.parametrize("topic", ["t", "t-partition-", "t-partition-01", "t-partition-1\n", "a/b/-partition-1"])
