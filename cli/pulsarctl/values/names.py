@@ -23,6 +23,8 @@ def full_topic(topic: str) -> str:
         domain, rest = "persistent", topic
         if "/" not in topic:
             rest = f"public/default/{topic}"
+    if domain == SCALABLE:
+        raise UsageProblem(f"'{topic}' is a scalable topic", hint="use a command of 'pulsarctl scalable-topics'")
     parts = rest.split("/", 2)
     if domain not in ("persistent", "non-persistent") or len(parts) != 3 or not all(parts):
         raise UsageProblem(

@@ -43,6 +43,9 @@ LINES = (
     "functions delete --name f",
     "sources stop --name s",
     "transactions abort-transaction -m 1 -l 2",
+    "scalable-topics delete t",
+    "scalable-topics split-segment t -s 0",
+    "scalable-topics seek t -s s -t 10m",
 )
 
 

@@ -53,7 +53,8 @@ def seek(
     """
     time_ms = parse_time_ms(time, now_ms(), or_duration=True)
     call.admin.scalable_topics.seek(topic, subscription, time_ms)
-    call.notice_time(f"subscription {subscription} of {scalable_topic(topic)} moved to", time_ms)
+    if not call.settings.dry_run:
+        call.notice_time(f"subscription {subscription} of {scalable_topic(topic)} moved to", time_ms)
 
 
 install_requests(app, ROWS)

@@ -37,6 +37,11 @@ def test_an_invalid_topic_is_refused(topic: str) -> None:
         full_topic(topic)
 
 
+def test_a_scalable_topic_is_no_regular_one() -> None:
+    with pytest.raises(UsageProblem, match="'topic://a/b/c' is a scalable topic"):
+        full_topic("topic://a/b/c")
+
+
 @pytest.mark.parametrize(
     ("topic", "path"),
     [
