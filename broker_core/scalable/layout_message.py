@@ -20,10 +20,16 @@ if TYPE_CHECKING:
     from broker_core.scalable.layout import Layout, Segment
 
 
-def layout_message(layout: Layout, url: str, url_tls: str) -> ScalableTopicDAG:
-    """`url` and `url_tls`: the addresses of this broker, which serves every segment and is the controller."""
+def layout_message(layout: Layout, url: str, url_tls: str, *, over_tls: bool = False) -> ScalableTopicDAG:
+    """`url` and `url_tls`: the addresses of this broker, which serves every segment and is the controller.
+
+    `over_tls`: the client uses TLS. The client of 5.0.0-M1 would then use TLS also with the plain address of the
+    controller; without that address, it uses the one that it has.
+    """
     message = ScalableTopicDAG(
-        epoch=layout.epoch, controller_broker_url=url or None, controller_broker_url_tls=url_tls or None
+        epoch=layout.epoch,
+        controller_broker_url=None if over_tls else url or None,
+        controller_broker_url_tls=url_tls or None,
     )
     message.segments.extend(_segment(segment) for _id, segment in sorted(layout.segments.items()))
     message.segment_brokers.extend(

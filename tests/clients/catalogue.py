@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CLIENTS = ("Python", "Java", "Go", "Node")
+CLIENTS = ("Python", "Java", "Java-V5", "Go", "Node")
 
 FEATURES = {
     "publishing": "Publishing: batches, compression, keys, properties, encryption",
@@ -33,6 +33,10 @@ FEATURES = {
     "dead_letter": "Dead letter topics",
     "retry_letter": "Retry letter topics",
     "delayed_delivery": "Delayed delivery",
+    "queue_consumer": "Queue consumers of the V5 API",
+    "stream_consumer": "Stream consumers of the V5 API",
+    "checkpoint_consumer": "Checkpoint consumers of the V5 API",
+    "mixed_clients": "The V5 API beside the older one",
     "partitioned_topics": "Partitioned topics, added partitions",
     "multi_topics": "Subscriptions to several topics",
     "pattern_subscription": "Subscriptions by pattern, topic list watchers",
@@ -99,9 +103,10 @@ def features_of(node: ast.stmt) -> Iterator[str]:
 
 def java_files() -> Iterator[SourceFile]:
     pattern = re.compile(r"@(?:Test|ParameterizedTest)\b.*?\bvoid (\w+)\(", re.DOTALL)
-    for path in sorted(HERE.glob("java/src/test/java/clients/*Test.java")):
-        if path.stem != "ClientTest":
-            yield source_file("Java", path, snake_case(path.stem.removesuffix("Test")), pattern)
+    for client, folder in (("Java", "java/src/test/java/clients"), ("Java-V5", "java-v5/src/test/java/clients/v5")):
+        for path in sorted((HERE / folder).glob("*Test.java")):
+            if path.stem not in ("ClientTest", "V5Test"):
+                yield source_file(client, path, snake_case(path.stem.removesuffix("Test")), pattern)
 
 
 def go_files() -> Iterator[SourceFile]:

@@ -56,7 +56,7 @@ def entry(file: SourceFile, passed: set[tuple[str, str]]) -> str:
 
 def run_names(file: SourceFile) -> list[str]:
     """The names that the tool chain reports for the tests of a file; in Java, with the class name."""
-    return [f"{file.path.stem}.{test}" if file.client == "Java" else test for test in file.tests]
+    return [f"{file.path.stem}.{test}" if file.client.startswith("Java") else test for test in file.tests]
 
 
 def counts_in_page() -> Mapping[str, int]:

@@ -61,6 +61,7 @@ class ToolChain(ABC):
 
     client: str
     programs: tuple[str, ...]
+    on_apache = True  # whether Apache Pulsar 4.0 serves the client
 
     def check(self) -> None:
         """Raises ToolChainMissing."""
@@ -116,16 +117,23 @@ class Java(ToolChain):
 
     @property
     def reports(self) -> Path:
-        return BUILD / "java" / "surefire-reports"
+        return BUILD / self.directory.name / "surefire-reports"
 
     def command(self) -> list[str]:
-        return ["mvn", "--batch-mode", "--quiet", f"-Dclients.build={BUILD / 'java'}", "test"]
+        return ["mvn", "--batch-mode", "--quiet", f"-Dclients.build={BUILD / self.directory.name}", "test"]
 
     def outcomes(self, log: Path) -> Iterator[Outcome]:
         for report in sorted(self.reports.glob("TEST-*.xml")):
             for case in ElementTree.parse(report).iter("testcase"):
                 name = case.get("name", "").partition("(")[0].partition("[")[0].partition("{")[0]
                 yield junit_outcome(self.client, f"{case.get('classname', '').rpartition('.')[2]}.{name}", case)
+
+
+class JavaV5(Java):
+    """The V5 API of Pulsar 5.0."""
+
+    client = "Java-V5"
+    on_apache = False
 
 
 class Node(ToolChain):
@@ -199,7 +207,7 @@ class Python(ToolChain):
                 yield junit_outcome(self.client, f"{module}.{case.get('name', '').partition('[')[0]}", case)
 
 
-TOOL_CHAINS: tuple[ToolChain, ...] = (Java(), Go(), Node(), Python())
+TOOL_CHAINS: tuple[ToolChain, ...] = (Java(), JavaV5(), Go(), Node(), Python())
 
 
 def junit_outcome(client: str, test: str, case: ElementTree.Element) -> Outcome:

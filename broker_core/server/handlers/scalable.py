@@ -32,7 +32,8 @@ async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalable
 
     def layout() -> pb.ScalableTopicDAG:
         urls = session.broker.addresses(session.listener)
-        return layout_message(scalable.layout_of(name), urls.service_url, urls.service_url_tls)
+        over_tls = session.outbound.is_tls
+        return layout_message(scalable.layout_of(name), urls.service_url, urls.service_url_tls, over_tls=over_tls)
 
     session.check_open()
     view = LayoutSession(session.outbound, command.session_id, resolved(name), layout)

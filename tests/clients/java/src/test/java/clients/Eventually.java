@@ -7,14 +7,14 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 
 /** Waiting for a condition, with a deadline, instead of sleeping. */
-final class Eventually {
+public final class Eventually {
     private static final Duration DEADLINE = Duration.ofSeconds(20);
     private static final Duration INTERVAL = Duration.ofMillis(20);
 
     private Eventually() {}
 
     /** Returns when the condition holds; an exception or a failed assertion counts as "not yet". */
-    static void until(String what, Callable<Boolean> condition) {
+    public static void until(String what, Callable<Boolean> condition) {
         long end = System.nanoTime() + DEADLINE.toNanos();
         Throwable last = null;
         do {

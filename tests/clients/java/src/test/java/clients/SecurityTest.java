@@ -6,17 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Base64;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.api.Authentication;
@@ -181,22 +176,8 @@ class SecurityTest extends ClientTest {
                 URI.create(required("SECURED_ISSUER_URL")).toURL(), URI.create("file://" + file(name)).toURL(), "pulsar");
     }
 
-    /** Signed with the secret of the broker. */
     private static String token(String role, int seconds) {
-        try {
-            String claims = String.format("{\"sub\":\"%s\",\"exp\":%d}", role, Instant.now().getEpochSecond() + seconds);
-            String body = String.join(".", List.of(encoded("{\"alg\":\"HS256\"}".getBytes(StandardCharsets.UTF_8)),
-                    encoded(claims.getBytes(StandardCharsets.UTF_8))));
-            Mac mac = Mac.getInstance("HmacSHA256");
-            mac.init(new SecretKeySpec(Files.readAllBytes(CREDENTIALS.resolve("secret.key")), "HmacSHA256"));
-            return body + "." + encoded(mac.doFinal(body.getBytes(StandardCharsets.UTF_8)));
-        } catch (Exception e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private static String encoded(byte[] data) {
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(data);
+        return Tokens.signed(CREDENTIALS, role, seconds);
     }
 
     private static String file(String name) {

@@ -1,0 +1,112 @@
+package clients.v5;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import clients.Tokens;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.api.v5.Checkpoint;
+import org.apache.pulsar.client.api.v5.PulsarClient;
+import org.apache.pulsar.client.api.v5.PulsarClientException;
+import org.apache.pulsar.client.api.v5.auth.AuthenticationFactory;
+import org.apache.pulsar.client.api.v5.config.SubscriptionInitialPosition;
+import org.apache.pulsar.client.api.v5.config.TlsPolicy;
+import org.apache.pulsar.client.api.v5.schema.Schema;
+import org.apache.pulsar.common.policies.data.AuthAction;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** TLS, tokens, and permissions, on the broker of SECURED_SERVICE_URL and SECURED_ADMIN_URL. */
+class SecurityTest extends V5Test {
+    private static final Path CREDENTIALS = Path.of(required("SECURED_CREDENTIALS"));
+    private static final String TRUSTED = CREDENTIALS.resolve("ca.pem").toString();
+    private static final String ROLE = "guest";
+
+    private PulsarAdmin admin;
+    private String namespace;
+
+    @BeforeEach
+    void createNamespace() throws Exception {
+        admin = PulsarAdmin.builder().serviceHttpUrl(required("SECURED_ADMIN_URL")).tlsTrustCertsFilePath(TRUSTED)
+                .authentication(TOKEN_PLUGIN, "token:" + good()).build();
+        topic = newTopic("public/default");
+        namespace = topic.replaceFirst("persistent://public/default/", "public/");
+        admin.namespaces().createNamespace(namespace, Set.of("standalone"));
+        topic = newTopic(namespace);
+        admin.topics().createPartitionedTopic(topic, 2);
+        client.close();
+    }
+
+    private static String good() throws Exception {
+        return Files.readString(CREDENTIALS.resolve("token"));
+    }
+
+    /** Replaces the client of the test by one with this token. */
+    private void use(String token) throws PulsarClientException {
+        client = PulsarClient.builder().serviceUrl(required("SECURED_SERVICE_URL"))
+                .authentication(AuthenticationFactory.token(token))
+                .tlsPolicy(TlsPolicy.builder().trustCertsFilePath(TRUSTED).enableHostnameVerification(true).build())
+                .operationTimeout(Duration.ofSeconds(5)).build();
+    }
+
+    private void useRole(AuthAction... granted) throws Exception {
+        admin.namespaces().grantPermissionOnNamespace(namespace, ROLE, Set.of(granted));
+        use(Tokens.signed(CREDENTIALS, ROLE, 600));
+    }
+
+    private void send() throws PulsarClientException {
+        client.newProducer(Schema.string()).topic(topic).sendTimeout(Duration.ofSeconds(5)).create()
+                .newMessage().key("k").value("v").send();
+    }
+
+    private void consume() throws PulsarClientException {
+        client.newQueueConsumer(Schema.string()).topic(topic).subscriptionName("q")
+                .subscriptionInitialPosition(SubscriptionInitialPosition.EARLIEST).subscribe().close();
+        stream(client, "a").subscribe().close();
+        client.newCheckpointConsumer(Schema.string()).topic(topic).startPosition(Checkpoint.earliest()).create().close();
+    }
+
+    @Test
+    void aTokenPublishesConsumesAndReads() throws Exception {
+        use(good());
+        send();
+        assertEquals("v", next(queue("q").subscribe()::receive).value());
+        assertEquals("v", next(stream(client, "a").subscribe()::receive).value());
+        assertEquals("v", next(client.newCheckpointConsumer(Schema.string()).topic(topic)
+                .startPosition(Checkpoint.earliest()).create()::receive).value());
+    }
+
+    @Test
+    void aWrongTokenConnectsNowhere() throws Exception {
+        use(good() + "AAAA");
+        assertThrows(PulsarClientException.class, this::send);
+        assertThrows(PulsarClientException.class, this::consume);
+    }
+
+    @Test
+    void aRoleWithoutPermissionsGetsNothing() throws Exception {
+        useRole();
+        assertThrows(PulsarClientException.class, this::send);
+        assertThrows(PulsarClientException.class, () -> queue("q").subscribe());
+        assertThrows(PulsarClientException.class, () -> stream(client, "a").subscribe());
+    }
+
+    @Test
+    void aRoleThatMayProduceDoesNotConsume() throws Exception {
+        useRole(AuthAction.produce);
+        send();
+        assertThrows(PulsarClientException.class, () -> queue("q").subscribe());
+        assertThrows(PulsarClientException.class, () -> stream(client, "a").subscribe());
+    }
+
+    @Test
+    void aRoleThatMayConsumeDoesNotProduce() throws Exception {
+        useRole(AuthAction.consume);
+        consume();
+        assertThrows(PulsarClientException.class, this::send);
+    }
+}
