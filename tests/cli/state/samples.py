@@ -79,7 +79,7 @@ OF_NAMESPACES: dict[str, list[Any]] = BOTH | {
     "is-allow-auto-update-schema": [False],
     "replication-clusters": [],  # test_changes has them: they need a tenant that may use several
     "subscription-auth-mode": ["Prefix"],
-    "scalable-topic-auto-scale-policy": [],  # this broker has no scalable topics
+    "scalable-topic-auto-scale-policy": [],  # test_scalable_topics has them
 }
 OF_TOPICS: dict[str, list[Any]] = BOTH | {
     "entry-filters-per-topic": [],

@@ -143,8 +143,15 @@ def test_a_namespace_of_a_scalable_topic_must_exist(cli: Cli, write: Write) -> N
     assert (refused.exit_code, "  ! namespace shop/b does not exist" in refused.stdout) == (6, True)
 
 
-def test_a_broker_without_scalable_topics_is_named(run: Cli, write: Write) -> None:
-    done = run("apply", "-f", write({"scalable-topics": {"orders": {}}}))
-    assert done.exit_code == 3
-    said = "cannot create scalable topic topic://public/default/orders: this broker has no scalable topics"
-    assert said in done.stderr
+def test_a_broker_without_scalable_topics_is_named(tmp_path: Path, broker: Broker, write: Write) -> None:
+    def older(request: Request) -> Reply:
+        is_about_them = request.path.startswith(ROOT)
+        return Reply(404, {"reason": "HTTP 404 Not Found"}) if is_about_them else broker(request)
+
+    with HttpStub(older) as stub:
+        cli = Cli(tmp_path, stub.url)
+        exported = cli("export", "-n", "shop/a")
+        refused = cli("apply", "-f", write(document({})))
+    assert (exported.exit_code, exported.stderr, "scalable-topics" in exported.stdout) == (0, "", False)
+    said = "cannot create scalable topic topic://shop/a/orders: this broker has no scalable topics"
+    assert (refused.exit_code, said in refused.stderr) == (3, True)
