@@ -185,15 +185,26 @@ class Broker:
             self.tier,
             lambda: self.transactions,
             lambda name, subscription: self.scalable.consumer_left(name, subscription),
+            lambda name, subscription: self.scalable.read_to_end(name, subscription),
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
-        self.scalable = ScalableTopics(self.topics.loaded, self.partitioned, self.config.scalable)
+        self.scalable = ScalableTopics(
+            self.storage.metadata,
+            self.topics,
+            self.partitioned,
+            self.tenancy,
+            self.config.scalable,
+            self.clock,
+            self.spawn,
+        )
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.renewal.policies_changed)
         if self.security.authorization is not None:
             self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.partitioned.finish_updates())
+        self.spawn(self.scalable.start())
+        self.spawn(self.scalable.collection.watch())
         self.spawn(self.topics.always_loaded.load_all())
         self.spawn(PolicyAnnouncer(self.topics, self.tenancy, self.schemas, self.clock).run())
         self.spawn(self.tier.remove_unwanted())

@@ -86,7 +86,7 @@ class Guard:
         authorization, operation = self._security.authorization, route.operation
         if authorization is None:
             return
-        target = _target(operation, call)
+        target = _target(route, call)
         decision = authorization.decide(call.principal, operation, target)
         if decision.allowed:
             return
@@ -108,12 +108,12 @@ def not_authenticated() -> AuthenticationFailed:
     return AuthenticationFailed(NOT_AUTHENTICATED)
 
 
-def _target(operation: Operation, call: Call) -> Target:
+def _target(route: Route, call: Call) -> Target:
     """The resource that the route acts on: the names that its handler uses, decoded in the same way."""
     parts = call.parts
     subscription = call.subscription() if "subscription" in parts else None
     if "topic" in parts:
-        topic = call.topic() if "domain" in parts else call.topic_of("persistent")
+        topic = call.topic() if "domain" in parts else call.topic_of(route.domain)
         return Target.of_topic(topic, subscription)
     if "namespace" in parts:
         return Target.of_namespace(call.namespace(), subscription)

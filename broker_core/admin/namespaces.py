@@ -52,7 +52,8 @@ async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
 
     def is_empty() -> bool:
         creating = users_topics(name, broker.topics.creation.being_created(name))
-        return not creating and not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
+        listed = any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
+        return not creating and not listed and not broker.scalable.in_namespace(name)
 
     await broker.tenancy.delete_namespace(name, is_empty, partial(_remove_rest, broker, name))
 
@@ -60,9 +61,17 @@ async def delete_without_topics(broker: Broker, name: NamespaceName) -> None:
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with all its topics, even if clients use them."""
     with broker.topics.being_deleted.closed(name):
+        await _delete_scalable(broker, name)
         await _delete_partitioned(broker, name)
         await _delete_topics(broker, name)
         await delete_without_topics(broker, name)
+
+
+async def _delete_scalable(broker: Broker, name: NamespaceName) -> None:
+    while topics := broker.scalable.in_namespace(name):
+        for topic in topics:
+            with contextlib.suppress(TopicNotFound):  # its creation failed, or another request deleted it
+                await broker.scalable.changes.delete(topic, force=True)
 
 
 async def _delete_partitioned(broker: Broker, name: NamespaceName) -> None:

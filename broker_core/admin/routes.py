@@ -23,7 +23,7 @@ class Route(NamedTuple):
     """`path` is a template: `/admin/v2/tenants/{tenant}`. `operation`: what a caller must be allowed to do.
 
     `query`: the names of the parameters that the handler reads. `body`: what it reads from the body, if anything.
-    `has_large_body`: it may exceed httpMaxRequestSize.
+    `has_large_body`: it may exceed httpMaxRequestSize. `domain`: that of the topic, if the path does not have it.
     """
 
     method: str
@@ -34,6 +34,7 @@ class Route(NamedTuple):
     body: Shape | None = None
     summary: str = ""
     has_large_body: bool = False
+    domain: str = PERSISTENT
 
 
 class Match(NamedTuple):

@@ -72,15 +72,24 @@ class RegisteredConsumer:
 
 class ConsumerGroup:
     def __init__(
-        self, topic: GroupTopic, subscription: str, *, is_ordered: bool, grace_seconds: float, ended: Callable[[], None]
+        self,
+        topic: GroupTopic,
+        subscription: str,
+        *,
+        is_ordered: bool,
+        grace_seconds: float,
+        changed: Callable[[], None],
     ) -> None:
-        """`is_ordered`: a segment has one consumer, and is read after its parents. `ended`: the last consumer left."""
+        """`is_ordered`: a segment has one consumer, and is read after its parents.
+
+        `changed`: a consumer joined or left.
+        """
         self.topic = topic
         self.subscription = subscription
         self.is_ordered = is_ordered
         self.consumers: dict[str, RegisteredConsumer] = {}
         self._grace_seconds = grace_seconds
-        self._ended = ended
+        self._changed = changed
         self._owners: dict[int, str] = {}
 
     def join(self, name: str, outbound: Outbound, consumer_id: int) -> RegisteredConsumer:
@@ -88,11 +97,18 @@ class ConsumerGroup:
         consumer = self.consumers.get(name)
         if consumer is None:
             consumer = self.consumers[name] = RegisteredConsumer(self, name)
+            self._changed()
         consumer.cancel_grace()
         consumer.outbound, consumer.consumer_id = None, consumer_id  # the caller sends the first assignment
         self.assign()
         consumer.outbound = outbound
         return consumer
+
+    def expect(self, name: str) -> None:
+        """A consumer that was registered before a restart of the broker may return."""
+        if name not in self.consumers:
+            consumer = self.consumers[name] = RegisteredConsumer(self, name)
+            self.await_return(consumer)
 
     def disconnected(self, consumer: RegisteredConsumer, outbound: Outbound) -> None:
         """Its connection is lost. Another connection may have taken the name."""
@@ -110,8 +126,7 @@ class ConsumerGroup:
         if self.consumers.get(consumer.name) is consumer:
             del self.consumers[consumer.name]
             self.assign()
-        if not self.consumers:
-            self._ended()
+            self._changed()
 
     def assign(self) -> None:
         """Shares the segments again. Call it when consumers, the layout, or what is drained have changed."""

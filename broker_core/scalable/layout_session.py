@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_core.errors import TopicNotFound
 from broker_core.wire import scalable_commands
 
 if TYPE_CHECKING:
@@ -38,5 +39,8 @@ class LayoutSession:
             update = scalable_commands.topic_update(self._session_id, self._layout(), str(self.name))
             self._outbound.send(update)
 
-    def topic_deleted(self, server_error: int, reason: str) -> None:
-        self._outbound.send(scalable_commands.topic_update_failed(self._session_id, server_error, reason))
+    def topic_deleted(self) -> None:
+        """The client learns that the topic is gone; it may ask again, which may create the topic."""
+        self._is_due = False
+        reason = f"Scalable topic not found: {self.name}"
+        self._outbound.send(scalable_commands.topic_update_failed(self._session_id, TopicNotFound.server_error, reason))

@@ -1,33 +1,55 @@
-"""The layouts of topics for the clients of scalable topics, and the consumers that such clients register.
+"""Scalable topics, and the layouts of all topics for the clients that know them.
 
-A regular topic has a synthetic layout (`scalable.synthetic`), so these clients can use every topic.
+A regular topic has a synthetic layout (`scalable.synthetic`), so these clients can use every topic. `changes` brings
+about new layouts, and this module tells everyone who has to learn of them: the sessions of clients, the groups of
+registered consumers, and those who watch a namespace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import InvalidName, NotAllowed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, SCALABLE
+from broker_core.scalable.changes import LayoutChanges
+from broker_core.scalable.collection import Collection
 from broker_core.scalable.group import ConsumerGroup
+from broker_core.scalable.records import QUEUE, STREAM, ScalableRecords, ScalableTopic
+from broker_core.scalable.segments import SegmentTopics
+from broker_core.scalable.subscriptions import ScalableSubscriptions
 from broker_core.scalable.synthetic import synthetic_layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_core.clock import Clock
     from broker_core.config.features import ScalableConfig
-    from broker_core.names import TopicName
+    from broker_core.metadata.tenancy.documents import BadValue
+    from broker_core.metadata.tenancy.tenancy import Tenancy
+    from broker_core.names import NamespaceName, TopicName
     from broker_core.scalable.layout import Layout, Segment
-    from broker_core.topics.loaded import LoadedTopics
+    from broker_core.scalable.layout_session import LayoutSession
+    from broker_core.storage.catalog.metadata import Metadata
+    from broker_core.tasks import Spawn
     from broker_core.topics.partitioned import PartitionedTopics
+    from broker_core.topics.registry import TopicRegistry
+
+log = logging.getLogger(__name__)
+
+
+class NamespaceListener(Protocol):
+    def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
 
 
 class TopicGroups:
-    """The groups of registered consumers of one topic."""
+    """The groups of registered consumers of one topic, by subscription."""
 
-    def __init__(self, name: TopicName, layout: Callable[[], Layout], loaded: LoadedTopics) -> None:
+    def __init__(self, name: TopicName, layout: Callable[[], Layout], segments: SegmentTopics) -> None:
         self.name = name
         self._layout = layout
-        self._loaded = loaded
+        self._segments = segments
         self.by_subscription: dict[str, ConsumerGroup] = {}
 
     @property
@@ -35,20 +57,53 @@ class TopicGroups:
         return self._layout()
 
     def is_drained(self, segment: Segment, subscription: str) -> bool:
-        return True
+        return self._segments.is_drained(self.name, segment, subscription)
 
     def is_free(self, segment: Segment, subscription: str) -> bool:
-        topic = self._loaded.get(segment.topic_of(self.name))
-        consumed = topic.subscriptions.get(subscription) if topic is not None else None
-        return consumed is None or not consumed.consumers
+        return self._segments.is_free(self.name, segment, subscription)
+
+    async def load_sealed(self) -> None:
+        """What is left in a sealed segment is known once it is loaded."""
+        for segment in list(self.layout.segments.values()):
+            if not segment.is_active and self._segments.exists(self.name, segment):
+                await self._segments.topic(self.name, segment)
 
 
 class ScalableTopics:
-    def __init__(self, loaded: LoadedTopics, partitioned: PartitionedTopics, config: ScalableConfig) -> None:
-        self._loaded = loaded
+    def __init__(
+        self,
+        metadata: Metadata,
+        topics: TopicRegistry,
+        partitioned: PartitionedTopics,
+        tenancy: Tenancy,
+        config: ScalableConfig,
+        clock: Clock,
+        spawn: Spawn,
+    ) -> None:
         self._partitioned = partitioned
+        self._tenancy = tenancy
         self._config = config
-        self._groups: dict[TopicName, TopicGroups] = {}
+        self._spawn = spawn
+        self.records = ScalableRecords(metadata, _report)
+        self.segments = SegmentTopics(topics, tenancy)
+        self.changes = LayoutChanges(
+            self.records, self.segments, tenancy, topics.being_deleted, clock, spawn, self._changed
+        )
+        self.subscriptions = ScalableSubscriptions(self.records, self.segments, self.changes, self.groups_of)
+        self.collection = Collection(self.records, self.segments, self.changes, tenancy, clock)
+        self._groups: dict[TopicName, TopicGroups] = {}  # by the name in the domain of scalable topics
+        self._sessions: dict[TopicName, set[LayoutSession]] = {}
+        self.listeners: set[NamespaceListener] = set()  # learn of created and deleted scalable topics
+
+    async def start(self) -> None:
+        """Finishes what a crash cut off, and awaits the registered consumers."""
+        await self.changes.finish_all()
+        await self.changes.delete_orphans()
+        for name in self.records.all():
+            for subscription, consumers in self.records.find(name).consumers.items():
+                group = self._group(name, subscription, is_ordered=True)
+                for consumer in consumers:
+                    group.expect(consumer)
 
     def check_enabled(self) -> None:
         """Raises `NotAllowed`."""
@@ -70,13 +125,64 @@ class ScalableTopics:
             raise NotAllowed(f"A non-persistent topic has no segments: {name}")
         if name.is_partition or name.is_segment:
             raise TopicNotFound(f"{name} is one part of a topic; ask for {name.base}")
-        if name.is_scalable:
-            raise TopicNotFound(f"Scalable topic not found: {name}")
-        await self._partitioned.for_client(name, create=create)
+        if self.records.get(resolved(name)) is None:
+            if name.is_scalable:
+                await self._create_for_client(name, create=create)
+            else:
+                await self._partitioned.for_client(name, create=create)
         return self.layout_of(name)
 
+    async def _create_for_client(self, name: TopicName, *, create: bool) -> None:
+        """A new topic has one segment. Two clients may come at once."""
+        if not create or not self._may_create(name):
+            raise TopicNotFound(f"Scalable topic not found: {name}")
+        await self.changes.create_if_missing(name)
+
+    def _may_create(self, name: TopicName) -> bool:
+        has_namespace = self._tenancy.has_namespace(name.namespace)
+        return has_namespace and self._tenancy.effective.of(name).auto_topic_creation.allowed
+
     def layout_of(self, name: TopicName) -> Layout:
+        """Raises `TopicNotFound` for a scalable topic that does not exist."""
+        record = self.records.get(resolved(name))
+        if record is not None:
+            return record.layout
+        if name.is_scalable:
+            raise TopicNotFound(f"Scalable topic not found: {name}")
         return synthetic_layout(name, self._partitioned.count(name))
+
+    def in_namespace(self, namespace: NamespaceName) -> list[TopicName]:
+        """Those that exist, and those that a request is creating."""
+        return sorted({*self.records.in_namespace(namespace), *self.changes.running(namespace)}, key=str)
+
+    # -- clients that follow layouts
+
+    def follow(self, session: LayoutSession) -> None:
+        self._sessions.setdefault(session.name, set()).add(session)
+
+    def unfollow(self, session: LayoutSession) -> None:
+        sessions = self._sessions.get(session.name, set())
+        sessions.discard(session)
+        if not sessions:
+            self._sessions.pop(session.name, None)
+
+    def _changed(self, name: TopicName) -> None:
+        """The topic has a new layout, or was created or deleted."""
+        record = self.records.get(name)
+        for session in list(self._sessions.get(name, ())):
+            if record is None:
+                session.topic_deleted()
+            else:
+                session.layout_changed()
+        groups = self._groups.get(name)
+        if groups is not None and record is not None:
+            for group in groups.by_subscription.values():
+                group.assign()
+        if record is None or record.layout.epoch == 0:
+            for listener in list(self.listeners):
+                listener(name, exists=record is not None)
+
+    # -- registered consumers
 
     async def group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
         """The group of a subscription, for a consumer that joins it. Raises what `for_client` raises.
@@ -84,7 +190,20 @@ class ScalableTopics:
         `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both.
         """
         await self.for_client(name, create=True)
-        topic = self._groups.setdefault(name, TopicGroups(name, lambda: self.layout_of(name), self._loaded))
+        record = self.records.get(resolved(name))
+        if record is not None and is_ordered and record.subscriptions.get(subscription) == QUEUE:
+            raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
+        group = self._group(name, subscription, is_ordered=is_ordered)
+        if group.is_ordered != is_ordered:
+            raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
+        await self._groups[resolved(name)].load_sealed()
+        return group
+
+    def _group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
+        key = resolved(name)
+        topic = self._groups.get(key)
+        if topic is None:
+            topic = self._groups[key] = TopicGroups(name, lambda: self.layout_of(name), self.segments)
         group = topic.by_subscription.get(subscription)
         if group is None:
             group = topic.by_subscription[subscription] = ConsumerGroup(
@@ -92,24 +211,56 @@ class ScalableTopics:
                 subscription,
                 is_ordered=is_ordered,
                 grace_seconds=self._config.grace_seconds,
-                ended=lambda: self._ended(name, subscription),
+                changed=lambda: self._members_changed(key, subscription),
             )
-        if group.is_ordered != is_ordered:
-            raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
         return group
 
-    def _ended(self, name: TopicName, subscription: str) -> None:
-        topic = self._groups[name]
-        topic.by_subscription.pop(subscription).close()
-        if not topic.by_subscription:
-            del self._groups[name]
+    def _members_changed(self, name: TopicName, subscription: str) -> None:
+        """A consumer joined or left the group."""
+        topic = self._groups.get(name)
+        group = topic.by_subscription.get(subscription) if topic is not None else None
+        if topic is None or group is None:
+            return
+        if group.is_ordered and self.records.get(name) is not None:
+            self._spawn(self._store_members(name, subscription, group))
+        if not group.consumers:
+            del topic.by_subscription[subscription]
+            if not topic.by_subscription:
+                del self._groups[name]
+
+    async def _store_members(self, name: TopicName, subscription: str, group: ConsumerGroup) -> None:
+        """The group of a stream subscription survives a restart; so does the subscription, which has cursors."""
+
+        def changed(record: ScalableTopic) -> ScalableTopic:
+            others = {other: names for other, names in record.consumers.items() if other != subscription}
+            own = {subscription: tuple(sorted(group.consumers))} if group.consumers else {}
+            return replace(
+                record,
+                consumers={**others, **own},
+                subscriptions={**record.subscriptions, subscription: STREAM},
+            )
+
+        if self.records.get(name) is not None:
+            await self.changes.update(name, changed)
 
     def consumer_left(self, name: TopicName, subscription: str) -> None:
         """A consumer of a topic, perhaps of a segment, has left: another one may read the segment now."""
-        topic = self._groups.get(name.base)
+        self.assign(name, subscription)
+
+    def read_to_end(self, name: TopicName, subscription: str) -> None:
+        """A subscription has nothing left in a sealed topic: consumers may read the children of the segment."""
+        self.assign(name, subscription)
+
+    def assign(self, name: TopicName, subscription: str) -> None:
+        topic = self._groups.get(resolved(name.base))
         group = topic.by_subscription.get(subscription) if topic is not None else None
         if group is not None:
             group.assign()
+
+    def groups_of(self, name: TopicName) -> dict[str, ConsumerGroup]:
+        """By subscription."""
+        topic = self._groups.get(name)
+        return {} if topic is None else topic.by_subscription
 
     def close(self) -> None:
         for topic in self._groups.values():
@@ -119,4 +270,8 @@ class ScalableTopics:
 
 def resolved(name: TopicName) -> TopicName:
     """The name in the domain of scalable topics."""
-    return name.in_domain(SCALABLE)
+    return name if name.is_scalable else name.in_domain(SCALABLE)
+
+
+def _report(bad_value: BadValue) -> None:
+    log.error("%s", bad_value)

@@ -204,6 +204,11 @@ class Session:
             self.broker.topics.listeners.discard(watcher.topic_changed)
             watcher.close()
 
+    def close_layout(self, session_id: int) -> None:
+        layout = self.layouts.pop(session_id, None)
+        if layout is not None:
+            self.broker.scalable.unfollow(layout)
+
     def forget_registered(self) -> None:
         """The connection is lost: registered consumers have a grace period to return on another one."""
         for consumer in self.registered.values():
@@ -246,7 +251,8 @@ class Session:
             self.refresh = None
         for watcher_id in list(self.watchers):
             self.unwatch(watcher_id)
-        self.layouts.clear()
+        for session_id in list(self.layouts):
+            self.close_layout(session_id)
         self.forget_registered()
         for producer in list(self.producers.values()):
             producer.close()

@@ -48,4 +48,5 @@ class TopicServices(NamedTuple):
     replication: ReplicationServices
     transactions: Callable[[], Coordinator | None]  # None: transactions are disabled
     consumer_left: Callable[[TopicName, str], None]  # learns of the topic and the subscription
+    read_to_end: Callable[[TopicName, str], None]  # learns of a subscription with nothing left in a terminated topic
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

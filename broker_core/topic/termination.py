@@ -7,7 +7,7 @@ endlessly (docs/reference/protocol.md "Commands that clients accept").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -29,11 +29,18 @@ KNOWS_END_OF_TOPIC = (
 
 class Termination:
     def __init__(
-        self, log: DurableLog | None, producers: Mapping[str, Producer], subscriptions: Mapping[str, Subscription]
+        self,
+        log: DurableLog | None,
+        producers: Mapping[str, Producer],
+        subscriptions: Mapping[str, Subscription],
+        read_to_end: Callable[[str], None],
     ) -> None:
+        """`read_to_end` learns of each subscription that has no backlog any more."""
         self._log = log
         self._producers = producers
         self._subscriptions = subscriptions
+        self._read_to_end = read_to_end
+        self._at_end: set[str] = set()
         self._told: WeakSet[Consumer] = WeakSet()
 
     @property
@@ -60,10 +67,15 @@ class Termination:
         """Tells consumers at the end. Hot path: called after each acknowledgment, and when a consumer is ready."""
         if self._log is None or self._log.terminated is None:
             return
-        for subscription in self._subscriptions.values():
-            if not subscription.cursor.backlog_entries:
-                for consumer in subscription.consumers:
-                    self._tell(consumer)
+        for name, subscription in list(self._subscriptions.items()):
+            if subscription.cursor.backlog_entries:
+                self._at_end.discard(name)
+                continue
+            for consumer in subscription.consumers:
+                self._tell(consumer)
+            if name not in self._at_end:
+                self._at_end.add(name)
+                self._read_to_end(name)
 
     def _tell(self, consumer: Consumer) -> None:
         if consumer in self._told or not consumer.client.client_version.startswith(KNOWS_END_OF_TOPIC):

@@ -129,7 +129,9 @@ class Topic:
             context, self.lifecycle, self.special_entries, calls, services.transactions
         )
         subscriptions: dict[str, Subscription] = {}
-        self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
+        self.termination = Termination(
+            self.ledger.on_disk, self.producers, subscriptions, partial(services.read_to_end, self.name)
+        )
         self.migration = TopicMigration(
             context,
             partial(services.moves_to, self.name),

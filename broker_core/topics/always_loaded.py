@@ -53,7 +53,7 @@ class AlwaysLoadedTopics:
                 log.warning("topic %s: cannot load it for housekeeping and replication: %s", name, error)
 
     def is_replicated(self, name: TopicName) -> bool:
-        return len(self._tenancy.effective.of(name).replication_clusters) > 1
+        return not name.is_segment and len(self._tenancy.effective.of(name).replication_clusters) > 1
 
     def _persistent(self, namespace: NamespaceName, topic: TopicName | None) -> list[str]:
         """Full names of the persistent topics that `LoadedTopics.affected_by` means, loaded or not."""

@@ -8,7 +8,7 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from broker_core.metadata.tenancy.documents import TOPIC, read_topic
+from broker_core.metadata.tenancy.documents import SEGMENT, TOPIC, read_topic
 from broker_core.metadata.tenancy.system_topics import users_topics
 from broker_core.names import within
 from broker_core.rates.time_slices import sliced
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TOGETHER = 200  # names that one step of a long list looks at
+
+
+def _kind(name: TopicName) -> str:
+    return SEGMENT if name.is_segment else TOPIC
 
 
 def _report(name: TopicName, field: str, error: BrokerError) -> None:
@@ -36,7 +40,7 @@ class TopicDocuments:
 
     def get(self, name: TopicName) -> dict[str, Any] | None:
         if name.is_persistent:
-            return self._metadata.get(TOPIC, str(name))
+            return self._metadata.get(_kind(name), str(name))
         return self._volatile.get(str(name))
 
     def read(self, name: TopicName) -> tuple[int | None, dict[str, str]]:
@@ -46,18 +50,23 @@ class TopicDocuments:
     async def put(self, name: TopicName, document: dict[str, Any]) -> None:
         """Stores the record of a topic; durable on return, if the topic is."""
         if name.is_persistent:
-            await self._metadata.put(TOPIC, str(name), document)
+            await self._metadata.put(_kind(name), str(name), document)
         else:
             self._volatile[str(name)] = document
 
     async def delete(self, name: TopicName) -> None:
         if name.is_persistent:
-            await self._metadata.delete(TOPIC, str(name))
+            await self._metadata.delete(_kind(name), str(name))
         else:
             self._volatile.pop(str(name), None)
 
     def all_persistent(self) -> list[str]:
-        return sorted(self._metadata.keys(TOPIC))
+        """Full names, with those of segments."""
+        return sorted((*self._metadata.keys(TOPIC), *self.segments()))
+
+    def segments(self) -> list[str]:
+        """The full names of the segments of scalable topics, which no list of topics shows."""
+        return sorted(self._metadata.keys(SEGMENT))
 
     def of_namespace(self, namespace: NamespaceName, domain: str) -> list[str]:
         """Full names, sorted."""

@@ -65,7 +65,8 @@ class Inactivity:
         now = self._clock.monotonic()
         unused = now - max(self._unused_topics.setdefault(topic, now), topic.last_used)
         retention_ms = topic.policies.retention.limits.time_ms
-        if not topic.policies.inactive_topics.delete or retention_ms < 0 or is_system_topic(topic.name):
+        stays = is_system_topic(topic.name) or topic.name.is_segment  # a scalable topic has it until all have read it
+        if not topic.policies.inactive_topics.delete or retention_ms < 0 or stays:
             return False
         return unused >= max(topic.policies.inactive_topics.max_inactive_seconds, retention_ms / 1000)
 

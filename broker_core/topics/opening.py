@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.delayed.services import DelayedServices
@@ -48,6 +49,7 @@ class TopicOpener:
         publish_latency: Histogram,
         transactions: Callable[[], Coordinator | None],
         consumer_left: Callable[[TopicName, str], None],
+        read_to_end: Callable[[TopicName, str], None],
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -72,6 +74,7 @@ class TopicOpener:
             replication=replication,
             transactions=transactions,
             consumer_left=consumer_left,
+            read_to_end=read_to_end,
             moves_to=self.moves_to,
         )
 
@@ -97,6 +100,8 @@ class TopicOpener:
 
     def policies_of(self, name: TopicName) -> TopicPolicies:
         policies = self._tenancy.effective.of(name)
+        if name.is_segment:  # copies of segments would have the layout of another cluster
+            return dataclasses.replace(policies, replication_clusters=())
         return without_limits(policies) if is_system_topic(name) else policies
 
     def configuration_changed(self) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, TopicMoved, TopicNotFound
 from broker_core.metadata.policies.expiry_clock import ExpiryClock
 from broker_core.metadata.tenancy.documents import CLUSTER
-from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages
+from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages, parse_topic
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import milliseconds
 from broker_core.replication.remote_clusters import RemoteClusters
@@ -69,6 +69,7 @@ class TopicRegistry:
         tier: TieredStorage | None = None,
         transactions: Callable[[], Coordinator | None] = lambda: None,
         consumer_left: Callable[[TopicName, str], None] = lambda _topic, _subscription: None,
+        read_to_end: Callable[[TopicName, str], None] = lambda _topic, _subscription: None,
     ) -> None:
         self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
         replication = ReplicationServices(
@@ -106,6 +107,7 @@ class TopicRegistry:
             self.publish_latency,
             transactions,
             consumer_left,
+            read_to_end,
         )
         self.being_deleted = BeingDeleted()
         self.auto_creation = AutoCreation(tenancy, self.being_deleted)
@@ -163,6 +165,10 @@ class TopicRegistry:
 
     def exists(self, name: TopicName) -> bool:
         return self._documents.get(name) is not None
+
+    def segments(self) -> list[TopicName]:
+        """The segments of all scalable topics."""
+        return [parse_topic(key) for key in self._documents.segments()]
 
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
         """Sorted full names of the existing topics, including partitions."""

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from broker_core.metadata.tenancy.system_topics import is_system_topic
+from broker_core.names import PERSISTENT
 from broker_core.rates.time_slices import sliced
 from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
@@ -66,7 +67,7 @@ class TopicListWatcher:
     def topic_changed(self, name: TopicName, *, exists: bool) -> None:
         """A topic was created or deleted, in any namespace."""
         full = str(name)
-        if not self._started or name.namespace != self.namespace or not name.is_persistent:
+        if not self._started or name.namespace != self.namespace or name.domain != PERSISTENT:
             return
         if is_system_topic(name) or not self._pattern.matches(full):
             return

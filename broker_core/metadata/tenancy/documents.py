@@ -21,6 +21,7 @@ from broker_core.names import NamespaceName, TopicName, parse_topic
 
 CLUSTER = "cluster"
 TOPIC = "topic"
+SEGMENT = "segment"
 TENANT = "tenant"
 NAMESPACE = "namespace"
 TOPIC_POLICIES = "topic-policies"

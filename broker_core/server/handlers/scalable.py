@@ -38,11 +38,12 @@ async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalable
     session.check_open()
     view = LayoutSession(session.outbound, command.session_id, resolved(name), layout)
     session.layouts[command.session_id] = view
+    scalable.follow(view)
     view.layout_changed()
 
 
 def on_scalable_topic_close(session: Session, command: pb.CommandScalableTopicClose) -> None:
-    session.layouts.pop(command.session_id, None)
+    session.close_layout(command.session_id)
 
 
 async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScalableTopicSubscribe) -> bytes:

@@ -1,0 +1,76 @@
+"""Removes sealed segments that nobody needs: older than retention allows, and read to the end by every subscription.
+
+Retention is that of the topic, its namespace, or the broker: 0 removes a segment as soon as it is read, and a negative
+time keeps it for ever. Every durable subscription of the segment counts, not only those in the record: Apache Pulsar
+5.0.0-M1 loses what a queue consumer has not acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from broker_core.errors import BrokerError
+from broker_core.scalable.segments import durable_subscriptions
+from broker_core.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.metadata.tenancy.tenancy import Tenancy
+    from broker_core.names import TopicName
+    from broker_core.scalable.changes import LayoutChanges
+    from broker_core.scalable.layout import Segment
+    from broker_core.scalable.records import ScalableRecords
+    from broker_core.scalable.segments import SegmentTopics
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 60.0  # as in Pulsar
+
+
+class Collection:
+    def __init__(
+        self,
+        records: ScalableRecords,
+        segments: SegmentTopics,
+        changes: LayoutChanges,
+        tenancy: Tenancy,
+        clock: Clock,
+    ) -> None:
+        self._records = records
+        self._segments = segments
+        self._changes = changes
+        self._tenancy = tenancy
+        self._clock = clock
+
+    async def watch(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            await self.collect_all()
+
+    async def collect_all(self) -> None:
+        for name in self._records.all():
+            try:
+                await self.collect(name)
+            except (BrokerError, StorageError, OSError) as error:
+                log.warning("topic %s: cannot remove the sealed segments that nobody needs: %s", name, error)
+
+    async def collect(self, name: TopicName) -> None:
+        """Removes the segments of one topic."""
+        record = self._records.get(name)
+        sealed = () if record is None else [one for one in record.layout.segments.values() if not one.is_active]
+        for segment in sealed:
+            if self._is_old(name, segment) and await self._is_read(name, segment):
+                await self._changes.change(name, lambda layout, gone=segment.id: layout.without(gone))  # type: ignore[misc]  # the default binds it
+                log.info("topic %s: removed segment %d, which every subscription has read", name, segment.id)
+
+    def _is_old(self, name: TopicName, segment: Segment) -> bool:
+        limit_ms = self._tenancy.effective.of(name).retention.limits.time_ms
+        return limit_ms >= 0 and self._clock.wall_ms() - segment.sealed_ms >= limit_ms
+
+    async def _is_read(self, name: TopicName, segment: Segment) -> bool:
+        if not self._segments.exists(name, segment):
+            return True
+        topic = await self._segments.topic(name, segment)
+        return all(self._segments.is_drained(name, segment, one) for one in durable_subscriptions(topic))

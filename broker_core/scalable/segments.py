@@ -1,0 +1,98 @@
+"""The segments of scalable topics as topics of the broker: created, sealed, read to the end, and deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.names import parse_topic
+from broker_core.topics.deletion import check_unused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker_core.metadata.tenancy.tenancy import Tenancy
+    from broker_core.names import TopicName
+    from broker_core.scalable.layout import Segment
+    from broker_core.topic.topic import Topic
+    from broker_core.topics.registry import TopicRegistry
+
+
+class SegmentTopics:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy) -> None:
+        self._topics = topics
+        self._tenancy = tenancy
+
+    def name_of(self, name: TopicName, segment: Segment) -> TopicName:
+        """The topic of a segment of the scalable topic `name`."""
+        return parse_topic(segment.topic_of(name))
+
+    async def topic(self, name: TopicName, segment: Segment) -> Topic:
+        """The topic of a segment, loaded. Raises `TopicNotFound`."""
+        return await self._topics.get(self.name_of(name, segment))
+
+    def loaded(self, name: TopicName, segment: Segment) -> Topic | None:
+        return self._topics.loaded.get(segment.topic_of(name))
+
+    async def create(self, name: TopicName, segment: Segment, subscriptions: Iterable[str] = ()) -> None:
+        """Creates the topic of a segment, unless it exists, with subscriptions at its start."""
+        topic_name = self.name_of(name, segment)
+        await self._topics.creation.create(topic_name, awaited=True)
+        for subscription in subscriptions:
+            await self.subscribe(await self._topics.get(topic_name), subscription)
+
+    async def subscribe(self, topic: Topic, subscription: str) -> None:
+        """Creates a subscription at the start of a segment, unless it exists."""
+        if subscription not in topic.subscriptions:
+            await topic.subscriptions.open(subscription, durable=True, start=None, earliest=True, properties={})
+
+    async def seal(self, name: TopicName, segment: Segment) -> set[str]:
+        """Ends the topic of a segment: it takes no more messages. Returns its durable subscriptions."""
+        topic = await self.topic(name, segment)
+        await topic.terminate()
+        return durable_subscriptions(topic)
+
+    async def delete(self, name: TopicName, segment: Segment, *, force: bool) -> None:
+        if self.exists(name, segment):
+            await self.delete_topic(self.name_of(name, segment), force=force)
+
+    async def delete_topic(self, name: TopicName, *, force: bool) -> None:
+        await self._topics.delete(name, force=force)
+
+    async def check_unused(self, name: TopicName, segment: Segment, *, force: bool) -> None:
+        """Raises `PreconditionFailed` while clients are connected to a segment, unless `force`."""
+        topic = self.loaded(name, segment)
+        if topic is not None and not force:
+            check_unused(topic)
+
+    async def forget_topic(self, name: TopicName) -> None:
+        """Forgets the schemas and the policies of a topic whose segments are deleted."""
+        await self._topics.deletion.forget_schemas(name)
+        await self._tenancy.topic_policies.forget(name)
+
+    def is_drained(self, name: TopicName, segment: Segment, subscription: str) -> bool:
+        """Whether the subscription has nothing left in a segment; a subscription that it lacks has nothing in it.
+
+        A segment that is not loaded counts as not drained: `load_sealed` comes first.
+        """
+        topic = self.loaded(name, segment)
+        if topic is None:
+            return not self.exists(name, segment)
+        consumed = topic.subscriptions.get(subscription)
+        return consumed is None or not consumed.cursor.backlog_entries
+
+    def exists(self, name: TopicName, segment: Segment) -> bool:
+        return self._topics.exists(self.name_of(name, segment))
+
+    def all(self) -> list[TopicName]:
+        """The topics of all segments, also of those that no record has."""
+        return self._topics.segments()
+
+    def is_free(self, name: TopicName, segment: Segment, subscription: str) -> bool:
+        """Whether no consumer is connected to the subscription of a segment."""
+        topic = self.loaded(name, segment)
+        consumed = None if topic is None else topic.subscriptions.get(subscription)
+        return consumed is None or not consumed.consumers
+
+
+def durable_subscriptions(topic: Topic) -> set[str]:
+    return {name for name, subscription in topic.subscriptions.items() if subscription.durable}

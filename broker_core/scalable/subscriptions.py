@@ -1,0 +1,99 @@
+"""The subscriptions of scalable topics: each one has a cursor in every segment, and requests act on all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from broker_core.scalable.records import QUEUE
+from broker_core.scalable.segments import durable_subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from broker_core.names import TopicName
+    from broker_core.scalable.changes import LayoutChanges
+    from broker_core.scalable.group import ConsumerGroup
+    from broker_core.scalable.layout import Segment
+    from broker_core.scalable.records import ScalableRecords, ScalableTopic
+    from broker_core.scalable.segments import SegmentTopics
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topic.topic import Topic
+
+
+class ScalableSubscriptions:
+    def __init__(
+        self,
+        records: ScalableRecords,
+        segments: SegmentTopics,
+        changes: LayoutChanges,
+        groups_of: Callable[[TopicName], Mapping[str, ConsumerGroup]],
+    ) -> None:
+        """`groups_of`: the registered consumers of a topic, by subscription."""
+        self._records = records
+        self._segments = segments
+        self._changes = changes
+        self._groups_of = groups_of
+
+    async def create(self, name: TopicName, subscription: str, kind: str) -> None:
+        """Creates it at the start of each active segment, unless it exists; `kind` is STREAM or QUEUE."""
+
+        def changed(record: ScalableTopic) -> ScalableTopic:
+            return replace(record, subscriptions={subscription: kind, **record.subscriptions})
+
+        await self._changes.update(name, changed)
+        for segment in self._records.find(name).layout.active:
+            await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
+
+    async def delete(self, name: TopicName, subscription: str) -> None:
+        """Deletes its registered consumers, its record, and its cursors. An unknown one is deleted already."""
+
+        def changed(record: ScalableTopic) -> ScalableTopic:
+            subscriptions = {other: kind for other, kind in record.subscriptions.items() if other != subscription}
+            consumers = {other: names for other, names in record.consumers.items() if other != subscription}
+            return replace(record, subscriptions=subscriptions, consumers=consumers)
+
+        group = self._groups_of(name).get(subscription)
+        for consumer in list(group.consumers.values()) if group is not None else ():
+            consumer.group.leave(consumer)
+        await self._changes.update(name, changed)
+        async for _segment, topic, _consumed in self._cursors(name, subscription):
+            await topic.subscriptions.delete(subscription, force=True)
+
+    async def seek(self, name: TopicName, subscription: str, timestamp_ms: int) -> None:
+        """Moves it to the first message of each segment that was published at that time or later."""
+        async for segment, _topic, consumed in self._cursors(name, subscription):
+            if not segment.is_active and segment.sealed_ms <= timestamp_ms:
+                await consumed.clear_backlog()
+            else:
+                await consumed.reset_to_time(0 if segment.created_ms >= timestamp_ms else timestamp_ms)
+        self._assign(name, subscription)
+
+    async def skip_all(self, name: TopicName, subscription: str) -> None:
+        async for _segment, _topic, consumed in self._cursors(name, subscription):
+            await consumed.clear_backlog()
+        self._assign(name, subscription)
+
+    def _assign(self, name: TopicName, subscription: str) -> None:
+        """What is drained has changed."""
+        group = self._groups_of(name).get(subscription)
+        if group is not None:
+            group.assign()
+
+    async def kinds(self, name: TopicName) -> dict[str, str]:
+        """STREAM or QUEUE by name: of the record, and of the cursors that queue consumers made."""
+        record = self._records.find(name)
+        kinds = dict(record.subscriptions)
+        for segment in record.layout.segments.values():
+            topic = await self._segments.topic(name, segment)
+            for subscription in durable_subscriptions(topic):
+                kinds.setdefault(subscription, QUEUE)
+        return kinds
+
+    async def _cursors(self, name: TopicName, subscription: str) -> AsyncIterator[tuple[Segment, Topic, Subscription]]:
+        """The segments that have the subscription."""
+        for segment in list(self._records.find(name).layout.segments.values()):
+            if self._segments.exists(name, segment):
+                topic = await self._segments.topic(name, segment)
+                if subscription in topic.subscriptions:
+                    yield segment, topic, topic.subscriptions[subscription]
