@@ -22,7 +22,7 @@ from broker_core.stats.scalable_stats import scalable_stats, segment_stats
 Json = dict[str, Any]
 
 
-def _if_enabled(handler: Handler) -> Handler:
+def if_enabled(handler: Handler) -> Handler:
     """Without scalable topics, their routes do not exist, as in Pulsar."""
 
     @wraps(handler)
@@ -135,7 +135,7 @@ async def skip_all(call: Call) -> None:
 def _route(
     method: str, path: str, handler: Handler, operation: Operation, query: tuple[str, ...] = (), **more: Any
 ) -> Route:
-    return Route(method, f"{_ROOT}{path}", _if_enabled(handler), operation, query, domain=SCALABLE, **more)
+    return Route(method, f"{_ROOT}{path}", if_enabled(handler), operation, query, domain=SCALABLE, **more)
 
 
 _ROOT = "/admin/v2/scalable/{tenant}/{namespace}"

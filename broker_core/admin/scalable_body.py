@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.stats_body import consumer_body, publisher_body
-from broker_core.names import parse_topic
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
@@ -79,10 +78,7 @@ def _of_the_milestone(name: TopicName, layout: Layout) -> Json:
         "activeSegments": active,
         "sealedSegments": len(layout.segments) - active,
         "segments": {
-            str(segment.id): {
-                "name": parse_topic(segment.topic_of(name)).local.rpartition("/")[2],
-                "state": "ACTIVE" if segment.is_active else "SEALED",
-            }
+            str(segment.id): {"name": segment.topic_of(name), "state": "ACTIVE" if segment.is_active else "SEALED"}
             for segment in layout.segments.values()
         },
     }

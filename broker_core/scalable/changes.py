@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -102,11 +102,14 @@ class LayoutChanges:
 
     async def _finish(self, name: TopicName) -> None:
         """Takes the remaining steps of a change, if one has begun; each step can be taken again."""
-        record = self._records.find(name)
-        after = record.changing_to
-        if after is None:
+        record = self._records.get(name)
+        after = None if record is None else record.changing_to
+        if record is None or after is None:
             return
         before = record.layout.segments
+        if not after.segments:
+            await self._finish_deletion(name, list(before.values()))
+            return
         children = [segment for segment in after.segments.values() if segment.id not in before]
         await gathered(children, lambda child: self._segments.create(name, child))
         parents = [segment for segment in after.segments.values() if _is_sealed_by(before, segment)]
@@ -133,23 +136,26 @@ class LayoutChanges:
         await to_the_end(self._spawn, run())
 
     async def delete(self, name: TopicName, *, force: bool) -> None:
-        """Deletes the segments, then the record, so that a failed deletion can be repeated. Raises `TopicNotFound`,
-        or `PreconditionFailed` while clients are connected, unless `force`."""
+        """Deletes a topic with its segments: the layout without segments is the deletion.
+
+        Raises `TopicNotFound`, or `PreconditionFailed` while clients are connected, unless `force`.
+        """
         await to_the_end(self._spawn, self._delete(name, force=force))
 
     async def _delete(self, name: TopicName, *, force: bool) -> None:
         async with self._changes.of(name):
             with self._being_deleted.closed(name):
                 record = self._records.find(name)
-                layouts = [layout for layout in (record.layout, record.changing_to) if layout is not None]
-                segments = {segment.id: segment for layout in layouts for segment in layout.segments.values()}
-                for segment in segments.values():
-                    await self._segments.check_unused(name, segment, force=force)
-                await gathered(
-                    list(segments.values()), lambda segment: self._segments.delete(name, segment, force=force)
-                )
-                await self._segments.forget_topic(name)
-                await self._records.delete(name)
+                for segment in record.layout.segments.values():
+                    self._segments.check_unused(name, segment, force=force)
+                nothing = Layout(record.layout.epoch + 1, record.layout.next_id, {})
+                await self._records.put(name, replace(record, changing_to=nothing))
+                await self._finish(name)
+
+    async def _finish_deletion(self, name: TopicName, segments: Sequence[Segment]) -> None:
+        await gathered(segments, lambda segment: self._segments.delete(name, segment, force=True))
+        await self._segments.forget_topic(name)
+        await self._records.delete(name)
         self._changed(name)
 
     async def finish_all(self) -> None:

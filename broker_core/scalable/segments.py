@@ -58,7 +58,7 @@ class SegmentTopics:
     async def delete_topic(self, name: TopicName, *, force: bool) -> None:
         await self._topics.delete(name, force=force)
 
-    async def check_unused(self, name: TopicName, segment: Segment, *, force: bool) -> None:
+    def check_unused(self, name: TopicName, segment: Segment, *, force: bool) -> None:
         """Raises `PreconditionFailed` while clients are connected to a segment, unless `force`."""
         topic = self.loaded(name, segment)
         if topic is not None and not force:

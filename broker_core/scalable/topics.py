@@ -7,6 +7,7 @@ registered consumers, and those who watch a namespace.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -240,7 +241,7 @@ class ScalableTopics:
                 subscriptions={**record.subscriptions, subscription: STREAM},
             )
 
-        if self.records.get(name) is not None:
+        with contextlib.suppress(TopicNotFound):  # deleted in the meantime
             await self.changes.update(name, changed)
 
     def consumer_left(self, name: TopicName, subscription: str) -> None:

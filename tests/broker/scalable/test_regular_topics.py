@@ -19,16 +19,10 @@ NUMBERS = count()
 
 
 @pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(pulsar_broker.service_url) as raw:
-        yield raw
-
-
-@pytest.fixture
-def topic(pulsar_broker: EmbeddedBroker) -> str:
+def topic(broker: EmbeddedBroker) -> str:
     """A topic of 4 partitions."""
     name = f"persistent://public/default/parted-{next(NUMBERS)}"
-    pulsar_broker.create_partitioned_topic(name, 4)
+    broker.create_partitioned_topic(name, 4)
     return name
 
 
@@ -44,12 +38,12 @@ def test_the_broker_says_that_it_serves_these_clients(client: RawClient) -> None
     assert client.connected.feature_flags.supports_scalable_topics
 
 
-def test_each_partition_is_a_segment(client: RawClient, topic: str, pulsar_broker: EmbeddedBroker) -> None:
+def test_each_partition_is_a_segment(client: RawClient, topic: str, broker: EmbeddedBroker) -> None:
     update = lookup(client, topic)
     assert update.resolved_topic_name == topic.replace("persistent:", "topic:")
     assert [one.legacy_topic_name for one in update.dag.segments] == [f"{topic}-partition-{k}" for k in range(4)]
-    assert {one.broker_url for one in update.dag.segment_brokers} == {pulsar_broker.service_url}
-    assert update.dag.controller_broker_url == pulsar_broker.service_url
+    assert {one.broker_url for one in update.dag.segment_brokers} == {broker.service_url}
+    assert update.dag.controller_broker_url == broker.service_url
 
 
 def test_a_topic_without_partitions_is_one_segment(client: RawClient) -> None:
@@ -84,8 +78,8 @@ def test_a_session_ends_and_its_id_is_free(client: RawClient) -> None:
 
 
 @pytest.fixture
-def other(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(pulsar_broker.service_url) as raw:
+def other(broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(broker.service_url) as raw:
         yield raw
 
 
@@ -127,13 +121,13 @@ def test_a_segment_moves_once_its_consumer_has_closed_it(client: RawClient, othe
     assert partitions(next_assignment(other)) == "23"
 
 
-def test_a_lost_consumer_keeps_its_segments_until_it_returns(pulsar_broker: EmbeddedBroker, topic: str) -> None:
-    with RawClient(pulsar_broker.service_url) as stays:
+def test_a_lost_consumer_keeps_its_segments_until_it_returns(broker: EmbeddedBroker, topic: str) -> None:
+    with RawClient(broker.service_url) as stays:
         register(stays, topic, "s", "a")
-        with RawClient(pulsar_broker.service_url) as lost:
+        with RawClient(broker.service_url) as lost:
             kept = assigned(register(lost, topic, "s", "b"))
         next_assignment(stays)
-        with RawClient(pulsar_broker.service_url) as returned:
+        with RawClient(broker.service_url) as returned:
             assert assigned(register(returned, topic, "s", "b")) == kept
 
 
