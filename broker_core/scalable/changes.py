@@ -124,7 +124,7 @@ class LayoutChanges:
             await self._segments.delete(name, removed, force=True)
 
     async def update(self, name: TopicName, change: Callable[[ScalableTopic], ScalableTopic]) -> None:
-        """Changes anything but the layout of a record; durable on return. Raises `TopicNotFound`."""
+        """Changes a record, except its layout; durable on return. Raises `TopicNotFound`."""
 
         async def run() -> None:
             async with self._changes.of(name):

@@ -1,7 +1,7 @@
-"""Removes sealed segments that nobody needs: older than retention allows, and read to the end by every subscription.
+"""Removes sealed segments that are older than retention allows, and that every subscription has read to the end.
 
 Retention is that of the topic, its namespace, or the broker: 0 removes a segment as soon as it is read, and a negative
-time keeps it for ever. Every durable subscription of the segment counts, not only those in the record: Apache Pulsar
+time keeps it. Every durable subscription of the segment counts, not only those in the record: Apache Pulsar
 5.0.0-M1 loses what a queue consumer has not acknowledged.
 """
 
@@ -54,7 +54,7 @@ class Collection:
             try:
                 await self.collect(name)
             except (BrokerError, StorageError, OSError) as error:
-                log.warning("topic %s: cannot remove the sealed segments that nobody needs: %s", name, error)
+                log.warning("topic %s: cannot remove sealed segments: %s", name, error)
 
     async def collect(self, name: TopicName) -> None:
         """Removes the segments of one topic."""

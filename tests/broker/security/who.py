@@ -132,6 +132,8 @@ OPEN_COMMANDS = {
     "ADD_PARTITION_TO_TXN",
     "ADD_SUBSCRIPTION_TO_TXN",
     "END_TXN",
+    "SCALABLE_TOPIC_CLOSE",
+    "SCALABLE_TOPIC_UNSUBSCRIBE",
 }
 COMMAND_NEEDS = {
     "LOOKUP": "topic:LOOKUP",
@@ -140,6 +142,8 @@ COMMAND_NEEDS = {
     "WATCH_TOPIC_LIST": "namespace:GET_TOPICS",
     "PRODUCER": "topic:PRODUCE",
     "SUBSCRIBE": "topic:CONSUME",
+    "SCALABLE_TOPIC_LOOKUP": "topic:LOOKUP",
+    "SCALABLE_TOPIC_SUBSCRIBE": "topic:CONSUME",
     "GET_SCHEMA": "topic:GET_METADATA",
     "GET_OR_CREATE_SCHEMA": "topic:PRODUCE",
 }
@@ -188,6 +192,13 @@ def sample(kind: str, topic: str) -> BaseCommand:
         body.namespace, body.topics_pattern = NAMESPACE, ".*"
     elif kind == "PRODUCER":
         command.producer.CopyFrom(CommandProducer(topic=topic, producer_id=1, request_id=1))
+    elif kind == "SCALABLE_TOPIC_LOOKUP":
+        command.scalableTopicLookup.session_id, command.scalableTopicLookup.topic = 1, topic
+    elif kind == "SCALABLE_TOPIC_SUBSCRIBE":
+        registered = command.scalableTopicSubscribe
+        registered.request_id = registered.consumer_id = 1
+        registered.topic, registered.subscription, registered.consumer_name = topic, "sub", "c"
+        registered.consumer_type = 0  # type: ignore[assignment]  # enum fields take plain numbers
     elif kind == "GET_SCHEMA":
         command.getSchema.request_id, command.getSchema.topic = 1, topic
     else:
