@@ -234,9 +234,10 @@ class ClientConnection(asyncio.Protocol):
             self._begin_lookups(handshake)
             return
         if command.proxy_to_broker_url:
-            await self._splice_to(_target(command.proxy_to_broker_url), b"", greets=True)
+            link = await self._link_to_splice(_target(command.proxy_to_broker_url))
         else:
-            await self._splice_to(next(self._gateway.brokers.in_turn()), b"", greets=True)
+            link = await self._gateway.brokers.first(self._link_to_splice)
+        self._splice(link, b"", greets=True)
 
     def _begin_lookups(self, handshake: Handshake) -> None:
         gateway = self._gateway
@@ -259,9 +260,8 @@ class ClientConnection(asyncio.Protocol):
         """CONNECTED. Raises `BrokerUnreachable` if no broker can be reached, which the client would not learn from its
         lookups: official clients repeat those until their timeout.
         """
-        if handshake.refusal is None:
-            await lookups.reach_a_broker()
-        self.send(handshake.connected())
+        features = await lookups.reach_a_broker() if handshake.refusal is None else pb.FeatureFlags()
+        self.send(handshake.connected(features))
         handshake.watch_expiry()
         self._liveness.start()
 
@@ -334,12 +334,14 @@ class ClientConnection(asyncio.Protocol):
             )
         others = [task for task in self._tasks if task is not asyncio.current_task()]
         await asyncio.gather(*others, return_exceptions=True)
-        await self._splice_to(endpoints[0], commands.frame_of(command), greets=False)
+        self._splice(await self._link_to_splice(endpoints[0]), commands.frame_of(command), greets=False)
 
-    async def _splice_to(self, target: Endpoint, early: bytes, *, greets: bool) -> None:
+    async def _link_to_splice(self, target: Endpoint) -> BrokerLink:
+        return await self._open_link(target, splices=True)
+
+    def _splice(self, link: BrokerLink, early: bytes, *, greets: bool) -> None:
         """Hands the connection over; the client has sent `early`, and `greets` passes the broker's CONNECTED on."""
         assert self._handshake is not None
-        link = await self._open_link(target, splices=True)
         if self.is_closed or link.transport is None:
             link.close()
             return
@@ -351,7 +353,7 @@ class ClientConnection(asyncio.Protocol):
             silence_seconds=gateway.config.brokers.silence_seconds,
             ended=self._splice_ended,
         )
-        gateway.spliced(splice, self.address, str(target))
+        gateway.spliced(splice, self.address, str(link.target))
         self._state = State.SPLICED
         self.left()
         self._handshake.watch_splice(splice)

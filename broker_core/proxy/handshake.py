@@ -82,13 +82,19 @@ class Handshake:
             log.info(client.host, "", "cannot authenticate %s by %s: %s", client.address, method, error)
             raise
 
-    def connected(self) -> bytes:
-        """CONNECTED of the proxy itself, which offers what a lookup connection can do."""
+    def connected(self, broker: pb.FeatureFlags) -> bytes:
+        """CONNECTED of the proxy itself, which offers what a lookup connection can do.
+
+        `broker`: the features of the broker, because a client may ask here whether it serves scalable topics.
+        """
         return commands.connected(
             server_version=f"pulsarctl-{__version__}",
             protocol_version=min(self._command.protocol_version, PROTOCOL_VERSION),
             max_message_size=self._gateway.config.limits.max_message_size,
-            feature_flags={"supports_get_partitioned_metadata_without_auto_creation": True},
+            feature_flags={
+                "supports_get_partitioned_metadata_without_auto_creation": True,
+                "supports_scalable_topics": broker.supports_scalable_topics,
+            },
         )
 
     def watch_expiry(self) -> None:

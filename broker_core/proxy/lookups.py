@@ -7,7 +7,6 @@ of the configuration one after the other, and skip one that is down.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -18,7 +17,7 @@ from broker_core.proxy.broker_link import BrokerLink, BrokerRefused
 from broker_core.wire import commands, schema_commands
 from broker_core.wire.commands import frame_of
 from broker_core.wire.frame import Command
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse, FeatureFlags
 
 log = ClientLog(__name__)
 
@@ -47,6 +46,17 @@ class Brokers:
         yield from self.endpoints[first:]
         yield from self.endpoints[:first]
 
+    async def first(self, connect: Open) -> BrokerLink:
+        """The link to the first broker that can be reached. Raises `BrokerUnreachable`."""
+        failure: BrokerUnreachable | None = None
+        for endpoint in self.in_turn():
+            try:
+                return await connect(endpoint)
+            except BrokerUnreachable as error:
+                failure = error
+        assert failure is not None, "the configuration names at least one broker"
+        raise failure
+
 
 class Lookups:
     """The lookups of one client. `open_link` connects to a broker; `check` refuses one not allowed to the client."""
@@ -68,10 +78,16 @@ class Lookups:
             return await self._look_up(link, command)
         return frame_of(await link.pass_on(command))
 
-    async def reach_a_broker(self) -> None:
-        """Raises `BrokerUnreachable` if there is none. A broker that refuses the client says so to its requests."""
-        with contextlib.suppress(BrokerRefused):
-            await self._any_broker()
+    async def reach_a_broker(self) -> FeatureFlags:
+        """The features of the broker. A broker that refuses the client says so to its requests.
+
+        Raises `BrokerUnreachable` if there is none.
+        """
+        try:
+            link = await self._any_broker()
+        except BrokerRefused:
+            return FeatureFlags()
+        return link.connected.feature_flags if link.connected is not None else FeatureFlags()
 
     def close(self) -> None:
         for opening in self._links.values():
@@ -86,14 +102,7 @@ class Lookups:
         for opening in self._links.values():
             if _is_open(opening):
                 return opening.result()
-        failure: BrokerUnreachable | None = None
-        for endpoint in self._brokers.in_turn():
-            try:
-                return await self._link(endpoint)
-            except BrokerUnreachable as error:
-                failure = error
-        assert failure is not None, "the configuration names at least one broker"
-        raise failure
+        return await self._brokers.first(self._link)
 
     async def _link(self, endpoint: Endpoint) -> BrokerLink:
         """The link to that broker, which all requests of the client share."""
