@@ -169,7 +169,10 @@ def _listed(call: Call) -> list[tuple[TopicName, str, list[str]]]:
     for item in body:
         grant = mapping(item, "a grant")
         topic = parse_topic(string(grant.get("topic") or "", "topic"))
-        check_exists(call.broker, topic)
+        if topic.is_scalable:
+            call.broker.scalable.layout_of(topic)
+        else:
+            check_exists(call.broker, topic)
         grants.append((topic, string(grant.get("role") or "", "role"), _actions(grant.get("actions"))))
     return grants
 

@@ -52,6 +52,16 @@ class RegisteredConsumer:
     grace: asyncio.TimerHandle | None = None
     segments: list[Segment] = field(default_factory=list)
 
+    def belongs_to(self, outbound: Outbound, consumer_id: int) -> bool:
+        """Whether that registration is the last one: another one may have taken the name."""
+        return self.outbound is outbound and self.consumer_id == consumer_id
+
+    def expel(self) -> None:
+        """The client may consume no longer: it is told to give up all segments."""
+        self.group.leave(self)
+        self.segments = []
+        self.tell()
+
     def assignment(self) -> ScalableConsumerAssignment:
         """The current one, which the caller sends."""
         topic = self.group.topic

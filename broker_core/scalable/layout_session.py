@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import TopicNotFound
+from broker_core.errors import BrokerError, TopicNotFound
 from broker_core.wire import scalable_commands
 
 if TYPE_CHECKING:
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
 class LayoutSession:
     def __init__(
-        self, outbound: Outbound, session_id: int, name: TopicName, layout: Callable[[], ScalableTopicDAG]
+        self,
+        outbound: Outbound,
+        session_id: int,
+        name: TopicName,
+        asked: TopicName,
+        layout: Callable[[], ScalableTopicDAG],
     ) -> None:
-        """`name`: in the domain of scalable topics. `layout`: the current one with the addresses for this client."""
+        """`name`: in the domain of scalable topics. `asked`: as the client gave it, which its permissions are about.
+
+        `layout`: the current one with the addresses for this client.
+        """
         self.name = name
+        self.asked = asked
         self._outbound = outbound
         self._session_id = session_id
         self._layout = layout
@@ -41,6 +50,9 @@ class LayoutSession:
 
     def topic_deleted(self) -> None:
         """The client learns that the topic is gone; it may ask again, which may create the topic."""
+        self.failed(TopicNotFound(f"Scalable topic not found: {self.name}"))
+
+    def failed(self, error: BrokerError) -> None:
         self._is_due = False
-        reason = f"Scalable topic not found: {self.name}"
-        self._outbound.send(scalable_commands.topic_update_failed(self._session_id, TopicNotFound.server_error, reason))
+        failed = scalable_commands.topic_update_failed(self._session_id, error.server_error, error.reason)
+        self._outbound.send(failed)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
-    from broker_core.scalable.layout import Segment
+    from broker_core.scalable.layout import Layout, Segment
     from broker_core.topic.topic import Topic
     from broker_core.topics.registry import TopicRegistry
 
@@ -32,6 +32,12 @@ class SegmentTopics:
 
     def loaded(self, name: TopicName, segment: Segment) -> Topic | None:
         return self._topics.loaded.get(segment.topic_of(name))
+
+    async def load_sealed(self, name: TopicName, layout: Layout) -> None:
+        """What is left in a sealed segment is known once it is loaded."""
+        for segment in list(layout.segments.values()):
+            if not segment.is_active and self.exists(name, segment):
+                await self.topic(name, segment)
 
     async def create(self, name: TopicName, segment: Segment, subscriptions: Iterable[str] = ()) -> None:
         """Creates the topic of a segment, unless it exists, with subscriptions at its start."""

@@ -17,6 +17,7 @@ from broker_core.names import NON_PERSISTENT, SCALABLE
 from broker_core.scalable.changes import LayoutChanges
 from broker_core.scalable.collection import Collection
 from broker_core.scalable.group import ConsumerGroup
+from broker_core.scalable.layout import Layout
 from broker_core.scalable.records import QUEUE, STREAM, ScalableRecords, ScalableTopic
 from broker_core.scalable.segments import SegmentTopics
 from broker_core.scalable.subscriptions import ScalableSubscriptions
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from broker_core.metadata.tenancy.documents import BadValue
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
-    from broker_core.scalable.layout import Layout, Segment
+    from broker_core.scalable.layout import Segment
     from broker_core.scalable.layout_session import LayoutSession
     from broker_core.storage.catalog.metadata import Metadata
     from broker_core.tasks import Spawn
@@ -62,12 +63,6 @@ class TopicGroups:
 
     def is_free(self, segment: Segment, subscription: str) -> bool:
         return self._segments.is_free(self.name, segment, subscription)
-
-    async def load_sealed(self) -> None:
-        """What is left in a sealed segment is known once it is loaded."""
-        for segment in list(self.layout.segments.values()):
-            if not segment.is_active and self._segments.exists(self.name, segment):
-                await self._segments.topic(self.name, segment)
 
 
 class ScalableTopics:
@@ -185,26 +180,31 @@ class ScalableTopics:
 
     # -- registered consumers
 
-    async def group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
-        """The group of a subscription, for a consumer that joins it. Raises what `for_client` raises.
+    async def prepare_group(self, name: TopicName) -> None:
+        """Loads what the groups of the topic need to know. Raises what `for_client` raises."""
+        layout = await self.for_client(name, create=True)
+        await self.segments.load_sealed(resolved(name), layout)
 
-        `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both.
+    def group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
+        """The group of a subscription, for a consumer that joins it at once, since a group without consumers ends.
+
+        `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both. Raises `NotAllowed`,
+        or `TopicNotFound` if the topic was deleted after `prepare_group`.
         """
-        await self.for_client(name, create=True)
+        self.layout_of(name)
         record = self.records.get(resolved(name))
         if record is not None and is_ordered and record.subscriptions.get(subscription) == QUEUE:
             raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
         group = self._group(name, subscription, is_ordered=is_ordered)
         if group.is_ordered != is_ordered:
             raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
-        await self._groups[resolved(name)].load_sealed()
         return group
 
     def _group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
         key = resolved(name)
         topic = self._groups.get(key)
         if topic is None:
-            topic = self._groups[key] = TopicGroups(name, lambda: self.layout_of(name), self.segments)
+            topic = self._groups[key] = TopicGroups(name, lambda: self._layout_of_group(name), self.segments)
         group = topic.by_subscription.get(subscription)
         if group is None:
             group = topic.by_subscription[subscription] = ConsumerGroup(
@@ -215,6 +215,13 @@ class ScalableTopics:
                 changed=lambda: self._members_changed(key, subscription),
             )
         return group
+
+    def _layout_of_group(self, name: TopicName) -> Layout:
+        """Nothing is left to share when the topic is deleted, and the consumers of the group leave one by one."""
+        try:
+            return self.layout_of(name)
+        except TopicNotFound:
+            return Layout(0, 0, {})
 
     def _members_changed(self, name: TopicName, subscription: str) -> None:
         """A consumer joined or left the group."""

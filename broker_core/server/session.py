@@ -12,7 +12,7 @@ import contextlib
 import enum
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.client_log import ClientLog
 from broker_core.errors import (
@@ -48,7 +48,19 @@ CONNECT, AUTH_RESPONSE = pb.BaseCommand.CONNECT, pb.BaseCommand.AUTH_RESPONSE
 ASSIGNED_BROKER_VERSION = 21  # version of the protocol
 TOPIC_MIGRATED_VERSION = 20
 PRODUCE, SUBSCRIBE, GET_TOPICS = on_topic("PRODUCE"), on_topic("CONSUME"), on_namespace("GET_TOPICS")
+LOOKUP = on_topic("LOOKUP")
 LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
+
+
+class Registration(NamedTuple):
+    """A consumer that this connection registered, and the topic as the client named it."""
+
+    consumer: RegisteredConsumer
+    topic: TopicName
+
+    @property
+    def subscription(self) -> str:
+        return self.consumer.group.subscription
 
 
 class SessionState(enum.Enum):
@@ -111,7 +123,7 @@ class Session:
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
         self.layouts: dict[int, LayoutSession] = {}  # by session ID
-        self.registered: dict[int, RegisteredConsumer] = {}  # stream consumers, by consumer ID
+        self.registered: dict[int, Registration] = {}  # by consumer ID
         self.non_persistent_messages = 0  # messages of non-persistent topics in transit
         self.max_non_persistent = broker.config.connection.max_non_persistent
         self._large_answers = asyncio.Lock()
@@ -211,8 +223,8 @@ class Session:
 
     def forget_registered(self) -> None:
         """The connection is lost: registered consumers have a grace period to return on another one."""
-        for consumer in self.registered.values():
-            consumer.group.disconnected(consumer, self.outbound)
+        for registration in self.registered.values():
+            registration.consumer.group.disconnected(registration.consumer, self.outbound)
         self.registered.clear()
 
     def check_allowed(self, operation: Operation, target: Target, denial: str) -> None:
@@ -226,13 +238,25 @@ class Session:
             raise Unauthorized(denial)
 
     async def permissions_changed(self) -> None:
-        """Closes producers, consumers, and watchers that the client's role may no longer have."""
+        """Closes what the client's role may no longer have.
+
+        Registered consumers end before their consumers of segments, so that these do not get the segments again.
+        """
         for producer in list(self.producers.values()):
             if not self._may(PRODUCE, Target.of_topic(producer.topic.name)):
                 producer.disconnect()
         for watcher_id, watcher in list(self.watchers.items()):
             if not self._may(GET_TOPICS, Target.of_namespace(watcher.namespace)):
                 self.unwatch(watcher_id)
+        for session_id, layout in list(self.layouts.items()):
+            if not self._may(LOOKUP, Target.of_topic(layout.asked)):
+                self.close_layout(session_id)
+                layout.failed(Unauthorized("Client is not authorized to Lookup"))
+        for consumer_id, registered in list(self.registered.items()):
+            if not self._may(SUBSCRIBE, Target.of_topic(registered.topic, registered.subscription)):
+                del self.registered[consumer_id]
+                if registered.consumer.belongs_to(self.outbound, consumer_id):
+                    registered.consumer.expel()
         for attached in list(self.consumers.values()):
             subscription = attached.subscription
             if not self._may(SUBSCRIBE, Target.of_topic(subscription.topic_name, subscription.name)):

@@ -6,28 +6,28 @@ registers a consumer that gets its segments from the broker; it then subscribes 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import NotAllowed
 from broker_core.names import parse_topic
 from broker_core.scalable.layout_message import layout_message
 from broker_core.scalable.layout_session import LayoutSession
 from broker_core.scalable.topics import resolved
-from broker_core.server.session import Session
+from broker_core.server.session import Registration, Session
 from broker_core.wire import commands, scalable_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 
+if TYPE_CHECKING:
+    from broker_core.names import TopicName
+
 SESSIONS_PER_CONNECTION = 1000
+REGISTRATIONS_PER_CONNECTION = 1000
 
 
 async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalableTopicLookup) -> None:
     """SCALABLE_TOPIC_LOOKUP: answered with SCALABLE_TOPIC_UPDATE, and again whenever the layout changes."""
     name = parse_topic(command.topic)
     scalable = session.broker.scalable
-    if command.session_id in session.layouts:
-        raise NotAllowed(f"Session {command.session_id} exists already")
-    if len(session.layouts) >= SESSIONS_PER_CONNECTION:
-        raise NotAllowed(f"A connection may have {SESSIONS_PER_CONNECTION} sessions of topics")
     await scalable.for_client(name, create=command.create_if_missing)
 
     def layout() -> pb.ScalableTopicDAG:
@@ -36,10 +36,18 @@ async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalable
         return layout_message(scalable.layout_of(name), urls.service_url, urls.service_url_tls, over_tls=over_tls)
 
     session.check_open()
-    view = LayoutSession(session.outbound, command.session_id, resolved(name), layout)
+    _check_new_session(session, command.session_id)
+    view = LayoutSession(session.outbound, command.session_id, resolved(name), name, layout)
     session.layouts[command.session_id] = view
     scalable.follow(view)
     view.layout_changed()
+
+
+def _check_new_session(session: Session, session_id: int) -> None:
+    if session_id in session.layouts:
+        raise NotAllowed(f"Session {session_id} exists already")
+    if len(session.layouts) >= SESSIONS_PER_CONNECTION:
+        raise NotAllowed(f"A connection may have {SESSIONS_PER_CONNECTION} sessions of topics")
 
 
 def on_scalable_topic_close(session: Session, command: pb.CommandScalableTopicClose) -> None:
@@ -48,20 +56,31 @@ def on_scalable_topic_close(session: Session, command: pb.CommandScalableTopicCl
 
 async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScalableTopicSubscribe) -> bytes:
     """SCALABLE_TOPIC_SUBSCRIBE: answered with the segments of the consumer; changes follow as updates."""
-    group = await session.broker.scalable.group(
-        parse_topic(command.topic), command.subscription, is_ordered=command.consumer_type == pb.STREAM
-    )
+    name, scalable = parse_topic(command.topic), session.broker.scalable
+    await scalable.prepare_group(name)
     session.check_open()
+    _check_new_registration(session, name, command)
+    group = scalable.group(name, command.subscription, is_ordered=command.consumer_type == pb.STREAM)
     consumer = group.join(command.consumer_name, session.outbound, command.consumer_id)
-    session.registered[command.consumer_id] = consumer
+    session.registered[command.consumer_id] = Registration(consumer, name)
     return scalable_commands.subscribed(command.request_id, consumer.assignment())
+
+
+def _check_new_registration(session: Session, name: TopicName, command: pb.CommandScalableTopicSubscribe) -> None:
+    """A client that got no answer may register the same consumer again."""
+    known = session.registered.get(command.consumer_id)
+    if known is None:
+        if len(session.registered) >= REGISTRATIONS_PER_CONNECTION:
+            raise NotAllowed(f"A connection may have {REGISTRATIONS_PER_CONNECTION} registered consumers")
+    elif (known.topic, known.subscription, known.consumer.name) != (name, command.subscription, command.consumer_name):
+        raise NotAllowed(f"Consumer {command.consumer_id} is registered already")
 
 
 def on_scalable_topic_unsubscribe(session: Session, command: pb.CommandScalableTopicUnsubscribe) -> bytes:
     """SCALABLE_TOPIC_UNSUBSCRIBE: the consumer leaves at once; an unknown one has left already."""
-    consumer = session.registered.pop(command.consumer_id, None)
-    if consumer is not None:
-        consumer.group.leave(consumer)
+    registration = session.registered.pop(command.consumer_id, None)
+    if registration is not None and registration.consumer.belongs_to(session.outbound, command.consumer_id):
+        registration.consumer.group.leave(registration.consumer)
     return commands.success(command.request_id)
 
 

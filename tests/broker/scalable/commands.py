@@ -8,12 +8,16 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.raw_client import RawClient
 
 
-def send(client: RawClient, kind: BaseCommand.Type.ValueType, **fields: Any) -> None:
+def framed(kind: BaseCommand.Type.ValueType, **fields: Any) -> bytes:
     command = BaseCommand(type=kind)
     body = getattr(command, BaseCommand.DESCRIPTOR.fields_by_number[kind].name)
     for name, value in fields.items():
         setattr(body, name, value)
-    client.send(frame(command))
+    return frame(command)
+
+
+def send(client: RawClient, kind: BaseCommand.Type.ValueType, **fields: Any) -> None:
+    client.send(framed(kind, **fields))
 
 
 def lookup(client: RawClient, topic: str, session_id: int = 1, **fields: Any) -> pb.CommandScalableTopicUpdate:

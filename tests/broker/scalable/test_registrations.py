@@ -1,0 +1,110 @@
+"""What the broker keeps for the clients of scalable topics: sessions and registered consumers, and how they end."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import ScalableConfig
+from broker_core.server.handlers import scalable as limits
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker.scalable.commands import assigned, framed, lookup, next_assignment, register, send, unregister
+from tests.broker.scalable.requests import Requests
+from tests.support.condition import wait_until
+from tests.support.raw_client import RawClient
+
+TOPIC = "persistent://public/default/shared"
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    """Its grace period is short."""
+    config = BrokerConfig(server=FREE_PORTS, scalable=ScalableConfig(grace_seconds=0.01))
+    with EmbeddedBroker(config=config) as started:
+        started.create_partitioned_topic(TOPIC, 2)
+        yield started
+
+
+def groups(broker: EmbeddedBroker) -> dict[Any, Any]:
+    return broker.broker.scalable._groups
+
+
+def sessions(broker: EmbeddedBroker) -> dict[Any, Any]:
+    return broker.broker.scalable._sessions
+
+
+def test_a_connection_has_a_bounded_number_of_sessions(client: RawClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SESSIONS_PER_CONNECTION", 2)
+    for session_id in (1, 2):
+        assert lookup(client, TOPIC, session_id).dag.segments
+    refused = lookup(client, TOPIC, 3)
+    assert (refused.error, refused.message) == (pb.NotAllowedError, "A connection may have 2 sessions of topics")
+    send(client, BaseCommand.SCALABLE_TOPIC_CLOSE, session_id=1)
+    assert lookup(client, TOPIC, 3).dag.segments
+
+
+def test_lookups_on_the_way_count_as_sessions(client: RawClient) -> None:
+    topic = "topic://public/default/new"  # both wait until it is created
+    client.send(framed(BaseCommand.SCALABLE_TOPIC_LOOKUP, session_id=1, topic=topic) * 2)
+    answers = [client.expect(BaseCommand.SCALABLE_TOPIC_UPDATE) for _ in range(2)]
+    assert [answer.message for answer in answers] == ["", "Session 1 exists already"]
+
+
+def test_a_connection_has_a_bounded_number_of_registered_consumers(
+    client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REGISTRATIONS_PER_CONNECTION", 2)
+    for number in (1, 2):
+        register(client, TOPIC, f"s{number}", "a", number)
+    refused = register(client, TOPIC, "s3", "a", 3)
+    assert (refused.error, refused.message) == (pb.NotAllowedError, "A connection may have 2 registered consumers")
+    unregister(client, 1)
+    assert assigned(register(client, TOPIC, "s3", "a", 3))
+
+
+def test_a_refused_registration_leaves_no_group_behind(
+    client: RawClient, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REGISTRATIONS_PER_CONNECTION", 0)
+    assert register(client, TOPIC, "s", "a").error == pb.NotAllowedError
+    assert not groups(broker)
+
+
+def test_an_id_has_one_registered_consumer(client: RawClient) -> None:
+    register(client, TOPIC, "s", "a")
+    refused = register(client, TOPIC, "s", "b")
+    assert (refused.error, refused.message) == (pb.NotAllowedError, "Consumer 1 is registered already")
+    assert len(assigned(register(client, TOPIC, "s", "a"))) == 2, "a client may repeat its request"
+
+
+def test_a_consumer_whose_name_another_connection_has_taken_takes_nothing_with_it(
+    client: RawClient, broker: EmbeddedBroker
+) -> None:
+    register(client, TOPIC, "s", "a")
+    with RawClient(broker.service_url) as second:
+        register(second, TOPIC, "s", "a")
+        unregister(client)
+        register(client, TOPIC, "s", "b")
+        assert len(next_assignment(second)) == 1, "it is still registered"
+
+
+def test_nothing_is_left_of_clients_that_are_gone(client: RawClient, broker: EmbeddedBroker) -> None:
+    with RawClient(broker.service_url) as leaves:
+        lookup(leaves, TOPIC)
+        for number in range(3):
+            register(leaves, TOPIC, f"s{number}", "a", number)
+    wait_until(lambda: not groups(broker) and not sessions(broker), 5)
+
+
+def test_nothing_is_left_of_the_consumers_of_a_deleted_topic(client: RawClient, broker: EmbeddedBroker) -> None:
+    admin = Requests(broker)
+    assert admin("PUT", "scalable/public/default/gone?numInitialSegments=2").status == 204
+    with RawClient(broker.service_url) as other:
+        for number, one in enumerate((client, other)):
+            register(one, "topic://public/default/gone", "s", f"c{number}")
+        assert admin("DELETE", "scalable/public/default/gone?force=true").status == 204
+    client.close()
+    wait_until(lambda: not groups(broker), 5)
