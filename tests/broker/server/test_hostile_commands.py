@@ -224,6 +224,12 @@ def sensible(kind: int, name: str) -> Any:
         BaseCommand.CLOSE_CONSUMER: pb.CommandCloseConsumer(consumer_id=1, request_id=1),
         BaseCommand.GET_SCHEMA: pb.CommandGetSchema(topic=TOPIC, request_id=1, schema_version=b"\xff" * 8),
         BaseCommand.GET_OR_CREATE_SCHEMA: pb.CommandGetOrCreateSchema(topic=TOPIC, request_id=1, schema=schema),
+        BaseCommand.SCALABLE_TOPIC_LOOKUP: pb.CommandScalableTopicLookup(session_id=1, topic=TOPIC),
+        BaseCommand.SCALABLE_TOPIC_CLOSE: pb.CommandScalableTopicClose(session_id=1),
+        BaseCommand.SCALABLE_TOPIC_SUBSCRIBE: pb.CommandScalableTopicSubscribe(
+            request_id=1, topic=TOPIC, subscription="s", consumer_name="c", consumer_id=3, consumer_type=pb.STREAM
+        ),
+        BaseCommand.SCALABLE_TOPIC_UNSUBSCRIBE: pb.CommandScalableTopicUnsubscribe(request_id=1, consumer_id=3),
         BaseCommand.TC_CLIENT_CONNECT_REQUEST: pb.CommandTcClientConnectRequest(request_id=1, tc_id=0),
         BaseCommand.NEW_TXN: pb.CommandNewTxn(request_id=1, txn_ttl_millis=1000),
         BaseCommand.ADD_PARTITION_TO_TXN: pb.CommandAddPartitionToTxn(request_id=1, partitions=[TOPIC]),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.admin import broker_stats, other_services, pending_acks, transactions
+from broker_core.admin import broker_stats, other_services, pending_acks, scalable, segments, transactions
 from broker_core.admin.routes import Route
 from tests.long.abuse.hostile import BODIES, NUMBERS, PARTS, VALUES, document, places, replaced
 
@@ -44,6 +44,8 @@ ORDINARY = {
     "entryId": "0",
     "policyName": "p",
     "broker": "localhost:8080",
+    **dict.fromkeys(("segment", "first", "second"), "0"),
+    "descriptor": "0000-ffff-0",
     "version": "0",
 }
 TOPICS = ("t", "parted", "t-partition-0", "parted-partition-1", "messages")
@@ -200,9 +202,16 @@ PLAIN = {  # handlers that read neither a body nor a query, and those that refus
     row_name(route.path): Row(None, route.query)
     for route in (*other_services.ROUTES, *broker_stats.ROUTES, *transactions.ROUTES, *pending_acks.ROUTES)
 }
+OF_SCALABLE_TOPICS = {
+    **{row_name(route.path): Row(None, route.query) for route in (*scalable.ROUTES, *segments.ROUTES)},
+    "/admin/v2/scalable/{tenant}/{namespace}/{topic}": Row({"key": "value"}, ("numInitialSegments", "force")),
+    "/admin/v2/segments/{tenant}/{namespace}/{topic}/{descriptor}": Row(["s"], ("force",)),
+    "/lookup/v2/topic/topic/{tenant}/{namespace}/{topic}": Row(None, ("listenerName",)),
+}
 
 ROWS: dict[str, Row] = {
     **PLAIN,
+    **OF_SCALABLE_TOPICS,
     **{
         path: Row()
         for path in ["N/property/{key}", "N/property/{key}/{value}", "N/{bundle}", "T/truncate", "T/backlog"]

@@ -82,6 +82,17 @@ EXAMPLES: dict[int, dict[str, Any]] = {
         "request_id": 9,
     },
     _T.END_TXN: {"txnid_most_bits": 0, "txnid_least_bits": 1, "txn_action": 0, "request_id": 9},
+    _T.SCALABLE_TOPIC_LOOKUP: {"session_id": 1, "topic": TOPIC},
+    _T.SCALABLE_TOPIC_CLOSE: {"session_id": 1},
+    _T.SCALABLE_TOPIC_SUBSCRIBE: {
+        "request_id": 9,
+        "topic": TOPIC,
+        "subscription": "registered",
+        "consumer_name": "c",
+        "consumer_id": 3,
+        "consumer_type": pb.STREAM,
+    },
+    _T.SCALABLE_TOPIC_UNSUBSCRIBE: {"request_id": 9, "consumer_id": 3},
     _T.GET_OR_CREATE_SCHEMA: {
         "request_id": 9,
         "topic": "persistent://abuse/wire/schema",

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from broker_core.admin import other_services, transactions
+from broker_core.admin import other_services, scalable, segments, transactions
 from broker_core.admin.routes import Route
 from broker_core.security.operations import Kind
 from broker_core.security.principal import Principal
@@ -128,8 +128,8 @@ def verdict(status: int) -> str:
 
 
 def compared(route: Route) -> bool:
-    # Functions, packages, and transactions: not in this Pulsar.
-    others = {one.path for one in (*other_services.ROUTES, *transactions.ROUTES)}
+    # Functions, packages, transactions, and scalable topics: not in this Pulsar.
+    others = {one.path for one in (*other_services.ROUTES, *transactions.ROUTES, *scalable.ROUTES, *segments.ROUTES)}
     return route.path not in others and title(route) not in NOT_SERVED | set(NOT_ASKED)
 
 
@@ -167,7 +167,7 @@ def _is_destructive(route: Route) -> bool:
 
 
 def cells_of_commands(pulsar: Pulsar) -> Iterator[tuple[Cell, str]]:
-    for kind in sorted(COMMAND_NEEDS):
+    for kind in sorted(set(COMMAND_NEEDS) - NOT_SERVED):
         for topic in (PLAIN, f"{PARTED}-partition-0"):
             for name, client in CLIENTS.items():
                 if client is not None and name not in ("proxy", "proxy for itself", "producer as admin"):

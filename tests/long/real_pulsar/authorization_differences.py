@@ -12,7 +12,7 @@ from tests.broker.security.who import ON_NAMESPACE, ON_TOPIC, THROUGH_PROXY
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
-# Routes of this broker, or of other releases of Pulsar.
+# Routes and commands of this broker, or of other releases of Pulsar.
 NOT_SERVED = {
     "GET /admin/v2/brokers/damage",
     "POST /admin/v2/brokers/damage/accept",
@@ -33,6 +33,9 @@ NOT_SERVED = {
     f"GET {_TOPIC}/policies",
     "GET /openapi.json",
     "GET /openapi.html",
+    "GET /lookup/v2/topic/topic/{tenant}/{namespace}/{topic}",
+    "SCALABLE_TOPIC_LOOKUP",
+    "SCALABLE_TOPIC_SUBSCRIBE",
 }
 
 # Services that the compared Pulsar runs without, and what would stop it.
