@@ -184,8 +184,7 @@ class Broker:
             lambda: self.service_url,
             self.tier,
             lambda: self.transactions,
-            lambda name, subscription: self.scalable.consumer_left(name, subscription),
-            lambda name, subscription: self.scalable.read_to_end(name, subscription),
+            lambda: self.scalable,
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
         self.scalable = ScalableTopics(

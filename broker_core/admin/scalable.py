@@ -13,7 +13,7 @@ from broker_core.admin.shapes import PROPERTIES
 from broker_core.admin.stats_body import topic_body
 from broker_core.errors import NotFound, PreconditionFailed
 from broker_core.metadata.policies.json_values import int32, properties, whole_number
-from broker_core.names import SCALABLE, TopicName
+from broker_core.names import PERSISTENT, SCALABLE, TopicName
 from broker_core.scalable.layout import Segment
 from broker_core.scalable.records import QUEUE, STREAM, layout_body
 from broker_core.security.operations import SUPER_USER, Operation, on_namespace, on_topic
@@ -112,6 +112,10 @@ async def merge(call: Call) -> None:
     await call.broker.scalable.changes.merge(_topic(call), call.number("first"), call.number("second"))
 
 
+async def migrate(call: Call) -> None:
+    await call.broker.scalable.migrate(call.topic_of(PERSISTENT), force=call.flag("force"))
+
+
 async def create_subscription(call: Call) -> None:
     kind = call.query.get("type", STREAM)
     if kind not in (STREAM, QUEUE):
@@ -150,6 +154,13 @@ ROUTES = (
     _route("GET", "/{topic}/segments/{segment}/stats", stats_of_segment, on_topic("GET_STATS")),
     _route("POST", "/{topic}/split/{segment}", split, SUPER_USER),
     _route("POST", "/{topic}/merge/{first}/{second}", merge, SUPER_USER),
+    Route(
+        "POST",
+        f"{_ROOT}/{{topic}}/migrate",
+        if_enabled(migrate),
+        on_topic("MIGRATE_TO_SCALABLE"),
+        query=("force",),
+    ),
     _route("PUT", _SUBSCRIPTION, create_subscription, on_topic("SUBSCRIBE"), ("type",)),
     _route("DELETE", _SUBSCRIPTION, delete_subscription, on_topic("UNSUBSCRIBE")),
     _route("POST", f"{_SUBSCRIPTION}/seek", seek, on_topic("RESET_CURSOR"), ("timestamp",)),

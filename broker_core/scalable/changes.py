@@ -18,6 +18,7 @@ from broker_core.errors import BrokerError, Conflict
 from broker_core.rates.time_slices import gathered
 from broker_core.scalable.layout import Layout, Segment
 from broker_core.scalable.records import ScalableTopic
+from broker_core.scalable.synthetic import migrated_layout, synthetic_layout
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
 
@@ -80,6 +81,26 @@ class LayoutChanges:
         with contextlib.suppress(Conflict):
             await self.create(name, 1, {})
 
+    async def migrate(self, name: TopicName, regular: TopicName, partitions: int) -> None:
+        """Makes a scalable topic of a regular one: its partitions become sealed segments, and it goes on in new ones.
+
+        Raises `Conflict`.
+        """
+        await to_the_end(self._spawn, self._migrate(name, regular, partitions))
+
+    async def _migrate(self, name: TopicName, regular: TopicName, partitions: int) -> None:
+        async with self._changes.of(name):
+            if self._records.get(name) is not None:
+                raise Conflict(f"Topic is already scalable: {name}")
+            await self.note_migration(name, regular, partitions)
+            await self._finish(name)
+
+    async def note_migration(self, name: TopicName, regular: TopicName, partitions: int) -> None:
+        """The first step of a migration: from here on, the next start takes the others."""
+        before = synthetic_layout(regular, partitions)
+        after = migrated_layout(before, self._clock.wall_ms())
+        await self._records.put(name, ScalableTopic(before, was_regular=True, changing_to=after))
+
     async def split(self, name: TopicName, segment_id: int) -> None:
         """Raises `NotFound`, `PreconditionFailed`."""
         await self.change(name, lambda layout: layout.split(segment_id, self._clock.wall_ms()))
@@ -87,6 +108,10 @@ class LayoutChanges:
     async def merge(self, name: TopicName, first_id: int, second_id: int) -> None:
         """Raises `NotFound`, `PreconditionFailed`."""
         await self.change(name, lambda layout: layout.merge(first_id, second_id, self._clock.wall_ms()))
+
+    async def remove(self, name: TopicName, segment_id: int) -> None:
+        """Removes a sealed segment. Raises `NotFound`, `PreconditionFailed`."""
+        await self.change(name, lambda layout: layout.without(segment_id))
 
     async def change(self, name: TopicName, change: Callable[[Layout], Layout]) -> None:
         """Brings about the layout that `change` returns; durable on return."""

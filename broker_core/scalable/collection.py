@@ -12,10 +12,13 @@ import logging
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError
+from broker_core.names import parse_topic
 from broker_core.scalable.segments import durable_subscriptions
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_core.clock import Clock
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
@@ -59,11 +62,24 @@ class Collection:
     async def collect(self, name: TopicName) -> None:
         """Removes the segments of one topic."""
         record = self._records.get(name)
-        sealed = () if record is None else [one for one in record.layout.segments.values() if not one.is_active]
-        for segment in sealed:
-            if self._is_old(name, segment) and await self._is_read(name, segment):
-                await self._changes.change(name, lambda layout, gone=segment.id: layout.without(gone))  # type: ignore[misc]  # the default binds it
-                log.info("topic %s: removed segment %d, which every subscription has read", name, segment.id)
+        sealed = [] if record is None else [one for one in record.layout.segments.values() if not one.is_active]
+        legacy = [segment for segment in sealed if segment.legacy_topic]
+        for together in (legacy, *([segment] for segment in sealed if not segment.legacy_topic)):
+            if together and await self._are_done(name, together):
+                await self._remove(name, together)
+
+    async def _are_done(self, name: TopicName, segments: Sequence[Segment]) -> bool:
+        """Whether all of them can go: a regular topic that became a scalable one goes as a whole."""
+        old = all(self._is_old(name, segment) for segment in segments)
+        return old and all([await self._is_read(name, segment) for segment in segments])
+
+    async def _remove(self, name: TopicName, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            await self._changes.remove(name, segment.id)
+            log.info("topic %s: removed segment %d, which every subscription has read", name, segment.id)
+        regular = parse_topic(segments[0].legacy_topic).base if segments[0].legacy_topic else None
+        if regular is not None and self._tenancy.partitioned.count(regular):
+            await self._tenancy.partitioned.delete(regular)
 
     def _is_old(self, name: TopicName, segment: Segment) -> bool:
         limit_ms = self._tenancy.effective.of(name).retention.limits.time_ms

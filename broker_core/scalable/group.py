@@ -121,9 +121,16 @@ class ConsumerGroup:
             self.await_return(consumer)
 
     def disconnected(self, consumer: RegisteredConsumer, outbound: Outbound) -> None:
-        """Its connection is lost. Another connection may have taken the name."""
-        if consumer.outbound is outbound:
-            consumer.outbound = None
+        """Its connection has ended. Another connection may have taken the name.
+
+        A consumer that closed all its segments before is gone; one that did not may return.
+        """
+        if consumer.outbound is not outbound:
+            return
+        consumer.outbound = None
+        if self.is_ordered and consumer.segments and all(map(self._is_free, consumer.segments)):
+            self.leave(consumer)
+        else:
             self.await_return(consumer)
 
     def await_return(self, consumer: RegisteredConsumer) -> None:
@@ -165,6 +172,9 @@ class ConsumerGroup:
         held_by = self._owners.get(segment.id)
         if held_by is None or held_by == owner or not self.is_ordered:
             return True
+        return self._is_free(segment)
+
+    def _is_free(self, segment: Segment) -> bool:
         return self.topic.is_free(segment, self.subscription)
 
     def close(self) -> None:

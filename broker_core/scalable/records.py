@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import InvalidRequest, TopicNotFound
-from broker_core.metadata.policies.json_values import Fields, OnBad, mapping, properties, refuse, string, whole_number
+from broker_core.metadata.policies.json_values import (
+    Fields,
+    OnBad,
+    mapping,
+    properties,
+    refuse,
+    string,
+    truth,
+    whole_number,
+)
 from broker_core.metadata.tenancy.documents import BadValue, read_stored
 from broker_core.names import parse_topic
 from broker_core.scalable.layout import HASHES, NOT_SEALED, Layout, Segment
@@ -32,7 +41,7 @@ class ScalableTopic:
     """The record of a topic. `subscriptions`: STREAM or QUEUE by name, those that requests or stream consumers made.
 
     `consumers`: the names of the registered stream consumers by subscription. `policy`: the fields of the topic's own
-    auto-scale policy, as set.
+    auto-scale policy, as set. `was_regular`: a regular topic became this one.
     """
 
     layout: Layout
@@ -40,16 +49,19 @@ class ScalableTopic:
     subscriptions: Mapping[str, str] = field(default_factory=dict)
     consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     policy: Mapping[str, Any] | None = None
+    was_regular: bool = False
     changing_to: Layout | None = None
 
     def to_document(self) -> Json:
         changing = {} if self.changing_to is None else {"changingTo": layout_body(self.changing_to)}
+        regular = {"wasRegular": True} if self.was_regular else {}
         return {
             **layout_body(self.layout),
             "properties": dict(self.properties),
             "autoScalePolicy": None if self.policy is None else dict(self.policy),
             "subscriptions": dict(self.subscriptions),
             "consumers": {subscription: list(names) for subscription, names in self.consumers.items()},
+            **regular,
             **changing,
         }
 
@@ -64,6 +76,7 @@ class ScalableTopic:
             fields.read("subscriptions", properties, {}),
             {name: tuple(names) for name, names in fields.read("consumers", mapping, {}).items()},
             fields.read("autoScalePolicy", mapping),
+            fields.read("wasRegular", truth, False),
             None if changing is None else layout_of(changing),
         )
 

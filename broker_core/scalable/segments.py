@@ -10,11 +10,16 @@ from broker_core.topics.deletion import check_unused
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
+    from broker_core.publishing.producer import Producer
     from broker_core.scalable.layout import Layout, Segment
     from broker_core.topic.topic import Topic
     from broker_core.topics.registry import TopicRegistry
+
+
+KNOWS_SCALABLE_TOPICS = "__pulsar.v5.managed"  # in the metadata of producers and consumers
 
 
 class SegmentTopics:
@@ -39,6 +44,17 @@ class SegmentTopics:
             if not segment.is_active and self.exists(name, segment):
                 await self.topic(name, segment)
 
+    def has_topic(self, name: TopicName) -> bool:
+        return self._topics.exists(name)
+
+    def has_older_clients(self, name: TopicName) -> bool:
+        """Whether clients use a topic that do not know scalable topics; the others mark producers and consumers."""
+        topic = self._topics.loaded.get(str(name))
+        if topic is None:
+            return False
+        users: list[Producer | Consumer] = [*topic.producers.values(), *topic.subscriptions.consumers()]
+        return any(user.metadata.get(KNOWS_SCALABLE_TOPICS) != "true" for user in users)
+
     async def create(self, name: TopicName, segment: Segment, subscriptions: Iterable[str] = ()) -> None:
         """Creates the topic of a segment, unless it exists, with subscriptions at its start."""
         topic_name = self.name_of(name, segment)
@@ -53,7 +69,7 @@ class SegmentTopics:
 
     async def seal(self, name: TopicName, segment: Segment) -> set[str]:
         """Ends the topic of a segment: it takes no more messages. Returns its durable subscriptions."""
-        topic = await self.topic(name, segment)
+        topic = await self._topics.get(self.name_of(name, segment), create=bool(segment.legacy_topic))
         await topic.terminate()
         return durable_subscriptions(topic)
 

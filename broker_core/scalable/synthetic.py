@@ -7,6 +7,7 @@ and new clients agree on the partition of a key.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.scalable.layout import HASHES, Layout, Segment
@@ -22,6 +23,27 @@ def synthetic_layout(name: TopicName, partitions: int) -> Layout:
         index: Segment(index, *_range(index, len(topics)), legacy_topic=topic) for index, topic in enumerate(topics)
     }
     return Layout(0, len(segments), segments)
+
+
+def migrated_layout(before: Layout, now_ms: int) -> Layout:
+    """The layout of a regular topic that becomes scalable: each new segment follows all the old ones, which are sealed.
+
+    Keys were in any of the old segments, so each of these has all hashes. Apache Pulsar leaves the epoch at 0; here it
+    is 1, because a client may ignore a layout whose epoch is not greater.
+    """
+    count, old = len(before.segments), tuple(before.segments)
+    new = Layout.initial(count, now_ms).segments
+    children = {
+        count + index: replace(segment, id=count + index, created_epoch=1, parents=old)
+        for index, segment in new.items()
+    }
+    parents = {
+        segment.id: replace(
+            segment, start=0, end=HASHES - 1, children=tuple(children), sealed_epoch=1, sealed_ms=now_ms
+        )
+        for segment in before.segments.values()
+    }
+    return Layout(1, 2 * count, {**parents, **children})
 
 
 def _range(index: int, count: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.errors import InvalidName, NotAllowed, TopicNotFound
+from broker_core.errors import Conflict, InvalidName, NotAllowed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, SCALABLE
 from broker_core.scalable.changes import LayoutChanges
 from broker_core.scalable.collection import Collection
@@ -87,6 +87,7 @@ class ScalableTopics:
         )
         self.subscriptions = ScalableSubscriptions(self.records, self.segments, self.changes, self.groups_of)
         self.collection = Collection(self.records, self.segments, self.changes, tenancy, clock)
+        self._known = set(self.records.all())  # to the listeners
         self._groups: dict[TopicName, TopicGroups] = {}  # by the name in the domain of scalable topics
         self._sessions: dict[TopicName, set[LayoutSession]] = {}
         self.listeners: set[NamespaceListener] = set()  # learn of created and deleted scalable topics
@@ -174,9 +175,29 @@ class ScalableTopics:
         if groups is not None and record is not None:
             for group in groups.by_subscription.values():
                 group.assign()
-        if record is None or record.layout.epoch == 0:
+        if (record is not None) != (name in self._known):
+            (self._known.discard if record is None else self._known.add)(name)
             for listener in list(self.listeners):
                 listener(name, exists=record is not None)
+
+    async def migrate(self, name: TopicName, *, force: bool) -> None:
+        """Makes a scalable topic of a regular one (PIP-475).
+
+        Raises `TopicNotFound`, and `Conflict` if it is scalable already, or if clients use it that do not know scalable
+        topics, unless `force`: their producers fail from then on, and consumers read to the end.
+        """
+        partitions = self._partitioned.count(name)
+        if self.records.get(resolved(name)) is None and not partitions and not self.segments.has_topic(name):
+            raise TopicNotFound(f"Topic {name} not found")
+        parts = [name.partition_name(index) for index in range(partitions)] or [name]
+        if not force and any(map(self.segments.has_older_clients, parts)):
+            raise Conflict(f"Clients that do not know scalable topics are connected to {name}")
+        await self.changes.migrate(resolved(name), name, partitions)
+
+    def has_replaced(self, name: TopicName) -> bool:
+        """Whether a regular topic became a scalable one, so that nothing creates it again."""
+        record = self.records.get(resolved(name.base))
+        return record is not None and record.was_regular and not name.is_segment
 
     # -- registered consumers
 

@@ -48,7 +48,17 @@ TOPIC_OPERATIONS: Mapping[str, frozenset[str]] = {
         _CONSUME,
     ),
     **dict.fromkeys(
-        ("TERMINATE", "COMPACT", "OFFLOAD", "UNLOAD", "TRIM_TOPIC", "UPDATE_METADATA", "DELETE_METADATA"), _ADMINS_ONLY
+        (
+            "TERMINATE",
+            "COMPACT",
+            "OFFLOAD",
+            "UNLOAD",
+            "TRIM_TOPIC",
+            "UPDATE_METADATA",
+            "DELETE_METADATA",
+            "MIGRATE_TO_SCALABLE",
+        ),
+        _ADMINS_ONLY,
     ),
 }
 NAMESPACE_OPERATIONS: Mapping[str, frozenset[str]] = {

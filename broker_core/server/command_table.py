@@ -92,6 +92,10 @@ COMMANDS: dict[int, Row] = {
         needs.TRANSACTION,
         failed=transactions.failed(_T.TC_CLIENT_CONNECT_REQUEST),
     ),
+    _T.WATCH_TC_ASSIGNMENTS: Row(
+        transactions.on_watch_tc_assignments, needs.TRANSACTION, failed=transactions.watch_failed
+    ),
+    _T.WATCH_TC_ASSIGNMENTS_CLOSE: Row(transactions.on_watch_tc_assignments_close, needs.OWN),
     _T.NEW_TXN: Row(transactions.on_new_txn, needs.TRANSACTION, bounded=True, failed=transactions.failed(_T.NEW_TXN)),
     _T.ADD_PARTITION_TO_TXN: Row(
         transactions.on_add_partition_to_txn, needs.TRANSACTION, failed=transactions.failed(_T.ADD_PARTITION_TO_TXN)
@@ -113,6 +117,10 @@ COMMANDS: dict[int, Row] = {
         failed=_of_request(scalable_commands.subscribe_failed),
     ),
     _T.SCALABLE_TOPIC_UNSUBSCRIBE: Row(scalable.on_scalable_topic_unsubscribe, needs.OWN),
+    _T.WATCH_SCALABLE_TOPICS: Row(
+        scalable.on_watch_scalable_topics, needs.WATCH_SCALABLE, failed=scalable.watch_failed
+    ),
+    _T.WATCH_SCALABLE_TOPICS_CLOSE: Row(scalable.on_watch_scalable_topics_close, needs.OWN),
     _T.GET_SCHEMA: Row(schema.on_get_schema, needs.READ_SCHEMA, failed=_of_request(schema_commands.get_schema_failed)),
     _T.GET_OR_CREATE_SCHEMA: Row(
         schema.on_get_or_create_schema,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
     from broker_core.scalable.group import RegisteredConsumer
     from broker_core.scalable.layout_session import LayoutSession
+    from broker_core.scalable.namespace_watch import NamespaceWatch
     from broker_core.security.principal import Principal
     from broker_core.security.refresh import Refresh
     from broker_core.topic.subscription import Subscription
@@ -123,6 +124,7 @@ class Session:
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
         self.layouts: dict[int, LayoutSession] = {}  # by session ID
+        self.namespace_watches: dict[int, NamespaceWatch] = {}
         self.registered: dict[int, Registration] = {}  # by consumer ID
         self.non_persistent_messages = 0  # messages of non-persistent topics in transit
         self.max_non_persistent = broker.config.connection.max_non_persistent
@@ -205,6 +207,8 @@ class Session:
             watcher.on_writable()
         for layout in self.layouts.values():
             layout.on_writable()
+        for watch in self.namespace_watches.values():
+            watch.on_writable()
 
     def watch(self, watcher_id: int, watcher: TopicListWatcher) -> None:
         self.watchers[watcher_id] = watcher
@@ -215,6 +219,12 @@ class Session:
         if watcher is not None:
             self.broker.topics.listeners.discard(watcher.topic_changed)
             watcher.close()
+
+    def close_namespace_watch(self, watch_id: int) -> None:
+        watch = self.namespace_watches.pop(watch_id, None)
+        if watch is not None:
+            self.broker.scalable.listeners.discard(watch.topic_changed)
+            watch.close()
 
     def close_layout(self, session_id: int) -> None:
         layout = self.layouts.pop(session_id, None)
@@ -248,6 +258,9 @@ class Session:
         for watcher_id, watcher in list(self.watchers.items()):
             if not self._may(GET_TOPICS, Target.of_namespace(watcher.namespace)):
                 self.unwatch(watcher_id)
+        for watch_id, watch in list(self.namespace_watches.items()):
+            if not self._may(GET_TOPICS, Target.of_namespace(watch.namespace)):
+                self.close_namespace_watch(watch_id)
         for session_id, layout in list(self.layouts.items()):
             if not self._may(LOOKUP, Target.of_topic(layout.asked)):
                 self.close_layout(session_id)
@@ -277,6 +290,8 @@ class Session:
             self.unwatch(watcher_id)
         for session_id in list(self.layouts):
             self.close_layout(session_id)
+        for watch_id in list(self.namespace_watches):
+            self.close_namespace_watch(watch_id)
         self.forget_registered()
         for producer in list(self.producers.values()):
             producer.close()

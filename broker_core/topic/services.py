@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from broker_core.transactions.coordinator import Coordinator
 
 
+class SegmentListener(Protocol):
+    """The scalable topics, as a topic sees them: it may be a segment of one."""
+
+    def consumer_left(self, name: TopicName, subscription: str) -> None:
+        """A consumer of a topic has left."""
+
+    def read_to_end(self, name: TopicName, subscription: str) -> None:
+        """A subscription has nothing left in a terminated topic."""
+
+    def has_replaced(self, name: TopicName) -> bool:
+        """Whether a regular topic became a scalable one, so that nothing creates it again."""
+
+
 class TopicServices(NamedTuple):
     """The same for all topics of a broker."""
 
@@ -47,6 +60,5 @@ class TopicServices(NamedTuple):
     tier: TieredStorage | None  # None: nothing is offloaded
     replication: ReplicationServices
     transactions: Callable[[], Coordinator | None]  # None: transactions are disabled
-    consumer_left: Callable[[TopicName, str], None]  # learns of the topic and the subscription
-    read_to_end: Callable[[TopicName, str], None]  # learns of a subscription with nothing left in a terminated topic
+    segments: Callable[[], SegmentListener | None]  # None: there are no scalable topics
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

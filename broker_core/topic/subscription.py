@@ -125,7 +125,8 @@ class Subscription(Backlogged):
             return False
         self.delivery.remove(consumer)
         self.last_used = self.clock.monotonic()
-        self._context.consumer_left(self.topic_name, self.name)
+        if self._context.segments is not None:
+            self._context.segments.consumer_left(self.topic_name, self.name)
         return True
 
     async def flush(self) -> None:

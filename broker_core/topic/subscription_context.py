@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.context import DispatchContext
     from broker_core.limits.topic_limits import TopicLimits
     from broker_core.limits.topic_throttles import TopicThrottles
-    from broker_core.names import TopicName
     from broker_core.replication.replicated_subscriptions import ReplicatedSubscriptions
     from broker_core.storage.records.position import Position
+    from broker_core.topic.services import SegmentListener
     from broker_core.topic.state import Lifecycle
     from broker_core.topic_context import TopicContext
     from broker_core.transactions.coordinator import Coordinator
@@ -25,7 +25,7 @@ class SubscriptionContext(NamedTuple):
     can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
     for messages. delivers: whether durable subscriptions deliver messages. check_acknowledgeable: raises
     `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are. coordinator: of transactions; None
-    if they are disabled. consumer_left: learns of the topic and the subscription.
+    if they are disabled. segments: learns of consumers that leave.
     """
 
     topic: TopicContext
@@ -42,4 +42,4 @@ class SubscriptionContext(NamedTuple):
     check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions
     coordinator: Callable[[], Coordinator | None]
-    consumer_left: Callable[[TopicName, str], None]
+    segments: SegmentListener | None

@@ -129,9 +129,9 @@ class Topic:
             context, self.lifecycle, self.special_entries, calls, services.transactions
         )
         subscriptions: dict[str, Subscription] = {}
-        self.termination = Termination(
-            self.ledger.on_disk, self.producers, subscriptions, partial(services.read_to_end, self.name)
-        )
+        segments = services.segments()
+        read_to_end = None if segments is None else partial(segments.read_to_end, self.name)
+        self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions, read_to_end)
         self.migration = TopicMigration(
             context,
             partial(services.moves_to, self.name),
@@ -194,7 +194,7 @@ class Topic:
             check_acknowledgeable=self.migration.check_acknowledgeable,
             replicated=self.replicated_subscriptions,
             coordinator=services.transactions,
-            consumer_left=services.consumer_left,
+            segments=services.segments(),
         )
 
     @property

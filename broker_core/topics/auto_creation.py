@@ -7,6 +7,7 @@ count of its topic, or the bare name of a partitioned topic, is never created: t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
@@ -16,12 +17,19 @@ from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_sy
 if TYPE_CHECKING:
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
+    from broker_core.topic.services import SegmentListener
     from broker_core.topics.being_deleted import BeingDeleted
 
 
 class AutoCreation:
-    def __init__(self, tenancy: Tenancy, being_deleted: BeingDeleted) -> None:
+    def __init__(
+        self,
+        tenancy: Tenancy,
+        being_deleted: BeingDeleted,
+        segments: Callable[[], SegmentListener | None] = lambda: None,
+    ) -> None:
         self._tenancy = tenancy
+        self._segments = segments
         self._being_deleted = being_deleted
 
     def check_topic(self, name: TopicName, *, may_create: bool) -> None:
@@ -30,6 +38,9 @@ class AutoCreation:
             raise TopicNotFound(f"Namespace {name.namespace} does not exist")
         if name.is_segment:
             raise TopicNotFound(f"Segment {name} does not exist")
+        segments = self._segments()
+        if segments is not None and segments.has_replaced(name):
+            raise TopicNotFound(f"Topic {name} has become a scalable topic")
         if is_broker_internal(name):
             raise NotAllowed(f"Can not create transaction system topic {name}")
         self.check_partition(name)

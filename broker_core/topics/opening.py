@@ -14,7 +14,7 @@ from broker_core.metadata.policies.system import without_limits
 from broker_core.metadata.tenancy.documents import CLUSTER
 from broker_core.metadata.tenancy.system_topics import is_change_events, is_system_topic
 from broker_core.names import TopicName, ledger_name
-from broker_core.topic.services import TopicServices
+from broker_core.topic.services import SegmentListener, TopicServices
 from broker_core.topic.topic import Topic
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class TopicOpener:
         replication: ReplicationServices,
         publish_latency: Histogram,
         transactions: Callable[[], Coordinator | None],
-        consumer_left: Callable[[TopicName, str], None],
-        read_to_end: Callable[[TopicName, str], None],
+        segments: Callable[[], SegmentListener | None],
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -73,8 +72,7 @@ class TopicOpener:
             tier=tier,
             replication=replication,
             transactions=transactions,
-            consumer_left=consumer_left,
-            read_to_end=read_to_end,
+            segments=segments,
             moves_to=self.moves_to,
         )
 

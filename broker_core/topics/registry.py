@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
     from broker_core.topic.backlog_quota import BacklogQuotas
+    from broker_core.topic.services import SegmentListener
     from broker_core.topic.topic import Topic
     from broker_core.transactions.coordinator import Coordinator
 
@@ -68,8 +69,7 @@ class TopicRegistry:
         service_url: Callable[[], str],
         tier: TieredStorage | None = None,
         transactions: Callable[[], Coordinator | None] = lambda: None,
-        consumer_left: Callable[[TopicName, str], None] = lambda _topic, _subscription: None,
-        read_to_end: Callable[[TopicName, str], None] = lambda _topic, _subscription: None,
+        segments: Callable[[], SegmentListener | None] = lambda: None,
     ) -> None:
         self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
         replication = ReplicationServices(
@@ -106,11 +106,10 @@ class TopicRegistry:
             replication,
             self.publish_latency,
             transactions,
-            consumer_left,
-            read_to_end,
+            segments,
         )
         self.being_deleted = BeingDeleted()
-        self.auto_creation = AutoCreation(tenancy, self.being_deleted)
+        self.auto_creation = AutoCreation(tenancy, self.being_deleted, segments)
         self.always_loaded = AlwaysLoadedTopics(tenancy, self._documents, self.loaded, self.get)
         self.renewal = TopicRenewal(self.loaded, self._opener, self.always_loaded, spawn)
         self.creation = TopicCreation(

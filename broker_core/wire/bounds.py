@@ -156,6 +156,9 @@ BOUNDS = (
     # COMMAND, not the key for patterns: a longer one is evaluated by the client and not refused (PIP-145).
     Bound(_LISTING, "topics_pattern", text, COMMAND, NotAllowedError),
     Bound(_LISTING, "topics_hash", text, NAME, NotAllowedError),
+    Bound((_T.WATCH_SCALABLE_TOPICS,), "namespace", text, NAME, InvalidTopicName),
+    Bound((_T.WATCH_SCALABLE_TOPICS,), "property_filters", pairs, PROPERTIES, MetadataError),
+    Bound((_T.WATCH_SCALABLE_TOPICS,), "current_hash", text, NAME, NotAllowedError),
     Bound(_SCALABLE, "topic", text, NAME, InvalidTopicName),
     Bound((_T.SCALABLE_TOPIC_SUBSCRIBE,), "subscription", text, NAME, ProducerBusy),
     Bound((_T.SCALABLE_TOPIC_SUBSCRIBE,), "consumer_name", text, NAME, ProducerBusy),

@@ -33,3 +33,24 @@ def answer(
     if server_error is not None:
         body.error, body.message = server_error, text
     return frame(command)
+
+
+def coordinators(watch_id: int, count: int, url: str, url_tls: str) -> bytes:
+    """WATCH_TC_ASSIGNMENTS_UPDATE: `count` coordinators, all of them at the same addresses."""
+    command = BaseCommand(type=_T.WATCH_TC_ASSIGNMENTS_UPDATE)
+    update = command.watchTcAssignmentsUpdate
+    update.watch_id = watch_id
+    update.snapshot.parallelism = count
+    for coordinator in range(count):
+        assignment = update.snapshot.assignments.add(tc_id=coordinator, broker_service_url=url)
+        if url_tls:
+            assignment.broker_service_url_tls = url_tls
+    return frame(command)
+
+
+def coordinators_unknown(watch_id: int, server_error: int, text: str) -> bytes:
+    command = BaseCommand(type=_T.WATCH_TC_ASSIGNMENTS_UPDATE)
+    update = command.watchTcAssignmentsUpdate
+    update.watch_id, update.message = watch_id, text
+    update.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    return frame(command)

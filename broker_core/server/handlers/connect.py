@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from broker_core import __version__
+from broker_core.config.broker import BrokerConfig
 from broker_core.errors import AuthenticationFailed, ProtocolViolation, Unauthorized
 from broker_core.security.service import REFUSED
 from broker_core.server.handlers.authenticate import authenticate, refuse
@@ -63,8 +64,13 @@ def _connected(session: Session) -> bytes:
             "supports_get_partitioned_metadata_without_auto_creation": True,
             "supports_repl_dedup_by_lid_and_eid": True,
             "supports_scalable_topics": session.broker.config.scalable.enabled,
+            "supports_tc_metadata_discovery": _finds_coordinators(session.broker.config),
         },
     )
+
+
+def _finds_coordinators(config: BrokerConfig) -> bool:
+    return config.scalable.enabled and config.transactions.enabled
 
 
 def on_ping(session: Session, command: pb.CommandPing) -> bytes:

@@ -1,7 +1,8 @@
-"""SCALABLE_TOPIC_LOOKUP and _CLOSE, _SUBSCRIBE and _UNSUBSCRIBE: the segments of a topic, and who reads them.
+"""SCALABLE_TOPIC_LOOKUP, _SUBSCRIBE, and their ends: the segments of a topic, and who reads them; and namespaces.
 
 A lookup opens a session: the client gets the layout, and each new one until it closes the session. A subscribe
 registers a consumer that gets its segments from the broker; it then subscribes to each of them like any consumer.
+WATCH_SCALABLE_TOPICS tells which scalable topics a namespace has.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import NotAllowed
-from broker_core.names import parse_topic
+from broker_core.names import NamespaceName, parse_topic
 from broker_core.scalable.layout_message import layout_message
 from broker_core.scalable.layout_session import LayoutSession
+from broker_core.scalable.namespace_watch import NamespaceWatch
 from broker_core.scalable.topics import resolved
 from broker_core.server.session import Registration, Session
 from broker_core.wire import commands, scalable_commands
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 SESSIONS_PER_CONNECTION = 1000
 REGISTRATIONS_PER_CONNECTION = 1000
+WATCHES_PER_CONNECTION = 100
 
 
 async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalableTopicLookup) -> None:
@@ -82,6 +85,30 @@ def on_scalable_topic_unsubscribe(session: Session, command: pb.CommandScalableT
     if registration is not None and registration.consumer.belongs_to(session.outbound, command.consumer_id):
         registration.consumer.group.leave(registration.consumer)
     return commands.success(command.request_id)
+
+
+def on_watch_scalable_topics(session: Session, command: pb.CommandWatchScalableTopics) -> None:
+    """WATCH_SCALABLE_TOPICS: answered with all topics, unless the client knows them; changes follow."""
+    scalable = session.broker.scalable
+    scalable.check_enabled()
+    if command.watch_id in session.namespace_watches:
+        raise NotAllowed(f"Watch {command.watch_id} exists already")
+    if len(session.namespace_watches) >= WATCHES_PER_CONNECTION:
+        raise NotAllowed(f"A connection may watch {WATCHES_PER_CONNECTION} namespaces")
+    properties = {pair.key: pair.value for pair in command.property_filters}
+    namespace = NamespaceName.parse(command.namespace)
+    watch = NamespaceWatch(session.outbound, command.watch_id, namespace, properties, scalable.records)
+    session.namespace_watches[command.watch_id] = watch
+    scalable.listeners.add(watch.topic_changed)
+    watch.start(command.current_hash)
+
+
+def on_watch_scalable_topics_close(session: Session, command: pb.CommandWatchScalableTopicsClose) -> None:
+    session.close_namespace_watch(command.watch_id)
+
+
+def watch_failed(command: Any, server_error: int, reason: str) -> bytes:
+    return scalable_commands.watch_failed(command.watch_id, server_error, reason)
 
 
 def lookup_failed(command: Any, server_error: int, reason: str) -> bytes:

@@ -1,4 +1,4 @@
-"""TC_CLIENT_CONNECT, NEW_TXN, ADD_PARTITION_TO_TXN, ADD_SUBSCRIPTION_TO_TXN, END_TXN.
+"""WATCH_TC_ASSIGNMENTS, TC_CLIENT_CONNECT, NEW_TXN, ADD_PARTITION_TO_TXN, ADD_SUBSCRIPTION_TO_TXN, END_TXN.
 
 A transaction belongs to the role that began it, and not to a connection. Topics learn of a transaction from its first
 message or acknowledgment, so the commands that add them only tell whether it is open.
@@ -24,6 +24,22 @@ COMMAND = pb.BaseCommand
 def on_tc_client_connect(session: Session, command: pb.CommandTcClientConnectRequest) -> bytes:
     _coordinator(session).check_serves(command.tc_id)
     return transaction_commands.answer(COMMAND.TC_CLIENT_CONNECT_REQUEST, command.request_id)
+
+
+def on_watch_tc_assignments(session: Session, command: pb.CommandWatchTcAssignments) -> bytes:
+    """WATCH_TC_ASSIGNMENTS: where the coordinators are, which never changes here."""
+    urls = session.broker.addresses(session.listener)
+    return transaction_commands.coordinators(
+        command.watch_id, _coordinator(session).count, urls.service_url, urls.service_url_tls
+    )
+
+
+def on_watch_tc_assignments_close(session: Session, command: pb.CommandWatchTcAssignmentsClose) -> None:
+    """Nothing to do: the answer was the only one."""
+
+
+def watch_failed(command: Any, server_error: int, reason: str) -> bytes:
+    return transaction_commands.coordinators_unknown(command.watch_id, server_error, reason)
 
 
 async def on_new_txn(session: Session, command: pb.CommandNewTxn) -> bytes:

@@ -68,7 +68,7 @@ async def changed(changes: LayoutChanges, kind: str) -> bool:
         elif kind == "delete":
             await changes.delete(X, force=True)
         elif kind == "remove":
-            await changes.change(X, lambda layout: layout.without(0))
+            await changes.remove(X, 0)
         elif kind == "merge":
             await changes.merge(X, 1, 2)
         else:

@@ -126,9 +126,19 @@ def test_a_lost_consumer_keeps_its_segments_until_it_returns(broker: EmbeddedBro
         register(stays, topic, "s", "a")
         with RawClient(broker.service_url) as lost:
             kept = assigned(register(lost, topic, "s", "b"))
+            subscribe(lost, f"{topic}-partition-2", "s", 7)
         next_assignment(stays)
         with RawClient(broker.service_url) as returned:
             assert assigned(register(returned, topic, "s", "b")) == kept
+
+
+def test_a_consumer_that_closed_its_segments_before_its_connection_has_left(broker: EmbeddedBroker, topic: str) -> None:
+    with RawClient(broker.service_url) as stays:
+        register(stays, topic, "s", "a")
+        with RawClient(broker.service_url) as leaves:
+            register(leaves, topic, "s", "b")
+        assert partitions(next_assignment(stays)) == "01"
+        assert partitions(next_assignment(stays)) == "0123"
 
 
 def test_the_segments_of_a_consumer_that_does_not_return_are_shared_again() -> None:
@@ -140,6 +150,7 @@ def test_the_segments_of_a_consumer_that_does_not_return_are_shared_again() -> N
             register(stays, name, "s", "a")
             with RawClient(broker.service_url) as lost:
                 register(lost, name, "s", "b")
+                subscribe(lost, f"{name}-partition-1", "s", 7)
             assert len(next_assignment(stays)) == 1
             assert len(next_assignment(stays)) == 2
 

@@ -105,6 +105,7 @@ WHO: dict[str, set[str]] = {
     "topic:TRIM_TOPIC": TENANT,
     "topic:UPDATE_METADATA": TENANT,
     "topic:DELETE_METADATA": TENANT,
+    "topic:MIGRATE_TO_SCALABLE": TENANT,
 }
 # Routes that name no tenant in their path: only superusers pass.
 WITHOUT_TENANT = {
@@ -134,6 +135,9 @@ OPEN_COMMANDS = {
     "END_TXN",
     "SCALABLE_TOPIC_CLOSE",
     "SCALABLE_TOPIC_UNSUBSCRIBE",
+    "WATCH_SCALABLE_TOPICS_CLOSE",
+    "WATCH_TC_ASSIGNMENTS",
+    "WATCH_TC_ASSIGNMENTS_CLOSE",
 }
 COMMAND_NEEDS = {
     "LOOKUP": "topic:LOOKUP",
@@ -143,6 +147,7 @@ COMMAND_NEEDS = {
     "PRODUCER": "topic:PRODUCE",
     "SUBSCRIBE": "topic:CONSUME",
     "SCALABLE_TOPIC_LOOKUP": "topic:LOOKUP",
+    "WATCH_SCALABLE_TOPICS": "namespace:GET_TOPICS",
     "SCALABLE_TOPIC_SUBSCRIBE": "topic:CONSUME",
     "GET_SCHEMA": "topic:GET_METADATA",
     "GET_OR_CREATE_SCHEMA": "topic:PRODUCE",
@@ -192,6 +197,9 @@ def sample(kind: str, topic: str) -> BaseCommand:
         body.namespace, body.topics_pattern = NAMESPACE, ".*"
     elif kind == "PRODUCER":
         command.producer.CopyFrom(CommandProducer(topic=topic, producer_id=1, request_id=1))
+    elif kind == "WATCH_SCALABLE_TOPICS":
+        command.watchScalableTopics.watch_id = 1
+        command.watchScalableTopics.namespace = topic.partition("://")[2].rpartition("/")[0]
     elif kind == "SCALABLE_TOPIC_LOOKUP":
         command.scalableTopicLookup.session_id, command.scalableTopicLookup.topic = 1, topic
     elif kind == "SCALABLE_TOPIC_SUBSCRIBE":

@@ -1,0 +1,77 @@
+"""WATCH_SCALABLE_TOPICS of one client: which scalable topics a namespace has, and what changes (PIP-468).
+
+A client may ask for topics with certain properties. A topic that was created and deleted while the client did not read
+is in no update.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from broker_core.wire import scalable_commands
+from broker_core.wire.topics_hash import topics_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_core.client import Outbound
+    from broker_core.names import NamespaceName, TopicName
+    from broker_core.scalable.records import ScalableRecords
+
+SETTLE_SECONDS = 0.05  # changes within this time are one update, as in Pulsar
+
+
+class NamespaceWatch:
+    def __init__(
+        self,
+        outbound: Outbound,
+        watch_id: int,
+        namespace: NamespaceName,
+        properties: Mapping[str, str],
+        records: ScalableRecords,
+    ) -> None:
+        """`properties`: those that a topic must have."""
+        self.namespace = namespace
+        self._outbound = outbound
+        self._watch_id = watch_id
+        self._properties = properties
+        self._records = records
+        self._sent: set[str] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, known_hash: str) -> None:
+        """Sends all topics, unless the client knows them: `known_hash` is that of what it knows."""
+        self._sent = self._now()
+        names = sorted(self._sent)
+        if not known_hash or known_hash != topics_hash(names):
+            self._outbound.send(scalable_commands.topics_snapshot(self._watch_id, names))
+
+    def _now(self) -> set[str]:
+        return {str(name) for name in self._records.in_namespace(self.namespace) if self._matches(name)}
+
+    def _matches(self, name: TopicName) -> bool:
+        return self._properties.items() <= self._records.find(name).properties.items()
+
+    def topic_changed(self, name: TopicName, *, exists: bool) -> None:
+        """A scalable topic was created or deleted, in any namespace."""
+        if name.namespace == self.namespace and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settled)
+
+    def _settled(self) -> None:
+        self._timer = None
+        self.on_writable()
+
+    def on_writable(self) -> None:
+        """Sends what has changed, while the socket accepts data."""
+        if self._timer is not None or not self._outbound.writable:
+            return
+        now = self._now()
+        if now != self._sent:
+            added, removed = sorted(now - self._sent), sorted(self._sent - now)
+            self._sent = now
+            self._outbound.send(scalable_commands.topics_changed(self._watch_id, added, removed))
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()

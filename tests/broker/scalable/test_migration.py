@@ -1,0 +1,109 @@
+"""A regular topic becomes a scalable one while clients use it."""
+
+import pytest
+
+from broker_core.names import parse_topic
+from broker_core.testing import EmbeddedBroker
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, update
+from tests.broker.scalable.requests import Requests
+from tests.support.raw_client import RawClient
+from tests.support.raw_consuming import receive, subscribe
+from tests.support.raw_publishing import producer, send
+
+REGULAR = "persistent://public/default/old"
+PATH = "scalable/public/default/old"
+MARK = [pb.KeyValue(key="__pulsar.v5.managed", value="true")]
+
+
+def publish(client: RawClient, topic: str, producer_id: int = 1) -> None:
+    client.ask(producer(topic, producer_id, metadata=MARK), BaseCommand.PRODUCER_SUCCESS)
+    client.send(send(0, producer_id=producer_id))
+    client.expect(BaseCommand.SEND_RECEIPT)
+
+
+def test_partitions_become_sealed_segments_and_each_new_segment_follows_all_of_them(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 2)
+    assert lookup(client, REGULAR).dag.epoch == 0
+    publish(client, f"{REGULAR}-partition-0")
+    assert admin("POST", f"{PATH}/migrate").status == 204
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    layout = update(client)
+    assert (layout.dag.epoch, layout.resolved_topic_name) == (1, "topic://public/default/old")
+    assert [
+        (one.segment_id, one.state, list(one.parent_ids), one.legacy_topic_name) for one in layout.dag.segments
+    ] == [
+        (0, pb.SEALED, [], f"{REGULAR}-partition-0"),
+        (1, pb.SEALED, [], f"{REGULAR}-partition-1"),
+        (2, pb.ACTIVE, [0, 1], ""),
+        (3, pb.ACTIVE, [0, 1], ""),
+    ]
+    assert admin("POST", f"{PATH}/migrate").status == 409
+    assert admin("POST", "scalable/public/default/none/migrate").status == 404
+
+
+def test_a_stream_consumer_reads_the_old_partitions_first(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 1)
+    register(client, REGULAR, "s", "a")
+    subscribe(client, f"{REGULAR}-partition-0", name="s")
+    publish(client, f"{REGULAR}-partition-0")
+    message = receive(client)[0]
+    assert admin("POST", f"{PATH}/migrate?force=true").status == 204
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    assert next_assignment(client) == ["old-partition-0"]
+    command = BaseCommand(type=BaseCommand.ACK)
+    command.ack.consumer_id, command.ack.ack_type = 1, pb.CommandAck.Cumulative
+    command.ack.message_id.add().CopyFrom(message.message_id)
+    client.send(frame(command))
+    assert next_assignment(client) == ["0000-ffff-1"]
+
+
+def test_older_clients_hold_a_migration_up_unless_it_is_forced(admin: Requests, client: RawClient) -> None:
+    client.ask(producer(REGULAR), BaseCommand.PRODUCER_SUCCESS)
+    answer = admin("POST", f"{PATH}/migrate")
+    assert (answer.status, "do not know scalable topics" in answer.reason) == (409, True)
+    assert admin("POST", f"{PATH}/migrate?force=true").status == 204
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    client.send(frame(producer(REGULAR, 2)))
+    assert client.expect(BaseCommand.ERROR).error == pb.TopicTerminatedError
+
+
+def test_the_old_topic_goes_as_a_whole_and_nothing_creates_it_again(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 2)
+    admin("PUT", "persistent/public/default/old-partition-1/subscription/s")
+    publish(client, f"{REGULAR}-partition-1")
+    admin("POST", f"{PATH}/migrate")
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    collect = broker.broker.scalable.collection.collect_all
+    broker.call(collect())
+    assert set(admin("GET", PATH).json["segments"]) == {"0", "1", "2", "3"}, "partition 1 has a message left"
+    admin("POST", "persistent/public/default/old-partition-1/subscription/s/skip_all")
+    broker.call(collect())
+    assert set(admin("GET", PATH).json["segments"]) == {"2", "3"}
+    assert admin("GET", "persistent/public/default/partitioned").json == []
+    client.send(frame(producer(REGULAR, 2)))
+    assert client.expect(BaseCommand.ERROR).error == pb.TopicNotFound
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+def test_a_migration_that_a_crash_cut_off_is_finished_at_the_next_start(
+    broker: EmbeddedBroker, admin: Requests, client: RawClient, partitions: int
+) -> None:
+    if partitions:
+        broker.create_partitioned_topic(REGULAR, partitions)
+    else:
+        admin("PUT", "persistent/public/default/old")
+    scalable, name = broker.broker.scalable, parse_topic("topic://public/default/old")
+    broker.call(scalable.changes.note_migration(name, parse_topic(REGULAR), partitions))
+    broker.call(scalable.start())
+    record = scalable.records.find(name)
+    assert (record.layout.epoch, record.changing_to) == (1, None)
+    assert assigned(register(client, str(name), "s", "a"))
