@@ -193,6 +193,7 @@ class Broker:
             self.partitioned,
             self.tenancy,
             self.config.scalable,
+            self.config.scaling,
             self.clock,
             self.spawn,
         )
@@ -204,6 +205,7 @@ class Broker:
         self.spawn(self.partitioned.finish_updates())
         self.spawn(self.scalable.start())
         self.spawn(self.scalable.collection.watch())
+        self.spawn(self.scalable.scaling.watch())
         self.spawn(self.topics.always_loaded.load_all())
         self.spawn(PolicyAnnouncer(self.topics, self.tenancy, self.schemas, self.clock).run())
         self.spawn(self.tier.remove_unwanted())

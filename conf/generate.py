@@ -49,6 +49,7 @@ TITLES = {
     "deduplication": "Deduplication",
     "transactions": "Transactions",
     "scalable": "Scalable topics",
+    "scaling": "Automatic splits and merges of scalable topics",
     "offload": "Tiered storage",
     "replication": "Geo-replication: copies of topics in other clusters",
     "delayed": "Delayed delivery",

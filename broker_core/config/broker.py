@@ -31,6 +31,7 @@ from broker_core.config.offload import OffloadConfig
 from broker_core.config.openid import OpenIdConfig
 from broker_core.config.policies import PolicyConfig
 from broker_core.config.replication import ReplicationConfig
+from broker_core.config.scaling import ScalingConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
@@ -62,6 +63,7 @@ class BrokerConfig(Sections):
     deduplication: DeduplicationConfig = field(default_factory=DeduplicationConfig)
     transactions: TransactionConfig = field(default_factory=TransactionConfig)
     scalable: ScalableConfig = field(default_factory=ScalableConfig)
+    scaling: ScalingConfig = field(default_factory=ScalingConfig)
     offload: OffloadConfig = field(default_factory=OffloadConfig)
     replication: ReplicationConfig = field(default_factory=ReplicationConfig)
     delayed: DelayedConfig = field(default_factory=DelayedConfig)

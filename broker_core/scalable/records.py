@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import InvalidRequest, TopicNotFound
+from broker_core.metadata.policies.auto_scale import read_override
 from broker_core.metadata.policies.json_values import (
     Fields,
     OnBad,
@@ -75,7 +76,7 @@ class ScalableTopic:
             fields.read("properties", properties, {}),
             fields.read("subscriptions", properties, {}),
             {name: tuple(names) for name, names in fields.read("consumers", mapping, {}).items()},
-            fields.read("autoScalePolicy", mapping),
+            fields.read("autoScalePolicy", read_override),
             fields.read("wasRegular", truth, False),
             None if changing is None else layout_of(changing),
         )

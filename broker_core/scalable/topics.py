@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import Conflict, InvalidName, NotAllowed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, SCALABLE
+from broker_core.scalable.auto_scaler import AutoScaler
 from broker_core.scalable.changes import LayoutChanges
 from broker_core.scalable.collection import Collection
 from broker_core.scalable.group import ConsumerGroup
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from broker_core.clock import Clock
     from broker_core.config.features import ScalableConfig
+    from broker_core.config.scaling import ScalingConfig
     from broker_core.metadata.tenancy.documents import BadValue
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
@@ -73,6 +75,7 @@ class ScalableTopics:
         partitioned: PartitionedTopics,
         tenancy: Tenancy,
         config: ScalableConfig,
+        scaling: ScalingConfig,
         clock: Clock,
         spawn: Spawn,
     ) -> None:
@@ -88,6 +91,9 @@ class ScalableTopics:
         self.subscriptions = ScalableSubscriptions(self.records, self.segments, self.changes, self.groups_of)
         self.collection = Collection(self.records, self.segments, self.changes, tenancy, clock)
         self._known = set(self.records.all())  # to the listeners
+        self.scaling = AutoScaler(
+            self.records, self.segments, self.changes, tenancy, scaling, clock, spawn, self._most_consumers
+        )
         self._groups: dict[TopicName, TopicGroups] = {}  # by the name in the domain of scalable topics
         self._sessions: dict[TopicName, set[LayoutSession]] = {}
         self.listeners: set[NamespaceListener] = set()  # learn of created and deleted scalable topics
@@ -166,6 +172,8 @@ class ScalableTopics:
     def _changed(self, name: TopicName) -> None:
         """The topic has a new layout, or was created or deleted."""
         record = self.records.get(name)
+        if record is None:
+            self.scaling.forget(name)
         for session in list(self._sessions.get(name, ())):
             if record is None:
                 session.topic_deleted()
@@ -250,8 +258,10 @@ class ScalableTopics:
         group = topic.by_subscription.get(subscription) if topic is not None else None
         if topic is None or group is None:
             return
-        if group.is_ordered and self.records.get(name) is not None:
-            self._spawn(self._store_members(name, subscription, group))
+        if self.records.get(name) is not None:
+            if group.is_ordered:
+                self._spawn(self._store_members(name, subscription, group))
+            self.scaling.decide_soon(name)
         if not group.consumers:
             del topic.by_subscription[subscription]
             if not topic.by_subscription:
@@ -290,6 +300,10 @@ class ScalableTopics:
         """By subscription."""
         topic = self._groups.get(name)
         return {} if topic is None else topic.by_subscription
+
+    def _most_consumers(self, name: TopicName) -> int:
+        """The most registered consumers that a subscription has."""
+        return max((len(group.consumers) for group in self.groups_of(name).values()), default=0)
 
     def close(self) -> None:
         for topic in self._groups.values():

@@ -1,15 +1,17 @@
 """Fields of a namespace that this broker stores and shows as they were sent. Pure.
 
-Four of them have an effect: `auth_policies` (`metadata.tenancy.permissions`), `allowed_clusters`
-(`metadata.tenancy.replication`), `migrated` (`topic.migration`), and `resource_group_name`, whose group cannot be
-deleted. The others belong to features that the broker does not have. Most are fields of Pulsar's `Policies` object;
-`LOCAL_FIELDS` are not, and so not shown in it. A field of `PolicySet` must not be listed here: after a restart the
-stored value would replace the one that was set.
+Five of them have an effect: `auth_policies` (`metadata.tenancy.permissions`), `allowed_clusters`
+(`metadata.tenancy.replication`), `migrated` (`topic.migration`), `scalableTopicAutoScalePolicy`
+(`metadata.policies.auto_scale`), and `resource_group_name`, whose group cannot be deleted. The others belong to
+features that the broker does not have. Most are fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are not, and so
+not shown in it. A field of `PolicySet` must not be listed here: after a restart the stored value would replace the one
+that was set.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from broker_core.metadata.policies.auto_scale import AUTO_SCALE, read_override
 from broker_core.metadata.policies.json_values import (
     Fields,
     Reader,
@@ -59,6 +61,7 @@ KEPT: Mapping[str, Reader] = {
     ENTRY_FILTERS: plain_object,
     "replicate_subscription_state": truth,
     "allowed_topic_properties_for_metrics": _list_of_names,
+    AUTO_SCALE: read_override,
 }
 
 
