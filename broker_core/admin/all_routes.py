@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker_core.admin import (
+    auto_scale,
     backlogs,
     bookies,
     broker_stats,
@@ -81,6 +82,7 @@ def all_routes() -> Routes:
         *lookup.ROUTES,
         *produce.ROUTES,
         *scalable.ROUTES,
+        *auto_scale.ROUTES,
         *segments.ROUTES,
         *transactions.ROUTES,
         *pending_acks.ROUTES,

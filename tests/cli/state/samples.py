@@ -79,7 +79,10 @@ OF_NAMESPACES: dict[str, list[Any]] = BOTH | {
     "is-allow-auto-update-schema": [False],
     "replication-clusters": [],  # test_changes has them: they need a tenant that may use several
     "subscription-auth-mode": ["Prefix"],
-    "scalable-topic-auto-scale-policy": [],  # test_scalable_topics has them
+    "scalable-topic-auto-scale-policy": [
+        {"enabled": False},
+        {"maxSegments": 8, "mergeWindowSeconds": 600, "splitMsgRateInThreshold": 20_000, "rebucketCooldownSeconds": 5},
+    ],
 }
 OF_TOPICS: dict[str, list[Any]] = BOTH | {
     "entry-filters-per-topic": [],

@@ -198,6 +198,7 @@ OFFLOAD = {  # a store that needs no network
     "managedLedgerOffloadThresholdInBytes": 1 << 30,
 }
 GRANT = {"topic": "persistent://abuse/ns/t", "role": "r", "actions": ["produce"]}
+AUTO_SCALE = {"enabled": True, "maxSegments": 8, "mergeWindowSeconds": 60, "splitMsgRateInThreshold": 2000.5}
 PLAIN = {  # handlers that read neither a body nor a query, and those that refuse whatever they get
     row_name(route.path): Row(None, route.query)
     for route in (*other_services.ROUTES, *broker_stats.ROUTES, *transactions.ROUTES, *pending_acks.ROUTES)
@@ -232,6 +233,8 @@ ROWS: dict[str, Row] = {
     "/admin/v2/brokers/offload/audit": Row(OFFLOAD, ("sweep",)),
     "N/resourcegroup/{resourcegroup}": Row(),
     "N/allowedClusters": Row(["standalone"]),
+    "N/scalableTopicAutoScalePolicy": Row(AUTO_SCALE),
+    "/admin/v2/scalable/{tenant}/{namespace}/{topic}/autoScalePolicy": Row(AUTO_SCALE),
     "N/persistence/bookieAffinity": Row({"bookkeeperAffinityGroupPrimary": "a"}),
     "N/migration": Row(False, ("migrated",)),
     "T/migration": Row({"phase": "in-use", "brokerServiceUrl": "pulsar://x:1"}),
