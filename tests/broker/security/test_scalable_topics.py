@@ -95,7 +95,7 @@ def test_a_permission_on_a_scalable_topic_counts_for_its_segments_only(broker: E
     assert decided(broker, "granted", "CONSUME", segment)
     assert decided(broker, "granted", "LOOKUP", segment)
     assert not decided(broker, "granted", "PRODUCE", segment)
-    assert not decided(broker, "nobody", "CONSUME", segment)
+    assert not decided(broker, "stranger", "CONSUME", segment)
     for elsewhere in (other, f"persistent://{NAMESPACE}/growing", "segment://acme/other/growing/0000-7fff-0"):
         assert not decided(broker, "granted", "CONSUME", elsewhere)
 
