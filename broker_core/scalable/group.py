@@ -50,6 +50,7 @@ class RegisteredConsumer:
     consumer_id: int = 0
     told: tuple[int, list[int]] = (-1, [])  # the epoch and the segments of the last assignment
     grace: asyncio.TimerHandle | None = None
+    epoch: int = 0  # of the layout that the segments belong to
     segments: list[Segment] = field(default_factory=list)
 
     def belongs_to(self, outbound: Outbound, consumer_id: int) -> bool:
@@ -64,13 +65,12 @@ class RegisteredConsumer:
 
     def assignment(self) -> ScalableConsumerAssignment:
         """The current one, which the caller sends."""
-        topic = self.group.topic
-        self.told = (topic.layout.epoch, [segment.id for segment in self.segments])
-        return assignment_message(topic.name, topic.layout.epoch, self.segments)
+        self.told = (self.epoch, [segment.id for segment in self.segments])
+        return assignment_message(self.group.topic.name, self.epoch, self.segments)
 
     def tell(self) -> None:
         """Sends the assignment if it has changed."""
-        now = (self.group.topic.layout.epoch, [segment.id for segment in self.segments])
+        now = (self.epoch, [segment.id for segment in self.segments])
         if self.outbound is not None and now != self.told:
             self.outbound.send(scalable_commands.assignment_update(self.consumer_id, self.assignment()))
 
@@ -147,22 +147,22 @@ class ConsumerGroup:
 
     def assign(self) -> None:
         """Shares the segments again. Call it when consumers, the layout, or what is drained have changed."""
-        segments = {segment.id: segment for segment in self._ready()}
+        layout = self.topic.layout
+        segments = {segment.id: segment for segment in self._ready(layout)}
         wanted = shared(segments, self.consumers, self._owners)
         self._owners = {
             segment_id: owner if self._may_move(segments[segment_id], owner) else self._owners[segment_id]
             for segment_id, owner in wanted.items()
         }
-        for consumer in self.consumers.values():
-            consumer.segments = [
-                segment
-                for segment_id, segment in segments.items()
-                if wanted[segment_id] == self._owners[segment_id] == consumer.name
-            ]
+        given: dict[str, list[Segment]] = {name: [] for name in self.consumers}
+        for segment_id, owner in wanted.items():
+            if self._owners[segment_id] == owner:
+                given[owner].append(segments[segment_id])
+        for name, consumer in self.consumers.items():
+            consumer.epoch, consumer.segments = layout.epoch, given[name]
             consumer.tell()
 
-    def _ready(self) -> list[Segment]:
-        layout = self.topic.layout
+    def _ready(self, layout: Layout) -> list[Segment]:
         if not self.is_ordered:
             return sorted(layout.segments.values(), key=lambda segment: segment.order)
         sealed = (segment for segment in layout.segments.values() if not segment.is_active)

@@ -6,6 +6,7 @@ long as that holds, so a consumer that joins or leaves moves only the segments t
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping
 
 
@@ -26,8 +27,10 @@ def shared(segments: Iterable[int], consumers: Iterable[str], owners: Mapping[in
                 extra -= 1
             result[segment] = owner
             counts[owner] += 1
+    least_first = [(counts[name], name) for name in names]
+    heapq.heapify(least_first)
     for segment in ordered:
         if segment not in result:
-            result[segment] = owner = min(names, key=lambda name: (counts[name], name))
-            counts[owner] += 1
+            count, result[segment] = least_first[0]
+            heapq.heapreplace(least_first, (count + 1, result[segment]))
     return {segment: result[segment] for segment in ordered}

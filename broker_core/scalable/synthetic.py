@@ -8,6 +8,7 @@ and new clients agree on the partition of a key.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from broker_core.scalable.layout import HASHES, Layout, Segment
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
 
 
+@lru_cache(maxsize=8)  # a client that looks a topic up also registers, and a group asks at each change
 def synthetic_layout(name: TopicName, partitions: int) -> Layout:
     """`partitions`: 0 for a topic that is not partitioned. The epoch is 0, as in Pulsar."""
     topics = [str(name.partition_name(index)) for index in range(partitions)] or [str(name)]
