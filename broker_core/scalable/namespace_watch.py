@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_core.client import Outbound
+    from broker_core.errors import BrokerError
     from broker_core.names import NamespaceName, TopicName
     from broker_core.scalable.records import ScalableRecords
 
@@ -71,6 +72,10 @@ class NamespaceWatch:
             added, removed = sorted(now - self._sent), sorted(self._sent - now)
             self._sent = now
             self._outbound.send(scalable_commands.topics_changed(self._watch_id, added, removed))
+
+    def failed(self, error: BrokerError) -> None:
+        """The client learns why it gets nothing more."""
+        self._outbound.send(scalable_commands.watch_failed(self._watch_id, error.server_error, error.reason))
 
     def close(self) -> None:
         if self._timer is not None:

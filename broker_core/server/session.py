@@ -261,6 +261,7 @@ class Session:
         for watch_id, watch in list(self.namespace_watches.items()):
             if not self._may(GET_TOPICS, Target.of_namespace(watch.namespace)):
                 self.close_namespace_watch(watch_id)
+                watch.failed(Unauthorized("Client is not authorized to watch scalable topics"))
         for session_id, layout in list(self.layouts.items()):
             if not self._may(LOOKUP, Target.of_topic(layout.asked)):
                 self.close_layout(session_id)

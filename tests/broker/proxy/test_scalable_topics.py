@@ -52,6 +52,11 @@ def test_consumers_behind_a_proxy_share_the_segments(client: RawClient, proxy: R
         assert len(next_assignment(client)) == 2
 
 
+def test_a_namespace_is_watched_through_a_proxy(client: RawClient) -> None:
+    send(client, BaseCommand.WATCH_SCALABLE_TOPICS, watch_id=1, namespace="public/default")
+    assert client.expect(BaseCommand.WATCH_SCALABLE_TOPICS_UPDATE).HasField("snapshot")
+
+
 def test_a_proxy_with_one_broker_needs_no_address_of_it(proxy: RunningProxy) -> None:
     with RawClient(proxy.service_url) as raw:
         assert lookup(raw, TOPIC).dag.segments

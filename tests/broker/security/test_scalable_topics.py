@@ -12,7 +12,7 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, update
+from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, send, update
 from tests.support.raw_client import RawClient
 from tests.support.secured import NAMESPACE, PARTED, ask, close_clients, config, prepare, raw
 
@@ -81,6 +81,20 @@ def test_who_keeps_a_permission_keeps_sessions_and_segments(
     with pytest.raises(TimeoutError):
         stays.expect_any(0.3)
     stays.close()
+
+
+def test_a_watch_of_a_namespace_ends_with_the_permission(
+    broker: EmbeddedBroker, client: RawClient, request: pytest.FixtureRequest
+) -> None:
+    fields = {"watch_id": 1, "namespace": NAMESPACE}
+    send(client, BaseCommand.WATCH_SCALABLE_TOPICS, **fields)
+    assert list(client.expect(BaseCommand.WATCH_SCALABLE_TOPICS_UPDATE).snapshot.topics) == [SCALABLE]
+    revoke(broker, request)
+    assert client.expect(BaseCommand.WATCH_SCALABLE_TOPICS_UPDATE).error == pb.AuthorizationError
+    assert ask(broker, "PUT", f"scalable/{NAMESPACE}/secret").status == 204
+    with pytest.raises(TimeoutError):
+        client.expect_any(0.3)
+    assert ask(broker, "DELETE", f"scalable/{NAMESPACE}/secret").status == 204
 
 
 def decided(broker: EmbeddedBroker, role: str, operation: str, topic: str) -> bool:

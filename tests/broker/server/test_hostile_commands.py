@@ -230,6 +230,10 @@ def sensible(kind: int, name: str) -> Any:
             request_id=1, topic=TOPIC, subscription="s", consumer_name="c", consumer_id=3, consumer_type=pb.STREAM
         ),
         BaseCommand.SCALABLE_TOPIC_UNSUBSCRIBE: pb.CommandScalableTopicUnsubscribe(request_id=1, consumer_id=3),
+        BaseCommand.WATCH_SCALABLE_TOPICS: pb.CommandWatchScalableTopics(watch_id=1, namespace="public/default"),
+        BaseCommand.WATCH_SCALABLE_TOPICS_CLOSE: pb.CommandWatchScalableTopicsClose(watch_id=1),
+        BaseCommand.WATCH_TC_ASSIGNMENTS: pb.CommandWatchTcAssignments(watch_id=1),
+        BaseCommand.WATCH_TC_ASSIGNMENTS_CLOSE: pb.CommandWatchTcAssignmentsClose(watch_id=1),
         BaseCommand.TC_CLIENT_CONNECT_REQUEST: pb.CommandTcClientConnectRequest(request_id=1, tc_id=0),
         BaseCommand.NEW_TXN: pb.CommandNewTxn(request_id=1, txn_ttl_millis=1000),
         BaseCommand.ADD_PARTITION_TO_TXN: pb.CommandAddPartitionToTxn(request_id=1, partitions=[TOPIC]),

@@ -93,6 +93,15 @@ EXAMPLES: dict[int, dict[str, Any]] = {
         "consumer_type": pb.STREAM,
     },
     _T.SCALABLE_TOPIC_UNSUBSCRIBE: {"request_id": 9, "consumer_id": 3},
+    _T.WATCH_SCALABLE_TOPICS: {
+        "watch_id": 1,
+        "namespace": "abuse/wire",
+        "property_filters": [{"key": "k", "value": "v"}],
+        "current_hash": "0",
+    },
+    _T.WATCH_SCALABLE_TOPICS_CLOSE: {"watch_id": 1},
+    _T.WATCH_TC_ASSIGNMENTS: {"watch_id": 1},
+    _T.WATCH_TC_ASSIGNMENTS_CLOSE: {"watch_id": 1},
     _T.GET_OR_CREATE_SCHEMA: {
         "request_id": 9,
         "topic": "persistent://abuse/wire/schema",

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from broker_core.admin import other_services, scalable, segments, transactions
+from broker_core.admin import auto_scale, other_services, scalable, segments, transactions
 from broker_core.admin.routes import Route
 from broker_core.security.operations import Kind
 from broker_core.security.principal import Principal
@@ -56,6 +56,7 @@ SETTINGS = {
 BODIES = {"T/partitions": 3, "N": {}, "/admin/v2/tenants/{tenant}": {"adminRoles": ["owner"], "allowedClusters": []}}
 DESTRUCTIVE = ("N", "T", "T/partitions", "/admin/v2/tenants/{tenant}", "N/subscriptionAuthMode")
 
+OTHERS = (other_services, transactions, scalable, segments, auto_scale)
 Cell = tuple[str, str, str]  # route or command, topic, client
 
 
@@ -129,7 +130,7 @@ def verdict(status: int) -> str:
 
 def compared(route: Route) -> bool:
     # Functions, packages, transactions, and scalable topics: not in this Pulsar.
-    others = {one.path for one in (*other_services.ROUTES, *transactions.ROUTES, *scalable.ROUTES, *segments.ROUTES)}
+    others = {one.path for module in OTHERS for one in module.ROUTES}
     return route.path not in others and title(route) not in NOT_SERVED | set(NOT_ASKED)
 
 

@@ -36,6 +36,7 @@ NOT_SERVED = {
     "GET /lookup/v2/topic/topic/{tenant}/{namespace}/{topic}",
     "SCALABLE_TOPIC_LOOKUP",
     "SCALABLE_TOPIC_SUBSCRIBE",
+    "WATCH_SCALABLE_TOPICS",
 }
 
 # Services that the compared Pulsar runs without, and what would stop it.
