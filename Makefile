@@ -15,7 +15,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills stream-kills replication-kills failover powercut damage abuse crowd fuzz authorization openapi sbom audit proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging soak-scalable offload-kills lake-kills stream-kills replication-kills failover powercut damage abuse crowd fuzz authorization openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,10 @@ soak-messaging: ROUNDS = 50
 soak-messaging: ROUNDS ?= 50
 soak-messaging: $(READY) ## test key order, deduplication, delays, compaction, and transactions through kill -9 (ROUNDS=50)
 	@$(PY) -m tests.long.soak_messaging --rounds $(ROUNDS) $(ARGS)
+
+soak-scalable: MESSAGES ?= 1000000
+soak-scalable: $(READY) ## check the order of keys while segments split and consumers are killed (MESSAGES=1000000; ARGS=--kill-broker)
+	@$(PY) -m tests.long.soak_scalable --messages $(MESSAGES) $(ARGS)
 
 offload-kills: ROUNDS ?= 25
 offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)

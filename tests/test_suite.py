@@ -34,6 +34,8 @@ SLEEPS = {
     "tests/long/soak_messaging/order.py": "moves consumers at random times",
     "tests/long/soak_messaging/rebalance.py": "paces the load",
     "tests/long/soak_messaging/transactions.py": "kills the broker at random moments",
+    "tests/long/soak_scalable/__main__.py": "waits for consumers, and for a broker that is being restarted",
+    "tests/long/soak_scalable/publisher.py": "waits for a broker that is being restarted",
     "tests/cli/spark/test_stream_kills.py": "kills at random moments",
 }
 

@@ -92,15 +92,16 @@ class SegmentTopics:
         await self._tenancy.topic_policies.forget(name)
 
     def is_drained(self, name: TopicName, segment: Segment, subscription: str) -> bool:
-        """Whether the subscription has nothing left in a segment; a subscription that it lacks has nothing in it.
+        """Whether the subscription has nothing left in a segment.
 
-        A segment that is not loaded counts as not drained: `load_sealed` comes first.
+        A subscription that a segment lacks may begin at the start of its messages. A segment that is not loaded counts
+        as not drained: `load_sealed` comes first.
         """
         topic = self.loaded(name, segment)
         if topic is None:
             return not self.exists(name, segment)
         consumed = topic.subscriptions.get(subscription)
-        return consumed is None or not consumed.cursor.backlog_entries
+        return not (topic.ledger.entries if consumed is None else consumed.cursor.backlog_entries)
 
     def exists(self, name: TopicName, segment: Segment) -> bool:
         return self._topics.exists(self.name_of(name, segment))
