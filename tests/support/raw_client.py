@@ -20,8 +20,9 @@ class Closed(Exception):
 
 
 class RawClient:
-    """A connected client. `next` returns items in order, and `expect` the next one of a type; both skip PING.
+    """A connected client. `next` returns items in order, and `expect` the next one of a type.
 
+    What expects something skips PING; `next` does not.
     `context` is for a `pulsar+ssl` URL; `source` is the address from which the client comes.
     """
 
@@ -82,20 +83,25 @@ class RawClient:
 
     def expect_any(self, seconds: float = DEADLINE_SECONDS) -> Any:
         """The next command, except PING."""
-        while True:
-            item = self.next(seconds)
-            if not isinstance(item, Command) or item.type != BaseCommand.PING:
-                return item.message
+        return self._next_except_ping(seconds).message
 
     def expect(self, kind: int, seconds: float = DEADLINE_SECONDS) -> Any:
         """The next command, except PING; it must have that type."""
-        while True:
-            item = self.next(seconds)
-            if isinstance(item, Command) and item.type == BaseCommand.PING and kind != BaseCommand.PING:
-                continue
-            found = BaseCommand.MESSAGE if isinstance(item, MessageFrame) else item.type
-            assert found == kind, item
-            return item.message
+        item = self.next(seconds) if kind == BaseCommand.PING else self._next_except_ping(seconds)
+        found = BaseCommand.MESSAGE if isinstance(item, MessageFrame) else item.type
+        assert found == kind, item
+        return item.message
+
+    def expect_entry(self, seconds: float = DEADLINE_SECONDS) -> MessageFrame:
+        """Like `expect` for MESSAGE, with what the message contains."""
+        item = self._next_except_ping(seconds)
+        assert isinstance(item, MessageFrame), item
+        return item
+
+    def _next_except_ping(self, seconds: float) -> Command | MessageFrame:
+        while isinstance(item := self.next(seconds), Command) and item.type == BaseCommand.PING:
+            pass
+        return item
 
     def is_closed(self, seconds: float = DEADLINE_SECONDS) -> bool:
         """Whether the broker closes the connection within that time; ignores what it sends before."""

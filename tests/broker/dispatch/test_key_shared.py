@@ -11,7 +11,6 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
-from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.condition import wait_until
@@ -70,8 +69,7 @@ class Member(RawClient):
         """Expects messages with these keys; returns their redelivery counts."""
         found = []
         for key in keys:
-            item = self.next()
-            assert isinstance(item, MessageFrame)
+            item = self.expect_entry()
             assert parse_metadata(item.entry).partition_key == key
             self.held.append(item.message.message_id)
             found.append(item.message.redelivery_count)

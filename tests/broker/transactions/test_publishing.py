@@ -14,7 +14,6 @@ from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.transactions.commands import ask, begin, end, publish
@@ -41,9 +40,7 @@ def client(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def payload(consumer: RawClient) -> bytes:
-    message = consumer.next()
-    assert isinstance(message, MessageFrame)
-    return parse_entry(message.entry)[1]
+    return parse_entry(consumer.expect_entry().entry)[1]
 
 
 def received(broker: EmbeddedBroker, count: int, *, topic: str = TOPIC, name: str = "s") -> list[bytes]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.long.soak_messaging.transactions import run
+from tests.long.soak_messaging.transactions import STANDALONE, run
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +18,11 @@ def test_each_message_is_transformed_exactly_once_through_kill_9(tmp_path: Path)
     tally = run(tmp_path, rounds=3, seed=7)
     assert tally.ok, str(tally)
     assert tally.aborted > 20
+
+
+def test_a_drain_that_outlasts_the_interval_of_pings_completes(tmp_path: Path) -> None:
+    tally = run(tmp_path, rounds=2, seed=7, program=(*STANDALONE, "-X", "keepAliveIntervalSeconds=0.5"))
+    assert tally.ok, str(tally)
 
 
 def test_a_broker_that_loses_held_acknowledgments_is_detected(tmp_path: Path) -> None:

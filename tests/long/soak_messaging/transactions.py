@@ -15,13 +15,13 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.frame import MessageFrame
+from broker_core.wire.frame import Command, MessageFrame
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.transactions.commands import begin, end, publish
@@ -42,7 +42,8 @@ TTL_MS = 5_000
 LOAD_SECONDS = (0.05, 0.6)
 RECOVERY_KILL_EVERY = 5
 ANSWER_SECONDS = 10.0
-DRAIN_SECONDS = 120.0
+STALLED_SECONDS = 30.0  # without a transformed message
+SETTLE_SECONDS = 4 * TTL_MS / 1000 + ANSWER_SECONDS
 
 
 @dataclass
@@ -115,8 +116,7 @@ class Loop(threading.Thread):
 
     def _transform(self, source: RawClient, target: RawClient, control: RawClient) -> None:
         source.send(client_commands.flow(1, 1))
-        message = source.next(ANSWER_SECONDS)
-        assert isinstance(message, MessageFrame), message
+        message = source.expect_entry(ANSWER_SECONDS)
         commit = self._chance.random() >= ABORTED
         transaction = begin(control, TTL_MS)
         outcome = b"commit" if commit else b"abort"
@@ -194,32 +194,43 @@ class TransactionSoak:
             for partition, reader in enumerate(readers):
                 earliest = pb.CommandSubscribe.Earliest
                 subscribe(reader, topic("out", partition), permits=1_000_000, initial_position=earliest)
-            holds_within(lambda: self._read(readers, delivered, expected), DRAIN_SECONDS)
+            self._drain(readers, delivered, expected)
             for loop in self._loops:
                 loop.stopping = True
-            for loop in self._loops:
-                loop.join(2 * ANSWER_SECONDS)
-            holds_within(lambda: not self._open_transactions(), 4 * TTL_MS / 1000)
-            self._read(readers, delivered, expected)
+            holds_within(lambda: self._has_settled(readers, delivered), SETTLE_SECONDS)
         self.tally.lost = sum(message not in delivered for message in expected)
         self.tally.repeated = sum(count > 1 for count in delivered.values())
         self.tally.aborted_seen = sum(message not in expected for message in delivered)
         self.tally.left_open = self._open_transactions()
         self._broker.stop()
 
-    def _read(self, readers: Sequence[RawClient], delivered: Counter[bytes], expected: set[bytes]) -> bool:
-        """Takes what has arrived; whether that is everything."""
+    def _drain(self, readers: Sequence[RawClient], delivered: Counter[bytes], expected: set[bytes]) -> None:
+        """Takes messages until all have arrived, or none does for long."""
+        deadline = time.monotonic() + STALLED_SECONDS
+        while not expected <= delivered.keys() and time.monotonic() < deadline:
+            if self._read(readers, delivered):
+                deadline = time.monotonic() + STALLED_SECONDS
+
+    def _read(self, readers: Sequence[RawClient], delivered: Counter[bytes]) -> int:
+        """Takes what has arrived; returns the number of messages."""
+        before = delivered.total()
         for reader in readers:
-            try:
-                while True:
-                    item = reader.next(0.05)
-                    if isinstance(item, MessageFrame):
-                        delivered[parse_entry(item.entry)[1]] += 1
-                    elif item.type == BaseCommand.PING:
-                        reader.send(commands.pong())
-            except TimeoutError:
-                continue
-        return expected <= delivered.keys()
+            with suppress(TimeoutError):
+                self._take(reader, reader.next(0.05), delivered)
+                for _ in range(reader.arrived):
+                    self._take(reader, reader.next(), delivered)
+        return delivered.total() - before
+
+    def _take(self, reader: RawClient, item: Command | MessageFrame, delivered: Counter[bytes]) -> None:
+        if isinstance(item, MessageFrame):
+            delivered[parse_entry(item.entry)[1]] += 1
+        elif item.type == BaseCommand.PING:
+            reader.send(commands.pong())
+
+    def _has_settled(self, readers: Sequence[RawClient], delivered: Counter[bytes]) -> bool:
+        """Whether every loop and transaction has ended, and what they published has been read."""
+        is_busy = any(loop.is_alive() for loop in self._loops) or self._open_transactions() > 0
+        return not self._read(readers, delivered) and not is_busy
 
     def _open_transactions(self) -> int:
         """The number of the transactions that have not ended."""
