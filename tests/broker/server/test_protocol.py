@@ -42,6 +42,8 @@ def test_the_handshake_announces_only_supported_features(raw: RawClient) -> None
         "supports_topic_watchers",
         "supports_get_partitioned_metadata_without_auto_creation",
         "supports_repl_dedup_by_lid_and_eid",
+        "supports_scalable_topics",
+        "supports_tc_metadata_discovery",
     ]
 
 
