@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, Conflict
-from broker_core.rates.time_slices import gathered
+from broker_core.names import parse_topic
+from broker_core.rates.time_slices import gathered, sliced
 from broker_core.scalable.layout import Layout, Segment
 from broker_core.scalable.records import ScalableTopic
 from broker_core.scalable.synthetic import migrated_layout, synthetic_layout
@@ -185,7 +186,7 @@ class LayoutChanges:
 
     async def finish_all(self) -> None:
         """Call it at the start: finishes changes that a crash cut off."""
-        for name in self._records.all():
+        for name in self._records.unfinished():
             try:
                 async with self._changes.of(name):
                     await self._finish(name)
@@ -194,23 +195,23 @@ class LayoutChanges:
 
     async def delete_orphans(self) -> None:
         """Call it at the start: deletes segments that no record has, because a crash cut off a change."""
-        for segment in self._segments.all():
+        known: set[str] = set()
+        async for name in sliced(self._records.all()):
+            known |= self._segments_of(name)
+        for key in [key async for key in sliced(self._segments.names()) if key not in known]:
+            segment = parse_topic(key)
             try:
                 async with self._changes.of(segment.base):
-                    if not self._is_known(segment):
+                    if key not in self._segments_of(segment.base):  # a client may have created the topic meanwhile
                         await self._segments.delete_topic(segment, force=True)
             except (BrokerError, StorageError) as error:
                 log.warning("segment %s: cannot delete it; no topic has it: %s", segment, error)
 
-    def _is_known(self, segment: TopicName) -> bool:
-        record = self._records.get(segment.base)
+    def _segments_of(self, name: TopicName) -> set[str]:
+        """The topics of the segments that a topic has, or will have."""
+        record = self._records.get(name)
         layouts = () if record is None else (record.layout, record.changing_to)
-        return any(
-            str(segment) == one.topic_of(segment.base)
-            for layout in layouts
-            if layout is not None
-            for one in layout.segments.values()
-        )
+        return {one.topic_of(name) for layout in layouts if layout is not None for one in layout.segments.values()}
 
 
 def _is_sealed_by(before: Mapping[int, Segment], after: Segment) -> bool:

@@ -167,6 +167,10 @@ class ScalableRecords:
     def all(self) -> list[TopicName]:
         return list(self._records)
 
+    def unfinished(self) -> list[TopicName]:
+        """The topics whose change began and has not ended."""
+        return [name for name, record in self._records.items() if record.changing_to is not None]
+
     def in_namespace(self, namespace: NamespaceName) -> list[TopicName]:
         """Sorted by name."""
         return sorted((name for name in self._records if name.namespace == namespace), key=str)

@@ -106,7 +106,7 @@ class SegmentTopics:
     def exists(self, name: TopicName, segment: Segment) -> bool:
         return self._topics.exists(self.name_of(name, segment))
 
-    def all(self) -> list[TopicName]:
+    def names(self) -> list[str]:
         """The topics of all segments, also of those that no record has."""
         return self._topics.segments()
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, TopicMoved, TopicNotFound
 from broker_core.metadata.policies.expiry_clock import ExpiryClock
 from broker_core.metadata.tenancy.documents import CLUSTER
-from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages, parse_topic
+from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages
 from broker_core.rates.tally import Tally
 from broker_core.rates.writes import milliseconds
 from broker_core.replication.remote_clusters import RemoteClusters
@@ -165,9 +165,9 @@ class TopicRegistry:
     def exists(self, name: TopicName) -> bool:
         return self._documents.get(name) is not None
 
-    def segments(self) -> list[TopicName]:
-        """The segments of all scalable topics."""
-        return [parse_topic(key) for key in self._documents.segments()]
+    def segments(self) -> list[str]:
+        """The full names of the segments of all scalable topics."""
+        return self._documents.segments()
 
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
         """Sorted full names of the existing topics, including partitions."""

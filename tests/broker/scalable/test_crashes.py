@@ -132,7 +132,7 @@ def test_a_change_that_is_cut_off_is_finished_or_undone(tmp_path: Path, kind: st
 def check(broker: EmbeddedBroker, kind: str, *, ended: bool) -> None:
     """The layout is the one before or the one after the change, and the segments are those of the layouts."""
     after = layout(broker)
-    known = {str(name) for name in broker.broker.topics.segments()}
+    known = set(broker.broker.topics.segments())
     expected: set[str] = set()
     for name in broker.broker.scalable.records.all():
         found = layout(broker, name)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from broker_core.names import parse_topic
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -136,7 +135,7 @@ def test_no_client_creates_a_segment_or_uses_a_scalable_topic_as_a_plain_one(
     admin("PUT", PATH)
     client.send(frame(producer(name)))
     assert client.expect(BaseCommand.ERROR).error in (pb.TopicNotFound, pb.InvalidTopicName)
-    assert admin.broker.topics.segments() == [parse_topic(segment("0000-ffff-0"))]
+    assert admin.broker.topics.segments() == [segment("0000-ffff-0")]
 
 
 def test_a_deleted_topic_is_gone_everywhere(admin: Requests, client: RawClient) -> None:
@@ -203,7 +202,7 @@ def test_a_segment_goes_once_everyone_has_read_it(admin: Requests, client: RawCl
     client.ask(command, BaseCommand.ACK_RESPONSE)
     admin.embedded.call(admin.broker.scalable.collection.collect_all())
     assert set(segments(admin)) == {"1", "2"}
-    assert admin.broker.topics.segments() == [parse_topic(segment("0000-7fff-1")), parse_topic(segment("8000-ffff-2"))]
+    assert admin.broker.topics.segments() == [segment("0000-7fff-1"), segment("8000-ffff-2")]
 
 
 def test_statistics_have_the_segments_producers_and_subscriptions(admin: Requests, client: RawClient) -> None:
