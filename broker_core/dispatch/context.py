@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.config.features import EntryMetadataConfig
     from broker_core.dispatch.delayed.services import DelayedServices
@@ -27,7 +29,8 @@ class SpecialEntries(Protocol):
 class DispatchContext(NamedTuple):
     """special: the kinds of entries that dispatchers must look for.
 
-    unacked: the limit of unacknowledged messages of the whole broker; None without one.
+    unacked: the limit of unacknowledged messages of the whole broker; None without one. passed_over: a cursor has moved
+    over entries that are for no consumer.
     """
 
     topic: TopicName
@@ -38,3 +41,4 @@ class DispatchContext(NamedTuple):
     delayed: DelayedServices
     unacked: BrokerUnacked | None
     special: SpecialEntries
+    passed_over: Callable[[], None]

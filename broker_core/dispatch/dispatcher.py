@@ -177,7 +177,8 @@ class Dispatcher(ABC):
             return ranges
         rows = [row for first, last in ranges for row in range(first, last)]
         markers = [block.first_entry_id + row for row in rows if not block.counts[row]]
-        self.cursor.acknowledge(block.ledger_id, markers)
+        if self.cursor.acknowledge(block.ledger_id, markers):
+            self.context.passed_over()
         if self.read_markers is not None:
             self.read_markers(block)
         return [(row, row + 1) for row in rows if block.counts[row]]

@@ -97,6 +97,7 @@ class Topic:
             delayed=services.delayed,
             unacked=services.unacked,
             special=self.special_entries,
+            passed_over=self._calls.acknowledged,
         )
 
     def _add_publishing(self, services: TopicServices) -> None:
