@@ -80,6 +80,7 @@ class ScalableTopics:
         spawn: Spawn,
     ) -> None:
         self._partitioned = partitioned
+        partitioned.growth_listeners.append(self._partitions_added)
         self._tenancy = tenancy
         self._config = config
         self._spawn = spawn
@@ -187,6 +188,13 @@ class ScalableTopics:
             (self._known.discard if record is None else self._known.add)(name)
             for listener in list(self.listeners):
                 listener(name, exists=record is not None)
+
+    def _partitions_added(self, name: TopicName) -> None:
+        """The epoch of the layout stays 0; clients of 5.0.0-M1 take layouts with the epoch that they know."""
+        for session in list(self._sessions.get(resolved(name), ())):
+            session.layout_changed()
+        for group in list(self.groups_of(resolved(name)).values()):
+            group.assign()
 
     async def migrate(self, name: TopicName, *, force: bool) -> None:
         """Makes a scalable topic of a regular one (PIP-475).

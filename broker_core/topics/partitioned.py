@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ class PartitionedTopics:
         self._tenancy = tenancy
         self._spawn = spawn
         self._changes: OneAtATime[TopicName] = OneAtATime()
+        self.growth_listeners: list[Callable[[TopicName], None]] = []
 
     def count(self, name: TopicName) -> int:
         return self._tenancy.partitioned.count(name)
@@ -110,6 +111,8 @@ class PartitionedTopics:
             await self._copy_subscriptions(name, before, partitions)
             # Last: the next start, or a repeated request, does what a crash left undone before.
             await self._tenancy.partitioned.update(name, partitions)
+        for listener in self.growth_listeners:
+            listener(name)
 
     async def _undo_update(self, name: TopicName, new: list[TopicName], growing_to: int) -> None:
         """Undoes an update, so that a failed one leaves nothing. If that fails, too, the next start finishes it."""

@@ -11,7 +11,8 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, send, unregister
+from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, send, unregister, update
+from tests.broker.scalable.requests import Requests
 from tests.support.raw_client import RawClient
 from tests.support.raw_publishing import producer
 
@@ -85,6 +86,14 @@ def other(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 def partitions(names: list[str]) -> str:
     return "".join(name[-1] for name in names)
+
+
+def test_clients_learn_of_added_partitions(client: RawClient, topic: str, admin: Requests) -> None:
+    lookup(client, topic)
+    register(client, topic, "s", "a")
+    assert admin("POST", f"{topic.replace('://', '/')}/partitions", 6).status == 204
+    assert len(update(client).dag.segments) == 6
+    assert partitions(next_assignment(client)) == "012345"
 
 
 def test_stream_consumers_share_the_partitions(client: RawClient, other: RawClient, topic: str) -> None:
