@@ -3,6 +3,7 @@ package clients.v5;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import clients.Eventually;
 import clients.Tokens;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,10 +48,10 @@ class SecurityTest extends V5Test {
 
     /** Replaces the client of the test by one with this token. */
     private void use(String token) throws PulsarClientException {
-        client = PulsarClient.builder().serviceUrl(required("SECURED_SERVICE_URL"))
+        client = newClient(PulsarClient.builder().serviceUrl(required("SECURED_SERVICE_URL"))
                 .authentication(AuthenticationFactory.token(token))
                 .tlsPolicy(TlsPolicy.builder().trustCertsFilePath(TRUSTED).enableHostnameVerification(true).build())
-                .operationTimeout(Duration.ofSeconds(5)).build();
+                .operationTimeout(Duration.ofSeconds(5)));
     }
 
     private void useRole(AuthAction... granted) throws Exception {
@@ -108,5 +109,26 @@ class SecurityTest extends V5Test {
         useRole(AuthAction.consume);
         consume();
         assertThrows(PulsarClientException.class, this::send);
+    }
+
+    @Test
+    void aRoleThatLosesThePermissionReceivesNothingMore() throws Exception {
+        useRole(AuthAction.consume, AuthAction.produce);
+        var stream = stream(client, "a").subscribe();
+        var queue = queue("q").subscribe();
+        send();
+        next(stream::receive);
+        next(queue::receive);
+        admin.namespaces().revokePermissionsOnNamespace(namespace, ROLE);
+        Eventually.until("no consumer is left", () -> consumers() == 0);
+        use(good());
+        send();
+        assertQuiet(stream::receive);
+        assertQuiet(queue::receive);
+    }
+
+    private int consumers() throws Exception {
+        return admin.topics().getPartitionedStats(topic, false).getSubscriptions().values().stream()
+                .mapToInt(one -> one.getConsumers().size()).sum();
     }
 }

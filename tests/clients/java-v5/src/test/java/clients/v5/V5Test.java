@@ -61,7 +61,11 @@ abstract class V5Test {
 
     /** A client with connections of its own, closed after the test. */
     protected PulsarClient newClient() throws PulsarClientException {
-        PulsarClient created = builder().build();
+        return newClient(builder());
+    }
+
+    protected PulsarClient newClient(PulsarClientBuilder builder) throws PulsarClientException {
+        PulsarClient created = builder.build();
         clients.add(created);
         return created;
     }
