@@ -1,7 +1,7 @@
 """Splits and merges segments as `scaling` decides, at most once for each decision.
 
 The broker decides about a topic at a fixed interval, when a consumer registers, and after each cooldown. It knows the
-rates of loaded segments only: a topic without clients need not be loaded, and keeps its segments.
+rates of loaded segments only: a topic without clients need not be loaded, keeps its segments, and costs nothing.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class AutoScaler:
             await self.decide_all()
 
     async def decide_all(self) -> None:
-        async for name in sliced(self._records.all()):
+        async for name in sliced({*self._segments.topics_in_use(), *self._histories}):
             await self.decide(name)
 
     def decide_soon(self, name: TopicName) -> None:

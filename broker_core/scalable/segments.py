@@ -55,6 +55,10 @@ class SegmentTopics:
         users: list[Producer | Consumer] = [*topic.producers.values(), *topic.subscriptions.consumers()]
         return any(user.metadata.get(KNOWS_SCALABLE_TOPICS) != "true" for user in users)
 
+    def topics_in_use(self) -> set[TopicName]:
+        """The scalable topics of which a segment is loaded."""
+        return {topic.name.base for topic in list(self._topics.loaded.values()) if topic.name.is_segment}
+
     async def create(self, name: TopicName, segment: Segment, subscriptions: Iterable[str] = ()) -> None:
         """Creates the topic of a segment, unless it exists, with subscriptions at its start."""
         topic_name = self.name_of(name, segment)

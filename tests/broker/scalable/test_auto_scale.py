@@ -36,10 +36,15 @@ def decide(admin: Requests) -> None:
     admin.embedded.call(admin.broker.scalable.scaling.decide_all())
 
 
-def use(client: RawClient) -> None:
-    """Opens producers on three segments, and publishes a message to the first one."""
+def connect(client: RawClient) -> None:
+    """Opens producers on three segments, which loads them."""
     for producer_id, segment in enumerate(("0000-5554-0", "5555-aaa9-1", "aaaa-ffff-2")):
         client.ask(producer(f"segment://public/default/x/{segment}", producer_id), BaseCommand.PRODUCER_SUCCESS)
+
+
+def use(client: RawClient) -> None:
+    """Publishes a message to the first of three segments."""
+    connect(client)
     client.send(send(0, producer_id=0))
     client.expect(BaseCommand.SEND_RECEIPT)
 
@@ -175,9 +180,10 @@ def test_cold_segments_are_merged_one_pair_at_a_time(admin: Requests, client: Ra
     assert active(admin) == ["0000-5554", "5555-ffff"]
 
 
-def test_a_topic_that_was_never_used_keeps_its_segments(admin: Requests) -> None:
+def test_a_topic_that_was_never_used_keeps_its_segments(admin: Requests, client: RawClient) -> None:
     admin("PUT", f"{PATH}?numInitialSegments=3")
     admin("POST", OF_TOPIC, NO_COOLDOWN)
+    connect(client)
     decide(admin)
     assert len(active(admin)) == 3
 
