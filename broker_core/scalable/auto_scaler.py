@@ -142,8 +142,9 @@ class AutoScaler:
                 await self._changes.merge(name, change.first_id, change.second_id)
                 log.info("topic %s: merged the segments %d and %d", name, change.first_id, change.second_id)
         except (BrokerError, StorageError, OSError) as error:
-            log.warning("topic %s: cannot change its segments: %s", name, error)
-        self._spawn(self._decide_after(name, cooldown))
+            log.warning("topic %s: cannot change its segments: %s", name, error)  # the next interval tries again
+        else:
+            self._spawn(self._decide_after(name, cooldown))
 
     def _loads(self, name: TopicName, record: ScalableTopic) -> dict[int, Load]:
         """Of the active segments that are loaded.
