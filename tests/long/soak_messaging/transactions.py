@@ -75,6 +75,11 @@ def topic(name: str, partition: int) -> str:
     return f"persistent://public/default/{name}-partition-{partition}"
 
 
+def may_be_refused(answer: pb.CommandEndTxnResponse, *, is_over: bool) -> bool:
+    """Nothing of the transaction was on disk, or the broker aborted it or aborts it now because its time is over."""
+    return answer.error == pb.TransactionNotFound or (is_over and answer.error == pb.InvalidTxnStatus)
+
+
 class Loop(threading.Thread):
     """Transforms the messages of one partition; connects again whenever the broker is gone."""
 
@@ -118,6 +123,7 @@ class Loop(threading.Thread):
         source.send(client_commands.flow(1, 1))
         message = source.expect_entry(ANSWER_SECONDS)
         commit = self._chance.random() >= ABORTED
+        deadline = time.monotonic() + TTL_MS / 1000
         transaction = begin(control, TTL_MS)
         outcome = b"commit" if commit else b"abort"
         self._sequence_id += 1
@@ -127,15 +133,15 @@ class Loop(threading.Thread):
         source.send(acked)
         answer = source.expect(BaseCommand.ACK_RESPONSE)
         is_complete = isinstance(sent, pb.CommandSendReceipt) and not answer.HasField("error")
-        self._end(control, transaction, commit=commit and is_complete)
+        self._end(control, transaction, deadline, commit=commit and is_complete)
 
-    def _end(self, control: RawClient, transaction: dict[str, int], *, commit: bool) -> None:
+    def _end(self, control: RawClient, transaction: dict[str, int], deadline: float, *, commit: bool) -> None:
         try:
             answer = end(control, transaction, commit=commit)
         except (Closed, OSError):
             answer = self._ask_again(transaction, commit=commit)
         if answer.HasField("error"):
-            assert answer.error == pb.TransactionNotFound, answer  # nothing of it was on disk, or its time is over
+            assert may_be_refused(answer, is_over=time.monotonic() > deadline), answer
         elif commit:
             self._tally.committed += 1
         else:
