@@ -12,7 +12,7 @@ from broker_core.errors import Conflict, InvalidValue, PreconditionFailed, Topic
 from broker_core.metadata.policies.json_values import whole_number
 from broker_core.metadata.tenancy.bundles import hash_of, limits_of
 from broker_core.metadata.tenancy.namespace import Namespace
-from broker_core.names import NON_PERSISTENT, PERSISTENT, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, SEGMENT, parse_topic
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import SUPER_USER, namespace_policy, on_namespace
 
@@ -57,8 +57,8 @@ async def _bundle(call: Call) -> str:
 
 
 async def _topics(call: Call, namespace: Namespace) -> list[str]:
-    topics = call.broker.topics
-    return [*await topics.listed(namespace.name, PERSISTENT), *await topics.listed(namespace.name, NON_PERSISTENT)]
+    domains = (PERSISTENT, NON_PERSISTENT, SEGMENT)
+    return [topic for domain in domains for topic in await call.broker.topics.listed(namespace.name, domain)]
 
 
 async def owned_topics(call: Call) -> list[str]:

@@ -8,7 +8,7 @@ from broker_core.admin.bundles import owned_topics
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.errors import PreconditionFailed, TopicNotFound
-from broker_core.names import NON_PERSISTENT, PERSISTENT, TopicName, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, SEGMENT, TopicName, parse_topic
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import SUPER_USER, on_namespace
 
@@ -16,7 +16,7 @@ from broker_core.security.operations import SUPER_USER, on_namespace
 async def _with_backlogs(call: Call) -> list[TopicName]:
     """The persistent topics of the namespace, or of the bundle if the path names one, which then must have topics."""
     if "bundle" not in call.parts:
-        return await _topics(call, PERSISTENT)
+        return await _topics(call, PERSISTENT, SEGMENT)
     return [name for name in map(parse_topic, await owned_topics(call)) if name.is_persistent]
 
 
@@ -56,7 +56,7 @@ async def unsubscribe(call: Call) -> None:
 
 async def unload(call: Call) -> None:
     """Closes the topics; clients look them up and reconnect, which loads them again."""
-    for name in await _topics(call, PERSISTENT, NON_PERSISTENT):
+    for name in await _topics(call, PERSISTENT, NON_PERSISTENT, SEGMENT):
         with contextlib.suppress(TopicNotFound):  # deleted in the meantime
             await call.broker.topics.unload(name)
 

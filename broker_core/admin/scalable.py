@@ -93,7 +93,7 @@ async def stats(call: Call) -> Json:
     figures = await scalable_stats(scalable, name)
     kinds = await scalable.subscriptions.kinds(name)
     return stats_body(
-        name, scalable.records.find(name), figures, kinds, scalable.groups_of(name), broker_id(call.broker)
+        name, scalable.records.find(name), figures, kinds, scalable.groups.of(name), broker_id(call.broker)
     )
 
 

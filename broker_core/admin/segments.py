@@ -11,7 +11,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.scalable import if_enabled
 from broker_core.admin.shapes import STRINGS
-from broker_core.errors import InvalidName, SubscriptionNotFound, TopicNotFound
+from broker_core.errors import Conflict, InvalidName, SubscriptionNotFound, TopicNotFound
 from broker_core.metadata.policies.json_values import names, whole_number
 from broker_core.names import SCALABLE, TopicName, parse_topic
 from broker_core.security.operations import SUPER_USER
@@ -61,6 +61,9 @@ async def terminate(call: Call) -> None:
 async def delete(call: Call) -> None:
     """Deletes a segment, which an unknown one is already."""
     name = _name(call)
+    record = call.broker.scalable.records.get(name.base)
+    if record is not None and any(one.topic_of(name.base) == str(name) for one in record.layout.segments.values()):
+        raise Conflict(f"{name.base} has this segment; a merge seals it, and it goes once it is read")
     if call.broker.topics.exists(name):
         await call.broker.topics.delete(name, force=call.flag("force"))
 

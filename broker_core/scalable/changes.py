@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, Conflict
-from broker_core.names import parse_topic
+from broker_core.limits.topic_limits import check_topics
+from broker_core.names import PERSISTENT, parse_topic
 from broker_core.rates.time_slices import gathered, sliced
 from broker_core.scalable.layout import Layout, Segment
 from broker_core.scalable.records import ScalableTopic
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from broker_core.topics.being_deleted import BeingDeleted
 
 log = logging.getLogger(__name__)
+
+
+MayGo = Callable[[], Awaitable[bool]]
 
 
 class LayoutChanges:
@@ -71,11 +76,18 @@ class LayoutChanges:
             self._being_deleted.check(name)
             if self._records.get(name) is not None:
                 raise Conflict(f"Scalable topic already exists: {name}")
+            self._check_limit(name)
             for segment in record.layout.segments.values():  # what a creation left that a crash cut off
                 await self._segments.delete(name, segment, force=True)
             await gathered(list(record.layout.segments.values()), lambda segment: self._segments.create(name, segment))
             await self._records.put(name, record)
         self._changed(name)
+
+    def _check_limit(self, name: TopicName) -> None:
+        """`maxTopicsPerNamespace` counts each domain separately; a scalable topic counts as one."""
+        limit = self._tenancy.effective.in_namespace(name.namespace).max_topics
+        if limit:
+            check_topics(len(self._records.in_namespace(name.namespace)), 1, limit)
 
     async def create_if_missing(self, name: TopicName) -> None:
         """Creates a topic with one segment for a client; another client may be first."""
@@ -110,56 +122,106 @@ class LayoutChanges:
         """Raises `NotFound`, `PreconditionFailed`."""
         await self.change(name, lambda layout: layout.merge(first_id, second_id, self._clock.wall_ms()))
 
-    async def remove(self, name: TopicName, segment_id: int) -> None:
-        """Removes a sealed segment. Raises `NotFound`, `PreconditionFailed`."""
-        await self.change(name, lambda layout: layout.without(segment_id))
+    async def remove(self, name: TopicName, segment_ids: Sequence[int], may_go: MayGo) -> None:
+        """Removes sealed segments, if they `may_go` once no other change runs.
 
-    async def change(self, name: TopicName, change: Callable[[Layout], Layout]) -> None:
-        """Brings about the layout that `change` returns; durable on return."""
-        await to_the_end(self._spawn, self._change(name, change))
+        Raises `NotFound`, `PreconditionFailed`.
+        """
 
-    async def _change(self, name: TopicName, change: Callable[[Layout], Layout]) -> None:
+        def without(layout: Layout) -> Layout:
+            for segment_id in segment_ids:
+                layout = layout.without(segment_id)
+            return layout
+
+        await self.change(name, without, may_go)
+
+    async def change(self, name: TopicName, change: Callable[[Layout], Layout], may: MayGo | None = None) -> None:
+        """Brings about the layout that `change` returns; durable on return.
+
+        If it fails before a segment is sealed, the layout is as before. Afterwards, `finish_all` takes the other steps.
+        """
+        await to_the_end(self._spawn, self._change(name, change, may))
+
+    async def _change(self, name: TopicName, change: Callable[[Layout], Layout], may: MayGo | None) -> None:
         async with self._changes.of(name):
             await self._finish(name)
+            if may is not None and not await may():
+                return
             record = self._records.find(name)
             after = change(record.layout)
             await self._records.put(name, replace(record, changing_to=after))
-            await self._finish(name)
+            try:
+                await self._finish(name)
+            except (BrokerError, StorageError):
+                await self.undo(name)
+                raise
+
+    async def undo(self, name: TopicName) -> None:
+        """Forgets a change that has failed before it sealed a segment."""
+        record = self._records.get(name)
+        if record is None or record.changing_to is None:
+            return
+        sealed = _sealed(record.layout, record.changing_to)
+        if not any(self._segments.is_sealed(name, segment) for segment in sealed) and record.changing_to.segments:
+            with contextlib.suppress(StorageError):
+                await self._records.put(name, replace(record, changing_to=None))
 
     async def _finish(self, name: TopicName) -> None:
         """Takes the remaining steps of a change, if one has begun; each step can be taken again."""
         record = self._records.get(name)
-        after = None if record is None else record.changing_to
-        if record is None or after is None:
-            return
+        if record is not None and record.changing_to is not None:
+            await self._take_steps(name, record, record.changing_to)
+        record = self._records.get(name)
+        if record is not None and record.removed:
+            await self._delete_removed(name, record)
+
+    async def _take_steps(self, name: TopicName, record: ScalableTopic, after: Layout) -> None:
         before = record.layout.segments
-        if not after.segments:
-            await self._finish_deletion(name, list(before.values()))
-            return
         children = [segment for segment in after.segments.values() if segment.id not in before]
         await gathered(children, lambda child: self._segments.create(name, child))
-        parents = [segment for segment in after.segments.values() if _is_sealed_by(before, segment)]
         subscriptions = set(record.subscriptions)
-        for parent in parents:
+        for parent in _sealed(record.layout, after):
             subscriptions |= await self._segments.seal(name, parent)
         await gathered(children, lambda child: self._segments.create(name, child, sorted(subscriptions)))
+        removed = [segment.topic_of(name) for segment in before.values() if segment.id not in after.segments]
         record = self._records.find(name)
-        await self._records.put(name, replace(record, layout=after, changing_to=None))
-        self._changed(name)
-        for removed in (segment for segment in before.values() if segment.id not in after.segments):
-            await self._segments.delete(name, removed, force=True)
+        await self._records.put(name, replace(record, layout=after, changing_to=None, removed=tuple(removed)))
+        if after.segments:
+            self._changed(name)
+
+    async def _delete_removed(self, name: TopicName, record: ScalableTopic) -> None:
+        """Deletes the topics of segments that the layout no longer has; without a segment, the whole topic."""
+        await gathered(map(parse_topic, record.removed), lambda topic: self._segments.delete_topic(topic, force=True))
+        regular = name.in_domain(PERSISTENT)
+        is_gone = not any(segment.legacy_topic for segment in record.layout.segments.values())
+        if record.was_regular and is_gone and self._tenancy.partitioned.count(regular):
+            await self._tenancy.partitioned.delete(regular)
+        if record.layout.segments:
+            await self._records.put(name, replace(self._records.find(name), removed=()))
+        else:
+            await self._segments.forget_topic(name)
+            await self._records.delete(name)
+            self._changed(name)
 
     async def update(self, name: TopicName, change: Callable[[ScalableTopic], ScalableTopic]) -> None:
         """Changes a record, except its layout; durable on return. Raises `TopicNotFound`."""
 
         async def run() -> None:
             async with self._changes.of(name):
-                record = self._records.find(name)
-                after = change(record)
-                if after != record:
-                    await self._records.put(name, after)
+                await self.put_changed(name, change)
 
         await to_the_end(self._spawn, run())
+
+    async def put_changed(self, name: TopicName, change: Callable[[ScalableTopic], ScalableTopic]) -> None:
+        """Like `update`, for a caller that is `alone`."""
+        record = self._records.find(name)
+        after = change(record)
+        if after != record:
+            await self._records.put(name, after)
+
+    def alone(self, name: TopicName) -> AbstractAsyncContextManager[None]:
+        """No change of the topic runs meanwhile."""
+        return self._changes.of(name)
 
     async def delete(self, name: TopicName, *, force: bool) -> None:
         """Deletes a topic with its segments: the layout without segments is the deletion.
@@ -178,14 +240,8 @@ class LayoutChanges:
                 await self._records.put(name, replace(record, changing_to=nothing))
                 await self._finish(name)
 
-    async def _finish_deletion(self, name: TopicName, segments: Sequence[Segment]) -> None:
-        await gathered(segments, lambda segment: self._segments.delete(name, segment, force=True))
-        await self._segments.forget_topic(name)
-        await self._records.delete(name)
-        self._changed(name)
-
     async def finish_all(self) -> None:
-        """Call it at the start: finishes changes that a crash cut off."""
+        """Finishes changes that a crash or a failure cut off."""
         for name in self._records.unfinished():
             try:
                 async with self._changes.of(name):
@@ -214,6 +270,10 @@ class LayoutChanges:
         return {one.topic_of(name) for layout in layouts if layout is not None for one in layout.segments.values()}
 
 
-def _is_sealed_by(before: Mapping[int, Segment], after: Segment) -> bool:
-    """Whether the change seals this segment, or an earlier attempt of the change has."""
-    return after.id in before and before[after.id].is_active and not after.is_active
+def _sealed(before: Layout, after: Layout) -> list[Segment]:
+    """The segments that a change seals, as they are afterwards."""
+    return [
+        segment
+        for segment in after.segments.values()
+        if segment.id in before.segments and before.segments[segment.id].is_active and not segment.is_active
+    ]

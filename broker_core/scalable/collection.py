@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError
-from broker_core.names import parse_topic
+from broker_core.rates.time_slices import sliced
 from broker_core.scalable.segments import durable_subscriptions
 from broker_core.storage.errors import StorageError
 
@@ -50,43 +50,47 @@ class Collection:
     async def watch(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
+            await self._changes.finish_all()
             await self.collect_all()
 
     async def collect_all(self) -> None:
-        for name in self._records.all():
+        async for name in sliced(self._records.all()):
             try:
                 await self.collect(name)
             except (BrokerError, StorageError, OSError) as error:
                 log.warning("topic %s: cannot remove sealed segments: %s", name, error)
 
     async def collect(self, name: TopicName) -> None:
-        """Removes the segments of one topic."""
+        """Removes the segments of one topic. A regular topic that became a scalable one goes as a whole."""
         record = self._records.get(name)
         sealed = [] if record is None else [one for one in record.layout.segments.values() if not one.is_active]
         legacy = [segment for segment in sealed if segment.legacy_topic]
         for together in (legacy, *([segment] for segment in sealed if not segment.legacy_topic)):
-            if together and await self._are_done(name, together):
+            if together and all(self._is_old(name, segment) for segment in together):
                 await self._remove(name, together)
 
-    async def _are_done(self, name: TopicName, segments: Sequence[Segment]) -> bool:
-        """Whether all of them can go: a regular topic that became a scalable one goes as a whole."""
-        old = all(self._is_old(name, segment) for segment in segments)
-        return old and all([await self._is_read(name, segment) for segment in segments])
-
     async def _remove(self, name: TopicName, segments: Sequence[Segment]) -> None:
-        for segment in segments:
-            await self._changes.remove(name, segment.id)
-            log.info("topic %s: removed segment %d, which every subscription has read", name, segment.id)
-        regular = parse_topic(segments[0].legacy_topic).base if segments[0].legacy_topic else None
-        if regular is not None and self._tenancy.partitioned.count(regular):
-            await self._tenancy.partitioned.delete(regular)
+        """Asks before it waits for other changes, and again afterwards: a seek may have come."""
+
+        async def may_go() -> bool:
+            return all([await self._is_read(name, segment) for segment in segments])
+
+        if await may_go():
+            ids = [segment.id for segment in segments]
+            await self._changes.remove(name, ids, may_go)
+            log.info("topic %s: removed segments %s, which every subscription has read", name, ids)
 
     def _is_old(self, name: TopicName, segment: Segment) -> bool:
         limit_ms = self._tenancy.effective.of(name).retention.limits.time_ms
         return limit_ms >= 0 and self._clock.wall_ms() - segment.sealed_ms >= limit_ms
 
     async def _is_read(self, name: TopicName, segment: Segment) -> bool:
+        """Loads the segment if necessary, and only for the question: sealed segments cost no memory."""
         if not self._segments.exists(name, segment):
             return True
+        was_loaded = self._segments.loaded(name, segment) is not None
         topic = await self._segments.topic(name, segment)
-        return all(self._segments.is_drained(name, segment, one) for one in durable_subscriptions(topic))
+        is_read = all(self._segments.is_drained(name, segment, one) for one in durable_subscriptions(topic))
+        if not was_loaded and not is_read:
+            await self._segments.unload(name, segment)
+        return is_read

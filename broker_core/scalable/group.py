@@ -101,6 +101,7 @@ class ConsumerGroup:
         self._grace_seconds = grace_seconds
         self._changed = changed
         self._owners: dict[int, str] = {}
+        self._is_due = False
 
     def join(self, name: str, outbound: Outbound, consumer_id: int) -> RegisteredConsumer:
         """Registers a consumer, or replaces the one with that name. `RegisteredConsumer.assignment` follows."""
@@ -144,6 +145,17 @@ class ConsumerGroup:
             del self.consumers[consumer.name]
             self.assign()
             self._changed()
+
+    def assign_soon(self) -> None:
+        """`assign`, once for all changes of this iteration of the loop."""
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._assign_due)
+
+    def _assign_due(self) -> None:
+        self._is_due = False
+        if self.consumers:
+            self.assign()
 
     def assign(self) -> None:
         """Shares the segments again. Call it when consumers, the layout, or what is drained have changed."""

@@ -16,6 +16,7 @@ from broker_core.metadata.policies.json_values import (
     Fields,
     OnBad,
     mapping,
+    names,
     properties,
     refuse,
     string,
@@ -42,7 +43,8 @@ class ScalableTopic:
     """The record of a topic. `subscriptions`: STREAM or QUEUE by name, those that requests or stream consumers made.
 
     `consumers`: the names of the registered stream consumers by subscription. `policy`: the fields of the topic's own
-    auto-scale policy, as set. `was_regular`: a regular topic became this one.
+    auto-scale policy, as set. `was_regular`: a regular topic became this one. `removed`: full
+    names of the topics of former segments that are to be deleted.
     """
 
     layout: Layout
@@ -51,6 +53,7 @@ class ScalableTopic:
     consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     policy: Mapping[str, Any] | None = None
     was_regular: bool = False
+    removed: tuple[str, ...] = ()
     changing_to: Layout | None = None
 
     def to_document(self) -> Json:
@@ -63,6 +66,7 @@ class ScalableTopic:
             "subscriptions": dict(self.subscriptions),
             "consumers": {subscription: list(names) for subscription, names in self.consumers.items()},
             **regular,
+            **({"removed": list(self.removed)} if self.removed else {}),
             **changing,
         }
 
@@ -78,6 +82,7 @@ class ScalableTopic:
             {name: tuple(names) for name, names in fields.read("consumers", mapping, {}).items()},
             fields.read("autoScalePolicy", read_override),
             fields.read("wasRegular", truth, False),
+            tuple(fields.read("removed", names, ())),
             None if changing is None else layout_of(changing),
         )
 
@@ -169,7 +174,7 @@ class ScalableRecords:
 
     def unfinished(self) -> list[TopicName]:
         """The topics whose change began and has not ended."""
-        return [name for name, record in self._records.items() if record.changing_to is not None]
+        return [name for name, record in self._records.items() if record.changing_to is not None or record.removed]
 
     def in_namespace(self, namespace: NamespaceName) -> list[TopicName]:
         """Sorted by name."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
+from broker_core.errors import TopicNotFound
 from broker_core.names import parse_topic
 from broker_core.topics.deletion import check_unused
 
@@ -82,7 +84,18 @@ class SegmentTopics:
             await self.delete_topic(self.name_of(name, segment), force=force)
 
     async def delete_topic(self, name: TopicName, *, force: bool) -> None:
-        await self._topics.delete(name, force=force)
+        """An unknown topic is deleted already."""
+        with contextlib.suppress(TopicNotFound):
+            await self._topics.delete(name, force=force)
+
+    async def unload(self, name: TopicName, segment: Segment) -> None:
+        with contextlib.suppress(TopicNotFound):
+            await self._topics.unload(self.name_of(name, segment))
+
+    def is_sealed(self, name: TopicName, segment: Segment) -> bool:
+        """Whether the topic of a segment takes no more messages, as far as it is loaded."""
+        topic = self.loaded(name, segment)
+        return topic is not None and topic.termination.at is not None
 
     def check_unused(self, name: TopicName, segment: Segment, *, force: bool) -> None:
         """Raises `PreconditionFailed` while clients are connected to a segment, unless `force`."""
@@ -95,15 +108,14 @@ class SegmentTopics:
         await self._topics.deletion.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)
 
-    def is_drained(self, name: TopicName, segment: Segment, subscription: str) -> bool:
-        """Whether the subscription has nothing left in a segment.
+    def is_drained(self, name: TopicName, segment: Segment, subscription: str) -> bool | None:
+        """Whether the subscription has nothing left in a segment; None for one that is not loaded.
 
-        A subscription that a segment lacks may begin at the start of its messages. A segment that is not loaded counts
-        as not drained: `load_sealed` comes first.
+        A subscription that a segment lacks may begin at the start of its messages.
         """
         topic = self.loaded(name, segment)
         if topic is None:
-            return not self.exists(name, segment)
+            return None if self.exists(name, segment) else True
         consumed = topic.subscriptions.get(subscription)
         return not (topic.ledger.entries if consumed is None else consumed.cursor.backlog_entries)
 

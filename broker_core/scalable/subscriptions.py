@@ -41,9 +41,10 @@ class ScalableSubscriptions:
         def changed(record: ScalableTopic) -> ScalableTopic:
             return replace(record, subscriptions={subscription: kind, **record.subscriptions})
 
-        await self._changes.update(name, changed)
-        for segment in self._records.find(name).layout.active:
-            await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
+        async with self._changes.alone(name):
+            await self._changes.put_changed(name, changed)
+            for segment in self._records.find(name).layout.active:
+                await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
 
     async def delete(self, name: TopicName, subscription: str) -> None:
         """Deletes its registered consumers, its record, and its cursors. An unknown one is deleted already."""
@@ -56,22 +57,25 @@ class ScalableSubscriptions:
         group = self._groups_of(name).get(subscription)
         for consumer in list(group.consumers.values()) if group is not None else ():
             consumer.group.leave(consumer)
-        await self._changes.update(name, changed)
-        async for _segment, topic, _consumed in self._cursors(name, subscription):
-            await topic.subscriptions.delete(subscription, force=True)
+        async with self._changes.alone(name):
+            await self._changes.put_changed(name, changed)
+            async for _segment, topic, _consumed in self._cursors(name, subscription):
+                await topic.subscriptions.delete(subscription, force=True)
 
     async def seek(self, name: TopicName, subscription: str, timestamp_ms: int) -> None:
         """Moves it to the first message of each segment that was published at that time or later."""
-        async for segment, _topic, consumed in self._cursors(name, subscription):
-            if not segment.is_active and segment.sealed_ms <= timestamp_ms:
-                await consumed.clear_backlog()
-            else:
-                await consumed.reset_to_time(0 if segment.created_ms >= timestamp_ms else timestamp_ms)
+        async with self._changes.alone(name):
+            async for segment, _topic, consumed in self._cursors(name, subscription):
+                if not segment.is_active and segment.sealed_ms <= timestamp_ms:
+                    await consumed.clear_backlog()
+                else:
+                    await consumed.reset_to_time(0 if segment.created_ms >= timestamp_ms else timestamp_ms)
         self._assign(name, subscription)
 
     async def skip_all(self, name: TopicName, subscription: str) -> None:
-        async for _segment, _topic, consumed in self._cursors(name, subscription):
-            await consumed.clear_backlog()
+        async with self._changes.alone(name):
+            async for _segment, _topic, consumed in self._cursors(name, subscription):
+                await consumed.clear_backlog()
         self._assign(name, subscription)
 
     def _assign(self, name: TopicName, subscription: str) -> None:
@@ -84,10 +88,10 @@ class ScalableSubscriptions:
         """STREAM or QUEUE by name: of the record, and of the cursors that queue consumers made."""
         record = self._records.find(name)
         kinds = dict(record.subscriptions)
-        for segment in record.layout.segments.values():
-            topic = await self._segments.topic(name, segment)
-            for subscription in durable_subscriptions(topic):
-                kinds.setdefault(subscription, QUEUE)
+        for segment in list(record.layout.segments.values()):
+            if self._segments.exists(name, segment):
+                for subscription in durable_subscriptions(await self._segments.topic(name, segment)):
+                    kinds.setdefault(subscription, QUEUE)
         return kinds
 
     async def _cursors(self, name: TopicName, subscription: str) -> AsyncIterator[tuple[Segment, Topic, Subscription]]:

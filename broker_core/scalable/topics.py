@@ -7,33 +7,30 @@ registered consumers, and those who watch a namespace.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import Conflict, InvalidName, NotAllowed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, SCALABLE
+from broker_core.rates.time_slices import sliced
 from broker_core.scalable.auto_scaler import AutoScaler
 from broker_core.scalable.changes import LayoutChanges
 from broker_core.scalable.collection import Collection
-from broker_core.scalable.group import ConsumerGroup
-from broker_core.scalable.layout import Layout
-from broker_core.scalable.records import QUEUE, STREAM, ScalableRecords, ScalableTopic
+from broker_core.scalable.groups import Groups
+from broker_core.scalable.records import ScalableRecords
 from broker_core.scalable.segments import SegmentTopics
 from broker_core.scalable.subscriptions import ScalableSubscriptions
 from broker_core.scalable.synthetic import synthetic_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from broker_core.clock import Clock
     from broker_core.config.features import ScalableConfig
     from broker_core.config.scaling import ScalingConfig
     from broker_core.metadata.tenancy.documents import BadValue
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
-    from broker_core.scalable.layout import Segment
+    from broker_core.scalable.group import ConsumerGroup
+    from broker_core.scalable.layout import Layout
     from broker_core.scalable.layout_session import LayoutSession
     from broker_core.storage.catalog.metadata import Metadata
     from broker_core.tasks import Spawn
@@ -45,26 +42,6 @@ log = logging.getLogger(__name__)
 
 class NamespaceListener(Protocol):
     def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
-
-
-class TopicGroups:
-    """The groups of registered consumers of one topic, by subscription."""
-
-    def __init__(self, name: TopicName, layout: Callable[[], Layout], segments: SegmentTopics) -> None:
-        self.name = name
-        self._layout = layout
-        self._segments = segments
-        self.by_subscription: dict[str, ConsumerGroup] = {}
-
-    @property
-    def layout(self) -> Layout:
-        return self._layout()
-
-    def is_drained(self, segment: Segment, subscription: str) -> bool:
-        return self._segments.is_drained(self.name, segment, subscription)
-
-    def is_free(self, segment: Segment, subscription: str) -> bool:
-        return self._segments.is_free(self.name, segment, subscription)
 
 
 class ScalableTopics:
@@ -89,25 +66,31 @@ class ScalableTopics:
         self.changes = LayoutChanges(
             self.records, self.segments, tenancy, topics.being_deleted, clock, spawn, self._changed
         )
-        self.subscriptions = ScalableSubscriptions(self.records, self.segments, self.changes, self.groups_of)
+        self.groups = Groups(
+            self.records,
+            self.segments,
+            self.changes,
+            spawn,
+            config.grace_seconds,
+            lambda name: self.scaling.decide_soon(name),
+        )
+        self.subscriptions = ScalableSubscriptions(self.records, self.segments, self.changes, self.groups.of)
         self.collection = Collection(self.records, self.segments, self.changes, tenancy, clock)
         self._known = set(self.records.all())  # to the listeners
         self.scaling = AutoScaler(
-            self.records, self.segments, self.changes, tenancy, scaling, clock, spawn, self._most_consumers
+            self.records, self.segments, self.changes, tenancy, scaling, clock, spawn, self.groups.most_consumers
         )
-        self._groups: dict[TopicName, TopicGroups] = {}  # by the name in the domain of scalable topics
         self._sessions: dict[TopicName, set[LayoutSession]] = {}
         self.listeners: set[NamespaceListener] = set()  # learn of created and deleted scalable topics
 
     async def start(self) -> None:
-        """Finishes what a crash cut off, and awaits the registered consumers."""
+        """Finishes what a crash cut off. `expect_consumers` comes first."""
         await self.changes.finish_all()
         await self.changes.delete_orphans()
-        for name in self.records.all():
-            for subscription, consumers in self.records.find(name).consumers.items():
-                group = self._group(name, subscription, is_ordered=True)
-                for consumer in consumers:
-                    group.expect(consumer)
+
+    def expect_consumers(self) -> None:
+        """Call it before a client can come."""
+        self.groups.expect(self.layout_of)
 
     def check_enabled(self) -> None:
         """Raises `NotAllowed`."""
@@ -149,7 +132,7 @@ class ScalableTopics:
     def layout_of(self, name: TopicName) -> Layout:
         """Raises `TopicNotFound` for a scalable topic that does not exist."""
         record = self.records.get(resolved(name))
-        if record is not None:
+        if record is not None and record.layout.segments:  # without one, it is being deleted
             return record.layout
         if name.is_scalable:
             raise TopicNotFound(f"Scalable topic not found: {name}")
@@ -175,26 +158,24 @@ class ScalableTopics:
         record = self.records.get(name)
         if record is None:
             self.scaling.forget(name)
-        for session in list(self._sessions.get(name, ())):
-            if record is None:
-                session.topic_deleted()
-            else:
-                session.layout_changed()
-        groups = self._groups.get(name)
-        if groups is not None and record is not None:
-            for group in groups.by_subscription.values():
-                group.assign()
+        self._spawn(self._tell_clients(name))
         if (record is not None) != (name in self._known):
             (self._known.discard if record is None else self._known.add)(name)
             for listener in list(self.listeners):
                 listener(name, exists=record is not None)
 
+    async def _tell_clients(self, name: TopicName) -> None:
+        """Sessions first, then registered consumers; in time slices, because a topic may have thousands of clients."""
+        async for session in sliced(list(self._sessions.get(name, ()))):
+            if name in self._known or session.asked != name:
+                session.layout_changed()
+            else:
+                session.topic_deleted()
+        self.groups.layout_changed(name)
+
     def _partitions_added(self, name: TopicName) -> None:
         """The epoch of the layout stays 0; clients of 5.0.0-M1 take layouts with the epoch that they know."""
-        for session in list(self._sessions.get(resolved(name), ())):
-            session.layout_changed()
-        for group in list(self.groups_of(resolved(name)).values()):
-            group.assign()
+        self._spawn(self._tell_clients(resolved(name)))
 
     async def migrate(self, name: TopicName, *, force: bool) -> None:
         """Makes a scalable topic of a regular one (PIP-475).
@@ -225,98 +206,20 @@ class ScalableTopics:
     def group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
         """The group of a subscription, for a consumer that joins it at once, since a group without consumers ends.
 
-        `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both. Raises `NotAllowed`,
-        or `TopicNotFound` if the topic was deleted after `prepare_group`.
+        `is_ordered`: a stream consumer, not a checkpoint consumer. Raises `NotAllowed`, or `TopicNotFound` if the topic
+        was deleted after `prepare_group`.
         """
         self.layout_of(name)
-        record = self.records.get(resolved(name))
-        if record is not None and is_ordered and record.subscriptions.get(subscription) == QUEUE:
-            raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
-        group = self._group(name, subscription, is_ordered=is_ordered)
-        if group.is_ordered != is_ordered:
-            raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
-        return group
+        return self.groups.group(
+            resolved(name), name, lambda: self.layout_of(name), subscription, is_ordered=is_ordered
+        )
 
-    def _group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
-        key = resolved(name)
-        topic = self._groups.get(key)
-        if topic is None:
-            topic = self._groups[key] = TopicGroups(name, lambda: self._layout_of_group(name), self.segments)
-        group = topic.by_subscription.get(subscription)
-        if group is None:
-            group = topic.by_subscription[subscription] = ConsumerGroup(
-                topic,
-                subscription,
-                is_ordered=is_ordered,
-                grace_seconds=self._config.grace_seconds,
-                changed=lambda: self._members_changed(key, subscription),
-            )
-        return group
-
-    def _layout_of_group(self, name: TopicName) -> Layout:
-        """Nothing is left to share when the topic is deleted, and the consumers of the group leave one by one."""
-        try:
-            return self.layout_of(name)
-        except TopicNotFound:
-            return Layout(0, 0, {})
-
-    def _members_changed(self, name: TopicName, subscription: str) -> None:
-        """A consumer joined or left the group."""
-        topic = self._groups.get(name)
-        group = topic.by_subscription.get(subscription) if topic is not None else None
-        if topic is None or group is None:
-            return
-        if self.records.get(name) is not None:
-            if group.is_ordered:
-                self._spawn(self._store_members(name, subscription, group))
-            self.scaling.decide_soon(name)
-        if not group.consumers:
-            del topic.by_subscription[subscription]
-            if not topic.by_subscription:
-                del self._groups[name]
-
-    async def _store_members(self, name: TopicName, subscription: str, group: ConsumerGroup) -> None:
-        """The group of a stream subscription survives a restart; so does the subscription, which has cursors."""
-
-        def changed(record: ScalableTopic) -> ScalableTopic:
-            others = {other: names for other, names in record.consumers.items() if other != subscription}
-            own = {subscription: tuple(sorted(group.consumers))} if group.consumers else {}
-            return replace(
-                record,
-                consumers={**others, **own},
-                subscriptions={**record.subscriptions, subscription: STREAM},
-            )
-
-        with contextlib.suppress(TopicNotFound):  # deleted in the meantime
-            await self.changes.update(name, changed)
-
-    def consumer_left(self, name: TopicName, subscription: str) -> None:
-        """A consumer of a topic, perhaps of a segment, has left: another one may read the segment now."""
-        self.assign(name, subscription)
-
-    def read_to_end(self, name: TopicName, subscription: str) -> None:
-        """A subscription has nothing left in a sealed topic: consumers may read the children of the segment."""
-        self.assign(name, subscription)
-
-    def assign(self, name: TopicName, subscription: str) -> None:
-        topic = self._groups.get(resolved(name.base))
-        group = topic.by_subscription.get(subscription) if topic is not None else None
-        if group is not None:
-            group.assign()
-
-    def groups_of(self, name: TopicName) -> dict[str, ConsumerGroup]:
-        """By subscription."""
-        topic = self._groups.get(name)
-        return {} if topic is None else topic.by_subscription
-
-    def _most_consumers(self, name: TopicName) -> int:
-        """The most registered consumers that a subscription has."""
-        return max((len(group.consumers) for group in self.groups_of(name).values()), default=0)
+    def segment_changed(self, name: TopicName, subscription: str) -> None:
+        """A consumer of a topic, perhaps of a segment, has left, or a subscription has read a sealed one to its end."""
+        self.groups.assign(resolved(name.base), subscription)
 
     def close(self) -> None:
-        for topic in self._groups.values():
-            for group in topic.by_subscription.values():
-                group.close()
+        self.groups.close()
 
 
 def resolved(name: TopicName) -> TopicName:

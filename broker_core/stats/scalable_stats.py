@@ -31,6 +31,7 @@ async def scalable_stats(scalable: ScalableTopics, name: TopicName) -> ScalableS
     by_segment = {
         segment.id: await segment_stats(scalable, name, segment)
         for segment in list(scalable.records.find(name).layout.segments.values())
+        if scalable.segments.exists(name, segment)
     }
     return ScalableStats(merge(map(_named, by_segment.values())), by_segment)
 

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 class SegmentListener(Protocol):
     """The scalable topics, as a topic sees them: it may be a segment of one."""
 
-    def consumer_left(self, name: TopicName, subscription: str) -> None:
-        """A consumer of a topic has left."""
-
-    def read_to_end(self, name: TopicName, subscription: str) -> None:
-        """A subscription has nothing left in a terminated topic."""
+    def segment_changed(self, name: TopicName, subscription: str) -> None:
+        """A consumer of a topic has left, or a subscription has nothing left in a terminated topic."""
 
     def has_replaced(self, name: TopicName) -> bool:
         """Whether a regular topic became a scalable one, so that nothing creates it again."""

@@ -40,7 +40,7 @@ class Termination:
         self._producers = producers
         self._subscriptions = subscriptions
         self._read_to_end = read_to_end
-        self._at_end: set[str] = set()
+        self._at_end: WeakSet[Subscription] = WeakSet()
         self._told: WeakSet[Consumer] = WeakSet()
 
     @property
@@ -69,12 +69,12 @@ class Termination:
             return
         for name, subscription in list(self._subscriptions.items()):
             if subscription.cursor.backlog_entries:
-                self._at_end.discard(name)
+                self._at_end.discard(subscription)
                 continue
             for consumer in subscription.consumers:
                 self._tell(consumer)
-            if name not in self._at_end and self._read_to_end is not None:
-                self._at_end.add(name)
+            if subscription not in self._at_end and self._read_to_end is not None:
+                self._at_end.add(subscription)
                 self._read_to_end(name)
 
     def _tell(self, consumer: Consumer) -> None:

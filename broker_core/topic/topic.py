@@ -131,7 +131,7 @@ class Topic:
         )
         subscriptions: dict[str, Subscription] = {}
         segments = services.segments()
-        read_to_end = None if segments is None else partial(segments.read_to_end, self.name)
+        read_to_end = None if segments is None else partial(segments.segment_changed, self.name)
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions, read_to_end)
         self.migration = TopicMigration(
             context,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
+from broker_core.errors import Conflict, NotAllowed, SubscriptionNotFound, TopicNotFound
 from broker_core.metadata.policies.values import PARTITIONED
 from broker_core.metadata.tenancy.system_topics import is_broker_internal, is_system_topic
 
@@ -38,8 +38,7 @@ class AutoCreation:
             raise TopicNotFound(f"Namespace {name.namespace} does not exist")
         if name.is_segment:
             raise TopicNotFound(f"Segment {name} does not exist")
-        segments = self._segments()
-        if segments is not None and segments.has_replaced(name):
+        if self._has_replaced(name):
             raise TopicNotFound(f"Topic {name} has become a scalable topic")
         if is_broker_internal(name):
             raise NotAllowed(f"Can not create transaction system topic {name}")
@@ -51,6 +50,15 @@ class AutoCreation:
         allowed = is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed
         if not may_create or not allowed:
             raise TopicNotFound(f"Topic {name} does not exist")
+
+    def check_regular(self, name: TopicName) -> None:
+        """Raises `Conflict` for a topic that has become a scalable one."""
+        if self._has_replaced(name):
+            raise Conflict(f"Topic {name} has become a scalable topic")
+
+    def _has_replaced(self, name: TopicName) -> bool:
+        segments = self._segments()
+        return segments is not None and segments.has_replaced(name)
 
     def check_partition(self, name: TopicName) -> None:
         """Raises `TopicNotFound` for a partition beyond the count, or of a topic that is being deleted."""

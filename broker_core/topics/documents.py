@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.metadata.tenancy.documents import SEGMENT, TOPIC, read_topic
 from broker_core.metadata.tenancy.system_topics import users_topics
+from broker_core.names import SEGMENT as SEGMENT_DOMAIN
 from broker_core.names import within
 from broker_core.rates.time_slices import sliced
 
@@ -74,6 +75,8 @@ class TopicDocuments:
 
     async def listed(self, namespace: NamespaceName, domain: str, *, system: bool) -> list[str]:
         """The names of `of_namespace` at this moment, in time slices; system topics only with `system`."""
+        if domain == SEGMENT_DOMAIN:
+            return [name for name in self.segments() if name.startswith(f"{domain}://{namespace}/")]
         unread = iter((*self._metadata.keys(TOPIC), *self._volatile))
         parts = []
         async for batch in sliced(iter(lambda: list(islice(unread, TOGETHER)), [])):

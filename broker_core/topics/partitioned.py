@@ -76,6 +76,7 @@ class PartitionedTopics:
     def _claim(self, name: TopicName) -> contextlib.AbstractContextManager[None]:
         """Claims the name. Call it once the change runs: a deletion of the namespace waits only for running changes."""
         self._topics.being_deleted.check(name)
+        self._topics.auto_creation.check_regular(name)
         return self._topics.creation.claim(name)
 
     @contextlib.contextmanager
@@ -91,6 +92,7 @@ class PartitionedTopics:
     async def update(self, name: TopicName, partitions: int) -> None:
         """Adds partitions. Each new one gets the subscriptions of the first, at its start."""
         async with self._changes.of(name):
+            self._topics.auto_creation.check_regular(name)
             current = self._tenancy.partitioned.check_update(name, partitions)
             before = current.partitions
             parts = [name.partition_name(index) for index in range(before, partitions)]

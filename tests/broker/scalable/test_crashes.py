@@ -20,7 +20,7 @@ from tests.support.raw_publishing import producer, send
 X = parse_topic("topic://public/default/x")
 NEW = parse_topic("topic://public/default/new")
 KEEPS = ("create", "delete")  # the layout of the topic X, as long as it exists
-STEPS = {"split": 9, "merge": 8, "remove": 3, "create": 5, "delete": 7}
+STEPS = {"split": 9, "merge": 8, "remove": 6, "create": 5, "delete": 8}
 """More than each change takes."""
 
 
@@ -60,6 +60,10 @@ def stopping(broker: EmbeddedBroker, steps: int) -> LayoutChanges:
     )
 
 
+async def _always() -> bool:
+    return True
+
+
 async def changed(changes: LayoutChanges, kind: str) -> bool:
     """Whether the change went to its end."""
     try:
@@ -68,7 +72,7 @@ async def changed(changes: LayoutChanges, kind: str) -> bool:
         elif kind == "delete":
             await changes.delete(X, force=True)
         elif kind == "remove":
-            await changes.remove(X, 0)
+            await changes.remove(X, [0], _always)
         elif kind == "merge":
             await changes.merge(X, 1, 2)
         else:
@@ -148,3 +152,25 @@ def check(broker: EmbeddedBroker, kind: str, *, ended: bool) -> None:
     assert kind != "delete" or not ended
     assert after.epoch == 1 if kind in KEEPS else after.epoch in ((2,) if ended else (1, 2))
     assert messages(broker) == (3 if 0 in after.segments else 2)
+
+
+def test_a_split_that_fails_before_a_segment_is_sealed_leaves_the_topic_as_it_was(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        prepare(broker)
+        scalable = broker.broker.scalable
+        assert not broker.call(changed(stopping(broker, 2), "split"))
+        broker.call(scalable.changes.undo(X))
+        assert scalable.records.find(X).changing_to is None
+        broker.call(scalable.changes.split(X, 2))
+        assert messages(broker) == 3
+
+
+def test_a_split_that_fails_later_is_finished_without_a_restart(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        prepare(broker)
+        scalable = broker.broker.scalable
+        assert not broker.call(changed(stopping(broker, 4), "split"))
+        broker.call(scalable.changes.finish_all())
+        found = layout(broker)
+        assert found is not None
+        assert (found.epoch, scalable.records.find(X).changing_to) == (2, None)

@@ -151,6 +151,14 @@ def test_a_deleted_topic_is_gone_everywhere(admin: Requests, client: RawClient) 
     assert admin.broker.topics.segments() == []
 
 
+def test_a_namespace_has_a_limit_of_scalable_topics(admin: Requests, client: RawClient) -> None:
+    admin("POST", "namespaces/public/default/maxTopicsPerNamespace", 1)
+    assert admin("PUT", f"{PATH}?numInitialSegments=4").status == 204
+    assert admin("PUT", "scalable/public/default/y").status >= 400
+    assert lookup(client, "topic://public/default/y").error != 0
+    assert admin("GET", "scalable/public/default").json == [X]
+
+
 def test_a_namespace_with_scalable_topics_is_not_empty(admin: Requests) -> None:
     admin("PUT", "namespaces/public/ns")
     admin("PUT", "scalable/public/ns/x")

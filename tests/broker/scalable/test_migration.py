@@ -107,3 +107,24 @@ def test_a_migration_that_a_crash_cut_off_is_finished_at_the_next_start(
     record = scalable.records.find(name)
     assert (record.layout.epoch, record.changing_to) == (1, None)
     assert assigned(register(client, str(name), "s", "a"))
+
+
+def test_a_topic_that_became_scalable_gets_no_new_partitions(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 2)
+    admin("POST", f"{PATH}/migrate")
+    assert admin("POST", "persistent/public/default/old/partitions", 3).status == 409
+    assert admin("DELETE", PATH).status == 204
+    assert admin("GET", "persistent/public/default/partitioned").json == []
+    assert admin("GET", "persistent/public/default").json == []
+    assert admin("PUT", "persistent/public/default/old/partitions", 2).status == 204
+
+
+def test_statistics_do_without_an_old_topic_that_was_deleted(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    admin("PUT", "persistent/public/default/old")
+    admin("POST", f"{PATH}/migrate")
+    assert admin("DELETE", "persistent/public/default/old").status == 204
+    assert admin("GET", f"{PATH}/stats").status == 200

@@ -29,7 +29,7 @@ def broker() -> Iterator[EmbeddedBroker]:
 
 
 def groups(broker: EmbeddedBroker) -> dict[Any, Any]:
-    return broker.broker.scalable._groups
+    return broker.broker.scalable.groups._topics
 
 
 def sessions(broker: EmbeddedBroker) -> dict[Any, Any]:

@@ -1,0 +1,166 @@
+"""The groups of registered consumers of all topics, and what of them survives a restart.
+
+The record of a scalable topic has the names of its stream consumers: after a restart, they have a grace period to
+return. The groups of regular topics, and those of checkpoint consumers, are only in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from broker_core.errors import NotAllowed, TopicNotFound
+from broker_core.scalable.group import ConsumerGroup
+from broker_core.scalable.layout import Layout
+from broker_core.scalable.records import QUEUE, STREAM, ScalableTopic
+
+if TYPE_CHECKING:
+    from broker_core.names import TopicName
+    from broker_core.scalable.changes import LayoutChanges
+    from broker_core.scalable.layout import Segment
+    from broker_core.scalable.records import ScalableRecords
+    from broker_core.scalable.segments import SegmentTopics
+    from broker_core.tasks import Spawn
+
+
+class TopicGroups:
+    """The groups of one topic, by subscription."""
+
+    def __init__(self, name: TopicName, layout: Callable[[], Layout], segments: SegmentTopics) -> None:
+        self.name = name
+        self._layout = layout
+        self._segments = segments
+        self._drained: set[tuple[int, str]] = set()  # what is known of segments that are not loaded any more
+        self.by_subscription: dict[str, ConsumerGroup] = {}
+
+    @property
+    def layout(self) -> Layout:
+        """Nothing is left to share when the topic is deleted, and the consumers of the group leave one by one."""
+        try:
+            return self._layout()
+        except TopicNotFound:
+            return Layout(0, 0, {})
+
+    def is_drained(self, segment: Segment, subscription: str) -> bool:
+        drained = self._segments.is_drained(self.name, segment, subscription)
+        if drained is None:
+            return (segment.id, subscription) in self._drained
+        (self._drained.add if drained else self._drained.discard)((segment.id, subscription))
+        return drained
+
+    def is_free(self, segment: Segment, subscription: str) -> bool:
+        return self._segments.is_free(self.name, segment, subscription)
+
+
+class Groups:
+    """By the name of a topic in the domain of scalable topics."""
+
+    def __init__(
+        self,
+        records: ScalableRecords,
+        segments: SegmentTopics,
+        changes: LayoutChanges,
+        spawn: Spawn,
+        grace_seconds: float,
+        joined_or_left: Callable[[TopicName], None],
+    ) -> None:
+        """`joined_or_left` learns of each scalable topic whose registered consumers have changed."""
+        self._records = records
+        self._segments = segments
+        self._changes = changes
+        self._spawn = spawn
+        self._grace_seconds = grace_seconds
+        self._joined_or_left = joined_or_left
+        self._topics: dict[TopicName, TopicGroups] = {}
+
+    def of(self, name: TopicName) -> dict[str, ConsumerGroup]:
+        """The groups of a topic, by subscription."""
+        topic = self._topics.get(name)
+        return {} if topic is None else topic.by_subscription
+
+    def most_consumers(self, name: TopicName) -> int:
+        """The most registered consumers that a subscription of the topic has."""
+        return max((len(group.consumers) for group in self.of(name).values()), default=0)
+
+    def group(
+        self, key: TopicName, name: TopicName, layout: Callable[[], Layout], subscription: str, *, is_ordered: bool
+    ) -> ConsumerGroup:
+        """The group of a subscription; `key` and `name`: the topic in the domain of scalable topics, and in its own.
+
+        `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both. Raises `NotAllowed`.
+        """
+        record = self._records.get(key)
+        if record is not None and is_ordered and record.subscriptions.get(subscription) == QUEUE:
+            raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
+        topic = self._topics.get(key)
+        if topic is None:
+            topic = self._topics[key] = TopicGroups(name, layout, self._segments)
+        group = topic.by_subscription.get(subscription)
+        if group is None:
+            group = topic.by_subscription[subscription] = ConsumerGroup(
+                topic,
+                subscription,
+                is_ordered=is_ordered,
+                grace_seconds=self._grace_seconds,
+                changed=lambda: self._members_changed(key, subscription),
+            )
+        if group.is_ordered != is_ordered:
+            raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
+        return group
+
+    def expect(self, layout_of: Callable[[TopicName], Layout]) -> None:
+        """Call it at the start, before a client can come: awaits the consumers of the records."""
+        for name in self._records.all():
+            for subscription, consumers in self._records.find(name).consumers.items():
+                group = self.group(name, name, lambda name=name: layout_of(name), subscription, is_ordered=True)  # type: ignore[misc]  # the default binds it
+                for consumer in consumers:
+                    group.expect(consumer)
+
+    def _members_changed(self, name: TopicName, subscription: str) -> None:
+        """A consumer joined or left the group."""
+        topic = self._topics.get(name)
+        group = topic.by_subscription.get(subscription) if topic is not None else None
+        if topic is None or group is None:
+            return
+        if self._records.get(name) is not None:
+            if group.is_ordered:
+                self._spawn(self._store_members(name, subscription))
+            self._joined_or_left(name)
+        if not group.consumers:
+            del topic.by_subscription[subscription]
+            if not topic.by_subscription:
+                del self._topics[name]
+
+    async def _store_members(self, name: TopicName, subscription: str) -> None:
+        """Stores who is registered when it is written; a group without consumers leaves the subscription as it is."""
+
+        def changed(record: ScalableTopic) -> ScalableTopic:
+            group = self.of(name).get(subscription)
+            others = {other: names for other, names in record.consumers.items() if other != subscription}
+            if group is None or not group.consumers or not group.is_ordered:
+                return replace(record, consumers=others)
+            return replace(
+                record,
+                consumers={**others, subscription: tuple(sorted(group.consumers))},
+                subscriptions={**record.subscriptions, subscription: STREAM},
+            )
+
+        with contextlib.suppress(TopicNotFound):  # deleted in the meantime
+            await self._changes.update(name, changed)
+
+    def assign(self, name: TopicName, subscription: str) -> None:
+        """Something that a group depends on has changed."""
+        group = self.of(name).get(subscription)
+        if group is not None:
+            group.assign_soon()
+
+    def layout_changed(self, name: TopicName) -> None:
+        for group in list(self.of(name).values()):
+            group.assign()
+
+    def close(self) -> None:
+        for topic in self._topics.values():
+            for group in topic.by_subscription.values():
+                group.close()

@@ -1,0 +1,89 @@
+"""The subscriptions of scalable topics through deletion, splits, and unloads."""
+
+from broker_core.names import parse_topic
+from broker_core.testing import EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker.scalable.commands import assigned, next_assignment, register
+from tests.broker.scalable.requests import Requests
+from tests.support.raw_client import RawClient
+from tests.support.raw_consuming import receive, subscribe
+from tests.support.raw_publishing import producer, send
+
+X = "topic://public/default/x"
+PATH = "scalable/public/default/x"
+FIRST = "segment://public/default/x/0000-ffff-0"
+
+
+def publish(client: RawClient, topic: str = FIRST) -> None:
+    client.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
+    client.send(send(0))
+    client.expect(BaseCommand.SEND_RECEIPT)
+
+
+def read_first_segment(admin: Requests, client: RawClient) -> None:
+    """A stream consumer reads a message of the first segment, which is split, and gets the children."""
+    admin("PUT", PATH)
+    register(client, X, "s", "a")
+    subscribe(client, FIRST, name="s")
+    publish(client)
+    message = receive(client)[0]
+    admin("POST", f"{PATH}/split/0")
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    assert next_assignment(client) == ["0000-ffff-0"]
+    client.send(client_commands.acknowledge(1, [message.message_id], cumulative=True))
+    assert next_assignment(client) == ["0000-7fff-1", "8000-ffff-2"]
+
+
+def test_a_deleted_stream_subscription_stays_deleted(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    admin("PUT", PATH)
+    register(client, X, "s", "a")
+    assert admin("DELETE", f"{PATH}/subscriptions/s").status == 204
+    admin("POST", f"{PATH}/split/0")
+    record = broker.broker.scalable.records.find(parse_topic(X))
+    assert (dict(record.subscriptions), dict(record.consumers)) == ({}, {})
+    assert admin("GET", f"{PATH}/stats").json["subscriptions"] == {}
+
+
+def test_a_subscription_that_is_made_again_passes_a_sealed_segment(admin: Requests, client: RawClient) -> None:
+    read_first_segment(admin, client)
+    assert admin("DELETE", f"{PATH}/subscriptions/s").status == 204
+    with RawClient(admin.embedded.service_url) as again:
+        assert assigned(register(again, X, "s", "b")) == ["0000-ffff-0"]
+        subscribe(again, FIRST, name="s", initial_position=pb.CommandSubscribe.Latest)
+        assert next_assignment(again) == ["0000-7fff-1", "8000-ffff-2"]
+
+
+def test_a_drained_segment_that_is_unloaded_stays_drained(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    read_first_segment(admin, client)
+    broker.call(broker.broker.topics.unload(parse_topic(FIRST)))
+    client.expect(BaseCommand.CLOSE_CONSUMER)
+    with RawClient(broker.service_url) as other:
+        assert assigned(register(other, X, "s", "b")) == ["8000-ffff-2"]
+    assert next_assignment(client) == ["0000-7fff-1"]
+
+
+def test_requests_for_a_whole_namespace_reach_the_segments(admin: Requests, client: RawClient) -> None:
+    admin("PUT", PATH)
+    admin("PUT", f"{PATH}/subscriptions/q?type=QUEUE")
+    publish(client)
+    backlog = "segments/public/default/x/0000-ffff-0/subscription/q/backlog"
+    assert admin("GET", backlog).json == 1
+    assert admin("POST", "namespaces/public/default/clearBacklog").status == 204
+    assert admin("GET", backlog).json == 0
+    assert admin("PUT", "namespaces/public/default/unload").status == 204
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    assert admin("POST", "namespaces/public/default/unsubscribe/q").status == 204
+    assert admin("GET", backlog).status == 404
+
+
+def test_a_segment_that_a_topic_has_cannot_be_deleted(admin: Requests) -> None:
+    admin("PUT", PATH)
+    answer = admin("DELETE", "segments/public/default/x/0000-ffff-0?force=true")
+    assert (answer.status, "has this segment" in answer.reason) == (409, True)
+    assert admin("POST", f"{PATH}/split/0").status == 204
