@@ -65,6 +65,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.reading import end_of, message_output, position_of
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.choice import one_of
+from pulsarctl.values.names import check_regular
 from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
@@ -140,6 +141,7 @@ def consume(
     Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the subscription has another
     consumer, 7 the idle timeout passed before -n messages, 130 Ctrl-C.
     """
+    check_regular(topic, "consume")
     _check_mode(subscription_mode)
     if regex and partition is not None:
         raise UsageProblem("cannot combine --regex and --partition")

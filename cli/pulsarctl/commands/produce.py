@@ -58,6 +58,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.required_encryption import refusal_explained
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
+from pulsarctl.values.names import check_regular
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
 
@@ -124,6 +125,7 @@ def produce(
     7 timeout, 1 the broker refused a message, or it is unknown whether the transaction was committed. Without a
     transaction, the error says how many messages were acknowledged and where to resume.
     """
+    check_regular(topic, "produce")
     _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)
     name, mode = chosen(topic, partition), parse_access_mode(access_mode)

@@ -34,6 +34,14 @@ def full_topic(topic: str) -> str:
     return f"{domain}://{rest}"
 
 
+def check_regular(topic: str, command: str) -> None:
+    """Raises `UsageProblem` for a scalable topic, whose messages only clients of the V5 API can have."""
+    if topic.startswith(f"{SCALABLE}://"):
+        raise UsageProblem(
+            f"'{command}' does not support scalable topics", hint="use a client of the V5 API of Pulsar 5.0"
+        )
+
+
 def scalable_topic(topic: str) -> str:
     """The scalable topic with its domain, tenant, and namespace. Raises `UsageProblem`."""
     domain, separator, rest = topic.partition("://")

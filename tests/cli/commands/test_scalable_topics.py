@@ -303,3 +303,17 @@ def test_a_stack_trace_becomes_one_sentence(cli: Cli, stub: HttpStub, broker: Br
 def test_names_of_scalable_topics_complete(cli: Cli, line: str, offered: list[str]) -> None:
     completed = cli("complete", stdin=f"pulsarctl scalable-topics {line}\n")
     assert completed == Outcome(0, "".join(f"{name}\n" for name in offered), "")
+
+
+@pytest.mark.parametrize(
+    "command", [("produce", "-m", "x"), ("consume", "-s", "s"), ("consume", "-s", "s", "--regex"), ("read",), ("tail",)]
+)
+def test_a_command_for_messages_says_that_it_does_not_support_scalable_topics(
+    cli: Cli, command: tuple[str, ...]
+) -> None:
+    name, *options = command
+    assert cli(name, "topic://public/default/orders", *options, "--url", "pulsar://localhost:1") == Outcome(
+        2,
+        "",
+        f"error: '{name}' does not support scalable topics\nhint: use a client of the V5 API of Pulsar 5.0\n",
+    )
