@@ -48,6 +48,7 @@ class Soak:
         self._consumers: dict[str, subprocess.Popen[bytes]] = {}
         self._joined = 0
         self._ending = threading.Event()
+        self._restarting = threading.Lock()
 
     def run(self, messages: int, keys: int) -> tuple[Verdict, float]:
         """The verdict, and the slowest publish in seconds."""
@@ -83,7 +84,8 @@ class Soak:
 
     def _churn(self) -> None:
         while not self._ending.wait(CHURN_SECONDS):
-            self._replace_ended()
+            with self._restarting:  # consumers without a broker would only take its CPU time
+                self._replace_ended()
             name = self._chance.choice(list(self._consumers))
             self._end(name, signal.SIGKILL if self._chance.random() < 0.5 else signal.SIGTERM)
             self._join()
@@ -102,6 +104,7 @@ class Soak:
         process.wait(30)
 
     def _change(self) -> None:
+        attempts = 0
         while not self._ending.wait(CHANGE_SECONDS):
             active = self._active()
             at = self._chance.randrange(len(active))
@@ -110,14 +113,21 @@ class Soak:
                 change = f"{PATH}/merge/{active[at]}/{active[at + 1]}"
             else:
                 change = f"{PATH}/split/{active[at]}"
-            if self._kill_broker and self.changes % KILL_EVERY == KILL_EVERY - 1:
-                threading.Timer(self._chance.random() * 0.02, self._restart).start()
-            self.changes += self._request("POST", change) == 204
+            attempts += 1
+            if self._kill_broker and attempts % KILL_EVERY == 0:
+                self._kill_during(change)
+            else:
+                self.changes += self._request("POST", change) == 204
 
-    def _restart(self) -> None:
-        self.broker.kill()
-        self.broker_kills += 1
-        self.broker.start()
+    def _kill_during(self, change: str) -> None:
+        request = threading.Thread(target=self._request, args=("POST", change))
+        request.start()
+        time.sleep(self._chance.random() * 0.03)
+        with self._restarting:
+            self.broker.kill()
+            self.broker_kills += 1
+            request.join()
+            self.broker.start()
 
     def _active(self) -> list[int]:
         segments = json.loads(self._get(PATH))["segments"].values()
