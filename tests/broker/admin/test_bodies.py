@@ -33,7 +33,8 @@ PARTS = {
     **dict.fromkeys(
         ("resourcegroup", "key", "bookie", "partition", "functionName", "instanceId", "type", "packageName"), "x"
     ),
-    **dict.fromkeys(("version", "mostSigBits", "leastSigBits"), "1"),
+    **dict.fromkeys(("version", "mostSigBits", "leastSigBits", "segment", "first", "second"), "1"),
+    "descriptor": "0000-ffff-0",
     "policyName": "p",
 }
 

@@ -16,6 +16,7 @@ from tests.broker.admin.pulsar_endpoints import ENDPOINTS
 
 ROUTES = all_routes()
 TOPIC_OPERATIONS = {
+    "MIGRATE_TO_SCALABLE",  # since Pulsar 5.0
     "LOOKUP",
     "GET_STATS",
     "GET_METADATA",
