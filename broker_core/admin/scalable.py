@@ -39,7 +39,7 @@ def _topic(call: Call) -> TopicName:
 
 
 async def list_topics(call: Call) -> list[str]:
-    """Those of a namespace; with `property=key=value`, once or more, those that have all of these properties."""
+    """Lists the scalable topics of a namespace; with `property=key=value`, only those with all these properties."""
     wanted = [_property(text) for text in call.values("property")]
     records = call.broker.scalable.records
     return [

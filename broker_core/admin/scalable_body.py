@@ -60,7 +60,7 @@ def _segment(name: TopicName, segment: Segment, owner: str) -> Json:
         "segmentId": segment.id,
         "topic": segment.topic_of(name),
         "hashRange": {"start": segment.start, "end": segment.end},
-        "state": "ACTIVE" if segment.is_active else "SEALED",
+        "state": segment.state,
         "parentIds": list(segment.parents),
         "childIds": list(segment.children),
         "createdAtMs": segment.created_ms,
@@ -78,7 +78,7 @@ def _of_the_milestone(name: TopicName, layout: Layout) -> Json:
         "activeSegments": active,
         "sealedSegments": len(layout.segments) - active,
         "segments": {
-            str(segment.id): {"name": segment.topic_of(name), "state": "ACTIVE" if segment.is_active else "SEALED"}
+            str(segment.id): {"name": segment.topic_of(name), "state": segment.state}
             for segment in layout.segments.values()
         },
     }

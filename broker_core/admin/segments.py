@@ -18,6 +18,7 @@ from broker_core.security.operations import SUPER_USER
 
 if TYPE_CHECKING:
     from broker_core.admin.call import Handler
+    from broker_core.scalable.layout import Segment
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.topic import Topic
 
@@ -28,6 +29,13 @@ def _name(call: Call) -> TopicName:
         return parse_topic(f"segment://{topic.namespace}/{topic.local}/{call.part('descriptor')}")
     except InvalidName:
         raise InvalidName("Segment name is not valid") from None
+
+
+def _in_layout(call: Call, name: TopicName) -> Segment | None:
+    """The segment of that name that its topic has."""
+    record = call.broker.scalable.records.get(name.base)
+    segments = () if record is None else record.layout.segments.values()
+    return next((one for one in segments if one.topic_of(name.base) == str(name)), None)
 
 
 async def _segment(call: Call) -> Topic:
@@ -47,8 +55,8 @@ async def _subscription(call: Call) -> Subscription:
 async def create(call: Call) -> None:
     """Creates a segment that its topic has, with subscriptions at its start."""
     name, body = _name(call), call.json()
-    record = call.broker.scalable.records.find(name.base)
-    segment = next((one for one in record.layout.segments.values() if one.topic_of(name.base) == str(name)), None)
+    call.broker.scalable.records.find(name.base)
+    segment = _in_layout(call, name)
     if segment is None:
         raise TopicNotFound(f"{name.base} has no segment {name}")
     await call.broker.scalable.segments.create(name.base, segment, () if body is None else names(body, "subscriptions"))
@@ -61,8 +69,7 @@ async def terminate(call: Call) -> None:
 async def delete(call: Call) -> None:
     """Deletes a segment, which an unknown one is already."""
     name = _name(call)
-    record = call.broker.scalable.records.get(name.base)
-    if record is not None and any(one.topic_of(name.base) == str(name) for one in record.layout.segments.values()):
+    if _in_layout(call, name) is not None:
         raise Conflict(f"{name.base} has this segment; a merge seals it, and it goes once it is read")
     if call.broker.topics.exists(name):
         await call.broker.topics.delete(name, force=call.flag("force"))

@@ -220,7 +220,7 @@ class LayoutChanges:
             await self._records.put(name, after)
 
     def alone(self, name: TopicName) -> AbstractAsyncContextManager[None]:
-        """No change of the topic runs meanwhile."""
+        """Keeps other changes of the topic waiting."""
         return self._changes.of(name)
 
     async def delete(self, name: TopicName, *, force: bool) -> None:
@@ -258,7 +258,7 @@ class LayoutChanges:
             segment = parse_topic(key)
             try:
                 async with self._changes.of(segment.base):
-                    if key not in self._segments_of(segment.base):  # a client may have created the topic meanwhile
+                    if key not in self._segments_of(segment.base):  # a client may have created the topic since
                         await self._segments.delete_topic(segment, force=True)
             except (BrokerError, StorageError) as error:
                 log.warning("segment %s: cannot delete it; no topic has it: %s", segment, error)

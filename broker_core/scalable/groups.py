@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, TopicNotFound
@@ -114,7 +115,7 @@ class Groups:
         """Call it at the start, before a client can come: awaits the consumers of the records."""
         for name in self._records.all():
             for subscription, consumers in self._records.find(name).consumers.items():
-                group = self.group(name, name, lambda name=name: layout_of(name), subscription, is_ordered=True)  # type: ignore[misc]  # the default binds it
+                group = self.group(name, name, partial(layout_of, name), subscription, is_ordered=True)
                 for consumer in consumers:
                     group.expect(consumer)
 

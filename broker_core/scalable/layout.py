@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
 
 HASHES = 1 << 16
-MOST_SEGMENTS = 4096  # of one topic at its creation
+MOST_SEGMENTS = 4096  # at the creation of a topic
 NOT_SEALED = -1
 
 
@@ -42,6 +42,11 @@ class Segment:
     @property
     def is_active(self) -> bool:
         return self.sealed_epoch == NOT_SEALED
+
+    @property
+    def state(self) -> str:
+        """Pulsar's name of it."""
+        return "ACTIVE" if self.is_active else "SEALED"
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -126,7 +131,7 @@ class Layout:
         return Layout(epoch, self.next_id + len(children), {**self.segments, **changed})
 
     def without(self, segment_id: int) -> Layout:
-        """Without a sealed segment, which is no longer the parent of any other. Raises as `split` does."""
+        """Removes a sealed segment, also from the parents of others. Raises as `split` does."""
         segment = self.find(segment_id)
         if segment.is_active:
             raise PreconditionFailed(f"Cannot remove segment {segment_id}: it is active")

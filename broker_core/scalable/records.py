@@ -102,7 +102,7 @@ def segment_body(segment: Segment) -> Json:
     return {
         "segmentId": segment.id,
         "hashRange": {"start": segment.start, "end": segment.end},
-        "state": "ACTIVE" if segment.is_active else "SEALED",
+        "state": segment.state,
         "parentIds": list(segment.parents),
         "childIds": list(segment.children),
         "createdAtEpoch": segment.created_epoch,

@@ -41,7 +41,7 @@ class SegmentTopics:
         return self._topics.loaded.get(segment.topic_of(name))
 
     async def load_sealed(self, name: TopicName, layout: Layout) -> None:
-        """What is left in a sealed segment is known once it is loaded."""
+        """Loads the sealed segments, because only then the broker knows what is left in them."""
         for segment in list(layout.segments.values()):
             if not segment.is_active and self.exists(name, segment):
                 await self.topic(name, segment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import (
@@ -24,11 +25,8 @@ def topic_update(session_id: int, layout: ScalableTopicDAG, topic: str) -> bytes
 
 def topic_update_failed(session_id: int, server_error: int, text: str) -> bytes:
     command = BaseCommand(type=BaseCommand.SCALABLE_TOPIC_UPDATE)
-    update = command.scalableTopicUpdate
-    update.session_id = session_id
-    update.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
-    update.message = text
-    return frame(command)
+    command.scalableTopicUpdate.session_id = session_id
+    return _failed(command, command.scalableTopicUpdate, server_error, text)
 
 
 def subscribed(request_id: int, assignment: ScalableConsumerAssignment) -> bytes:
@@ -41,11 +39,8 @@ def subscribed(request_id: int, assignment: ScalableConsumerAssignment) -> bytes
 
 def subscribe_failed(request_id: int, server_error: int, text: str) -> bytes:
     command = BaseCommand(type=BaseCommand.SCALABLE_TOPIC_SUBSCRIBE_RESPONSE)
-    response = command.scalableTopicSubscribeResponse
-    response.request_id = request_id
-    response.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
-    response.message = text
-    return frame(command)
+    command.scalableTopicSubscribeResponse.request_id = request_id
+    return _failed(command, command.scalableTopicSubscribeResponse, server_error, text)
 
 
 def assignment_update(consumer_id: int, assignment: ScalableConsumerAssignment) -> bytes:
@@ -60,8 +55,7 @@ def topics_snapshot(watch_id: int, topics: Iterable[str]) -> bytes:
     command = BaseCommand(type=BaseCommand.WATCH_SCALABLE_TOPICS_UPDATE)
     command.watchScalableTopicsUpdate.watch_id = watch_id
     command.watchScalableTopicsUpdate.snapshot.topics.extend(topics)
-    if not command.watchScalableTopicsUpdate.HasField("snapshot"):
-        command.watchScalableTopicsUpdate.snapshot.SetInParent()
+    command.watchScalableTopicsUpdate.snapshot.SetInParent()  # also without topics
     return frame(command)
 
 
@@ -76,8 +70,11 @@ def topics_changed(watch_id: int, added: Iterable[str], removed: Iterable[str]) 
 
 def watch_failed(watch_id: int, server_error: int, text: str) -> bytes:
     command = BaseCommand(type=BaseCommand.WATCH_SCALABLE_TOPICS_UPDATE)
-    update = command.watchScalableTopicsUpdate
-    update.watch_id = watch_id
-    update.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
-    update.message = text
+    command.watchScalableTopicsUpdate.watch_id = watch_id
+    return _failed(command, command.watchScalableTopicsUpdate, server_error, text)
+
+
+def _failed(command: BaseCommand, body: Any, server_error: int, text: str) -> bytes:
+    """`body`: the part of the command that has the error."""
+    body.error, body.message = server_error, text
     return frame(command)

@@ -53,7 +53,7 @@ def stopping(broker: EmbeddedBroker, steps: int) -> LayoutChanges:
     """Changes of this broker that stop after that many steps."""
     scalable, topics, allowed = broker.broker.scalable, broker.broker.topics, [steps]
     records: ScalableRecords = Counted(scalable.records, allowed)  # type: ignore[assignment]  # passes everything on
-    segments: SegmentTopics = Counted(scalable.segments, allowed)  # type: ignore[assignment]
+    segments: SegmentTopics = Counted(scalable.segments, allowed)  # type: ignore[assignment]  # passes everything on
     inner = broker.broker
     return LayoutChanges(
         records, segments, inner.tenancy, topics.being_deleted, inner.clock, inner.spawn, lambda _name: None
