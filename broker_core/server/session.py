@@ -124,6 +124,7 @@ class Session:
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
         self.layouts: dict[int, LayoutSession] = {}  # by session ID
+        self.opening_layouts: dict[int, pb.CommandScalableTopicLookup] = {}  # by session ID: not answered yet
         self.namespace_watches: dict[int, NamespaceWatch] = {}
         self.registered: dict[int, Registration] = {}  # by consumer ID
         self.non_persistent_messages = 0  # messages of non-persistent topics in transit
@@ -227,6 +228,7 @@ class Session:
             watch.close()
 
     def close_layout(self, session_id: int) -> None:
+        self.opening_layouts.pop(session_id, None)
         layout = self.layouts.pop(session_id, None)
         if layout is not None:
             self.broker.scalable.unfollow(layout)

@@ -20,6 +20,8 @@ from broker_core.wire import commands, scalable_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from broker_core.names import TopicName
 
 SESSIONS_PER_CONNECTION = 1000
@@ -27,11 +29,25 @@ REGISTRATIONS_PER_CONNECTION = 1000
 WATCHES_PER_CONNECTION = 100
 
 
-async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalableTopicLookup) -> None:
-    """SCALABLE_TOPIC_LOOKUP: answered with SCALABLE_TOPIC_UPDATE, and again whenever the layout changes."""
+def on_scalable_topic_lookup(session: Session, command: pb.CommandScalableTopicLookup) -> Coroutine[Any, Any, None]:
+    """SCALABLE_TOPIC_LOOKUP: answered with SCALABLE_TOPIC_UPDATE, and again whenever the layout changes.
+
+    The session exists from now on, so that a SCALABLE_TOPIC_CLOSE that comes before the answer ends it.
+    """
     name = parse_topic(command.topic)
+    _check_new_session(session, command.session_id)
+    session.opening_layouts[command.session_id] = command
+    return _open_layout(session, command, name)
+
+
+async def _open_layout(session: Session, command: pb.CommandScalableTopicLookup, name: TopicName) -> None:
     scalable = session.broker.scalable
-    await scalable.for_client(name, create=command.create_if_missing)
+    try:
+        await scalable.for_client(name, create=command.create_if_missing)
+    finally:
+        is_wanted = session.opening_layouts.get(command.session_id) is command
+        if is_wanted:
+            del session.opening_layouts[command.session_id]
 
     def layout() -> pb.ScalableTopicDAG:
         urls = session.broker.addresses(session.listener)
@@ -39,7 +55,8 @@ async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalable
         return layout_message(scalable.layout_of(name), urls.service_url, urls.service_url_tls, over_tls=over_tls)
 
     session.check_open()
-    _check_new_session(session, command.session_id)
+    if not is_wanted:
+        return
     view = LayoutSession(session.outbound, command.session_id, resolved(name), name, layout)
     session.layouts[command.session_id] = view
     scalable.follow(view)
@@ -47,9 +64,9 @@ async def on_scalable_topic_lookup(session: Session, command: pb.CommandScalable
 
 
 def _check_new_session(session: Session, session_id: int) -> None:
-    if session_id in session.layouts:
+    if session_id in session.layouts or session_id in session.opening_layouts:
         raise NotAllowed(f"Session {session_id} exists already")
-    if len(session.layouts) >= SESSIONS_PER_CONNECTION:
+    if len(session.layouts) + len(session.opening_layouts) >= SESSIONS_PER_CONNECTION:
         raise NotAllowed(f"A connection may have {SESSIONS_PER_CONNECTION} sessions of topics")
 
 

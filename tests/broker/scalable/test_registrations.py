@@ -7,6 +7,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import ScalableConfig
+from broker_core.names import parse_topic
 from broker_core.server.handlers import scalable as limits
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -50,7 +51,18 @@ def test_lookups_on_the_way_count_as_sessions(client: RawClient) -> None:
     topic = "topic://public/default/new"  # both wait until it is created
     client.send(framed(BaseCommand.SCALABLE_TOPIC_LOOKUP, session_id=1, topic=topic) * 2)
     answers = [client.expect(BaseCommand.SCALABLE_TOPIC_UPDATE) for _ in range(2)]
-    assert [answer.message for answer in answers] == ["", "Session 1 exists already"]
+    assert sorted(answer.message for answer in answers) == ["", "Session 1 exists already"]
+
+
+def test_a_session_that_is_closed_before_its_lookup_is_answered_stays_closed(
+    client: RawClient, broker: EmbeddedBroker
+) -> None:
+    topic = "topic://public/default/new"  # both lookups wait until it is created
+    opens = framed(BaseCommand.SCALABLE_TOPIC_LOOKUP, session_id=1, topic=topic)
+    client.send(opens + framed(BaseCommand.SCALABLE_TOPIC_CLOSE, session_id=1))
+    assert lookup(client, topic, 2).session_id == 2
+    assert len(sessions(broker)[parse_topic(topic)]) == 1
+    assert lookup(client, TOPIC, 1).dag.segments, "its ID is free"
 
 
 def test_a_connection_has_a_bounded_number_of_registered_consumers(
