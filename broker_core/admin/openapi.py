@@ -40,6 +40,7 @@ _OF_QUERY: dict[str, Shape] = {
     "initialPosition": one_of("earliest", "latest"),
     "topicVersion": one_of("V1", "V2"),
     "messageTTL": INT64,
+    "subscriptionExpirationTime": INT64,
     "messagePosition": INT64,
 }
 _ERROR = {"$ref": "#/components/schemas/Error"}

@@ -36,8 +36,10 @@ def _answer(value: Any, unset: Any = None) -> Answer:
 def _read(call: Call, place: PolicyPlace) -> Any:
     """The policy in the body, checked; None removes it."""
     body = call.json()
-    if body is None:
-        return place.is_switch or None
+    return (place.is_switch or None) if body is None else _checked(call, place, body)
+
+
+def _checked(call: Call, place: PolicyPlace, body: Any) -> Any:
     try:
         value = POLICIES[place.field].read(body, place.name)
         if place.field == "max_message_size" and value > call.broker.config.connection.max_message_size:
@@ -120,18 +122,17 @@ async def remove_all_of_topic(call: Call) -> None:
     await call.broker.tenancy.topic_policies.remove(topic.base)
 
 
-TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds", "TTL")
-_NAME_OF = {place.field: place.name for place in (*policy_places.TOPIC, TTL_OF_TOPIC)} | {
+_NAME_OF = {place.field: place.name for place in (*policy_places.TOPIC, *policy_places.TOPIC_IN_QUERY)} | {
     "replication_clusters": "replication",
     "dispatch_rates": "subscriptionDispatchRates",
 }
 
 
-async def set_topic_ttl(call: Call) -> None:
-    """The value is in the query; without one, the policy is removed."""
-    text = call.query.get("messageTTL")
-    seconds = None if text is None else POLICIES["ttl_seconds"].read(whole_number(text, "messageTTL"), "messageTTL")
-    await call.broker.tenancy.topic_policies.set(policy_topic(call), is_global=is_global(call), ttl_seconds=seconds)
+async def set_from_query(place: PolicyPlace, call: Call) -> None:
+    """Without a value in the query, the policy is removed."""
+    topic, text = policy_topic(call), call.query.get(place.name)
+    value = None if text is None else _checked(call, place, whole_number(text, place.name))
+    await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), **{place.field: value})
 
 
 # The dispatch rate of one subscription of a topic
@@ -183,8 +184,12 @@ def _of_topic(place: PolicyPlace) -> Iterator[Route]:
     get, put, delete = (partial(act, place) for act in (get_of_topic, set_of_topic, remove_of_topic))
     policy = f"{place.name} of a topic"
     yield Route("GET", path, get, _may(place, "GET"), READ_POLICY, summary=f"Get {policy}")
-    if place is not TTL_OF_TOPIC:  # its value is in the query
-        yield Route(place.write, path, put, _may(place, place.write), WRITE_POLICY, body, f"Set {policy}")
+    may_write = _may(place, place.write)
+    if place in policy_places.TOPIC_IN_QUERY:
+        query = (place.name, *WRITE_POLICY)
+        yield Route(place.write, path, partial(set_from_query, place), may_write, query, summary=f"Set {policy}")
+    else:
+        yield Route(place.write, path, put, may_write, WRITE_POLICY, body, f"Set {policy}")
     yield Route("DELETE", path, delete, _may(place, "DELETE"), WRITE_POLICY, summary=f"Remove {policy}")
 
 
@@ -198,8 +203,7 @@ _SET_RATE = topic_policy("RATE", "POST")
 
 ROUTES = (
     *(route for place in policy_places.NAMESPACE for route in _of_namespace(place)),
-    *(route for place in (*policy_places.TOPIC, TTL_OF_TOPIC) for route in _of_topic(place)),
-    Route("POST", f"{_TOPIC}/messageTTL", set_topic_ttl, topic_policy("TTL", "POST"), ("messageTTL", *WRITE_POLICY)),
+    *(route for place in (*policy_places.TOPIC, *policy_places.TOPIC_IN_QUERY) for route in _of_topic(place)),
     Route("GET", _RATE, get_rate_of_subscription, topic_policy("RATE", "GET"), READ_POLICY),
     Route("POST", _RATE, set_rate_of_subscription, _SET_RATE, WRITE_POLICY, shape_of(DispatchRate)),
     Route("DELETE", _RATE, remove_rate_of_subscription, _SET_RATE, WRITE_POLICY),

@@ -176,3 +176,14 @@ TOPIC = (
     PolicyPlace("offloadPolicies", "offload", "OFFLOAD"),
     _PAUSE,
 )
+
+# The value of these is in the query of the request that sets them.
+TOPIC_IN_QUERY = (
+    PolicyPlace("messageTTL", "ttl_seconds", "TTL"),
+    PolicyPlace(
+        "subscriptionExpirationTime",  # since Pulsar 4.2
+        "subscription_expiration_minutes",
+        "SUBSCRIPTION_EXPIRATION_TIME",
+        refused="Invalid value for subscription expiration time",
+    ),
+)

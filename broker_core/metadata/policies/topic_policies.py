@@ -108,10 +108,9 @@ class TopicPolicies:
     """The policies in force for one topic.
 
     In limits and thresholds, 0 means no limit. `ttl_seconds` 0 means no expiry; `compaction_threshold` 0 means never.
-    Only a namespace can set `encryption_required`, `max_topics`, `subscription_expiration_minutes`,
-    `auto_topic_creation`, `schema_auto_update`, `allow_schema_update`, `subscription_auth_mode`, and what begins with
-    `offload_`. Only a topic can set `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription
-    name).
+    Only a namespace can set `encryption_required`, `max_topics`, `auto_topic_creation`, `schema_auto_update`,
+    `allow_schema_update`, `subscription_auth_mode`, and what begins with `offload_`. Only a topic can set
+    `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription name).
     """
 
     retention: RetentionPolicy = policy(

@@ -41,6 +41,7 @@ NAMES = {
     "schema_validation_enforced": "schemaValidationEnforced",
     "dispatcher_pause": "dispatcherPauseOnAckStatePersistentEnabled",
     "persistence": "persistence",
+    "subscription_expiration_minutes": "subscriptionExpirationTimeInMinutes",  # since Pulsar 4.2: only read
 }
 """Policies whose values look the same as in the REST API."""
 QUOTAS = {"size_quota": "destination_storage", "age_quota": "message_age"}

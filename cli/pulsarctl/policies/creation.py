@@ -1,5 +1,6 @@
 """The policies that create topics and subscriptions on first use, and delete them when they are unused."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -123,6 +124,16 @@ AUTO_SUBSCRIPTION_CREATION = Policy(
     document="autoSubscriptionCreationOverride",
 )
 
+SUBSCRIPTION_EXPIRATION = Policy(
+    Heading.CREATION,
+    "subscription-expiration-time",
+    "subscriptionExpirationTime",
+    subscription_expiration_time,
+    "-t 7d",
+    value=values.MINUTES,
+    document="subscription_expiration_time_minutes",
+)
+
 OF_NAMESPACES = (
     INACTIVE_TOPIC,
     Policy(
@@ -136,17 +147,10 @@ OF_NAMESPACES = (
         document="autoTopicCreationOverride",
     ),
     AUTO_SUBSCRIPTION_CREATION,
-    Policy(
-        Heading.CREATION,
-        "subscription-expiration-time",
-        "subscriptionExpirationTime",
-        subscription_expiration_time,
-        "-t 7d",
-        value=values.MINUTES,
-        document="subscription_expiration_time_minutes",
-    ),
+    SUBSCRIPTION_EXPIRATION,
 )
 OF_TOPICS = (
     INACTIVE_TOPIC,
     AUTO_SUBSCRIPTION_CREATION,
+    replace(SUBSCRIPTION_EXPIRATION, method="QUERY"),
 )

@@ -54,6 +54,17 @@ async def test_ttl_of_a_topic_is_in_the_query(shop: Admin) -> None:
     assert (await shop("GET", f"{TOPIC}/messageTTL")).status == 204
 
 
+async def test_the_expiration_time_of_subscriptions_is_set_on_a_topic_by_the_query(shop: Admin) -> None:
+    path = f"{TOPIC}/subscriptionExpirationTime"
+    await shop("POST", f"{NAMESPACE}/subscriptionExpirationTime", 7)
+    assert (await shop("GET", path)).status == 204
+    assert (await shop("GET", f"{path}?applied=true")).text == "7"
+    assert (await shop("POST", f"{path}?subscriptionExpirationTime=5")).status == 204
+    assert [(await shop("GET", f"{path}{query}")).text for query in ("", "?applied=true")] == ["5", "5"]
+    assert (await shop("DELETE", path)).status == 204
+    assert (await shop("GET", f"{path}?applied=true")).text == "7"
+
+
 async def test_the_compaction_threshold_is_put_on_a_namespace_and_posted_to_a_topic(shop: Admin) -> None:
     assert (await shop("PUT", f"{NAMESPACE}/compactionThreshold", 100)).status == 204
     assert (await shop("POST", f"{TOPIC}/compactionThreshold", 200)).status == 204
@@ -98,6 +109,13 @@ async def test_applied_reads_topic_then_namespace_then_configuration(shop: Admin
             "Invalid value for message TTL, message TTL must >= 0",
         ),
         ("POST", f"{TOPIC}/messageTTL?messageTTL=-1", None, 412, "Invalid value for message TTL"),
+        (
+            "POST",
+            f"{TOPIC}/subscriptionExpirationTime?subscriptionExpirationTime=-1",
+            None,
+            412,
+            "Invalid value for subscription expiration time",
+        ),
         ("PUT", f"{NAMESPACE}/compactionThreshold", -1, 412, "compactionThreshold must be 0 or more"),
         ("POST", f"{TOPIC}/compactionThreshold", -1, 412, "Invalid value for compactionThreshold"),
         ("POST", "namespaces/acme/nope/retention", RETENTION, 404, "Namespace policies does not exist"),

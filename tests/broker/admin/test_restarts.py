@@ -16,6 +16,7 @@ from typing import Any, Self
 import pytest
 
 from broker_core.admin.all_routes import all_routes
+from broker_core.admin.policy_places import TOPIC_IN_QUERY
 from tests.broker.admin import setters
 from tests.broker.admin.namespace_bodies import FULL, GO, PULSAR_ADMIN
 from tests.broker.admin.setters import API, NAMESPACE, SCHEMA, TOPIC, Setter
@@ -38,6 +39,7 @@ TOPICS: dict[str, tuple[str, str, Any]] = {  # name: domain, suffix of the topic
 CHANGING = ("tats", "internal-info", "essage", "/ledger/", "/position/", "/compaction", "/metrics", "brokers", "lookup")
 
 
+IN_QUERY = {place.name for place in TOPIC_IN_QUERY}  # the value of these policies of a topic
 # Parts of paths that most subjects have in common.
 USUAL = {"resourcegroup": "rg", "key": "k", "value": "v", "role": "r", "subscription": "s"}
 
@@ -144,8 +146,9 @@ def _changed(client: Client, subject: Subject, index: int) -> Answers:
     """Sets everything to the sample of that index, removes what is to be removed, then returns `_shown`."""
     for setter in _setters_of(subject):
         path = subject.path(setter.path)
-        if path.endswith("/messageTTL") and subject.prefix == TOPIC:  # the only value in the query
-            client.must(setter.method, f"{path}?messageTTL={setter.bodies[index]}")
+        name = path.rpartition("/")[2]
+        if subject.prefix == TOPIC and name in IN_QUERY:
+            client.must(setter.method, f"{path}?{name}={setter.bodies[index]}")
         else:
             client.must(setter.method, path, setter.bodies[index])
         if subject.takes_back and setter.remover:

@@ -203,6 +203,19 @@ def test_an_unused_subscription_expires_if_configured() -> None:
         assert "s" not in topic.subscriptions
 
 
+def test_the_time_of_a_topic_precedes_that_of_its_namespace() -> None:
+    with looking(InactiveConfig()) as broker:
+        other = parse_topic("persistent://public/default/other")
+        broker.set_policies(subscription_expiration_minutes=2)
+        for name in (NAME, other):
+            broker.subscribe(name)
+        policies = broker.broker.broker.tenancy.topic_policies
+        broker.broker.call(policies.set(NAME, subscription_expiration_minutes=0))
+        broker.look_at_subscriptions_twice(1_000)
+        loaded = broker.broker.broker.topics.loaded
+        assert [list(loaded[str(name)].subscriptions) for name in (NAME, other)] == [["s"], []]
+
+
 def test_a_replicated_subscription_does_not_expire() -> None:
     with looking(InactiveConfig(), TopicConfig(subscription_expiration_minutes=2)) as broker:
         broker.subscribe()

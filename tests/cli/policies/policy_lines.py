@@ -35,6 +35,9 @@ BOTH = [
     ("auto-subscription-creation", "--enable", '{"allowAutoSubscriptionCreation":true}'),
     ("dispatcher-pause-on-ack-state-persistent", "", "true"),
     ("auto-subscription-creation", "", '{"allowAutoSubscriptionCreation":false}'),
+    ("subscription-expiration-time", "-t 5", "5"),
+    ("subscription-expiration-time", "-t 7d", "10080"),
+    ("subscription-expiration-time", "-t 30s", "1"),
 ]
 OF_NAMESPACES = [
     ("max-producers-per-topic", "-p 5", "5"),
@@ -48,9 +51,6 @@ OF_NAMESPACES = [
     ),
     ("topic-auto-creation", "--disable", '{"allowAutoTopicCreation":false,"topicType":"non-partitioned"}'),
     ("encryption-required", "-e", "true"),
-    ("subscription-expiration-time", "-t 5", "5"),
-    ("subscription-expiration-time", "-t 7d", "10080"),
-    ("subscription-expiration-time", "-t 30s", "1"),
 ]
 OF_TOPICS = [
     ("replication-clusters", "-c standalone", '"standalone"'),

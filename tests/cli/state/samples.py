@@ -60,6 +60,7 @@ BOTH: dict[str, list[Any]] = {
         {"allowAutoSubscriptionCreation": True},
         {"allowAutoSubscriptionCreation": False},
     ],
+    "subscription-expiration-time": [0, 60],
     "schema-compatibility-strategy": ["FULL", "BACKWARD"],
     "schema-validation-enforce": [True],
 }
@@ -74,7 +75,6 @@ OF_NAMESPACES: dict[str, list[Any]] = BOTH | {
         {"allowAutoTopicCreation": True, "topicType": "partitioned", "defaultNumPartitions": 3},
         {"allowAutoTopicCreation": True, "topicType": "non-partitioned"},
     ],
-    "subscription-expiration-time": [0, 60],
     "schema-autoupdate-strategy": ["Backward", "AlwaysCompatible"],
     "is-allow-auto-update-schema": [False],
     "replication-clusters": [],  # test_changes has them: they need a tenant that may use several

@@ -93,6 +93,14 @@ SETTERS = (
         for kind, field in quotas.FIELDS.items()
     ),
     Setter("topics", "ttl_seconds", "POST", "messageTTL?messageTTL=", "messageTTL", "message-ttl"),
+    Setter(
+        "topics",
+        "subscription_expiration_minutes",
+        "POST",
+        "subscriptionExpirationTime?subscriptionExpirationTime=",
+        "subscriptionExpirationTime",
+        "subscription-expiration-time",
+    ),
     Setter("namespaces", "replication_clusters", "POST", "replication", "replication", "replication-clusters"),
     Setter("topics", "replication_clusters", "POST", "replication", "replication", "replication-clusters"),
     Setter("topics", "dispatch_rates", "POST", "s/dispatchRate", "s/dispatchRate"),

@@ -134,11 +134,15 @@ POLICIES: dict[str, Any] = {
     "deduplicationEnabled": False,
 }
 # Queries of single policies, in addition to `applied`.
-POLICY_QUERIES = {"messageTTL": ("messageTTL",), "backlogQuota": ("backlogQuotaType",)}
+POLICY_QUERIES = {
+    "messageTTL": ("messageTTL",),
+    "subscriptionExpirationTime": ("subscriptionExpirationTime",),
+    "backlogQuota": ("backlogQuotaType",),
+}
 
 OF_NAMESPACES_ONLY = """
 maxProducersPerTopic maxConsumersPerTopic maxTopicsPerNamespace maxUnackedMessagesPerConsumer
-maxUnackedMessagesPerSubscription deduplication autoTopicCreation subscriptionExpirationTime encryptionRequired
+maxUnackedMessagesPerSubscription deduplication autoTopicCreation encryptionRequired
 schemaAutoUpdateCompatibilityStrategy isAllowAutoUpdateSchema
 """
 OF_TOPICS_ONLY = """

@@ -7,6 +7,7 @@ import pytest
 
 from broker_core.admin import policy_places
 from broker_core.errors import InvalidValue
+from broker_core.metadata.policies.json_values import refuse
 from broker_core.metadata.policies.offload_policies import OffloadPolicies
 from broker_core.metadata.policies.policy_set import NOTHING_SET, PolicySet
 from broker_core.metadata.policies.values import (
@@ -21,7 +22,7 @@ from broker_core.metadata.policies.values import (
     SubscribeRate,
 )
 from broker_core.names import parse_topic
-from broker_core.topics.change_events.event_fields import QUOTAS
+from broker_core.topics.change_events.event_fields import QUOTAS, from_event
 from broker_core.topics.change_events.event_reader import MOST_ENTRY_BYTES, MOST_MESSAGES, EventReader
 from broker_core.topics.change_events.policy_event import (
     GLOBAL_KEY,
@@ -133,6 +134,11 @@ def test_every_policy_that_a_topic_can_have_travels() -> None:
     settable = {place.field for place in policy_places.TOPIC} | {*QUOTAS}
     settable |= {"ttl_seconds", "replication_clusters", "dispatch_rates"}  # whose paths are no ordinary ones
     assert {field for field, _ in EVERYTHING} == settable
+
+
+def test_a_policy_that_only_newer_brokers_send_is_read() -> None:
+    policies = from_event({"subscriptionExpirationTimeInMinutes": 5}, refuse)
+    assert policies == PolicySet(subscription_expiration_minutes=5)
 
 
 def test_an_event_of_a_real_pulsar_is_understood() -> None:
