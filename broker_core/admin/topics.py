@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
-from broker_core.admin.properties import read_properties
+from broker_core.admin.properties import read_properties, wanted_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY, INT32, PARTITIONS, PROPERTIES
 from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic, partitions_body
@@ -37,7 +37,9 @@ async def list_topics(call: Call) -> list[str]:
     """Full names; a partitioned topic is listed by its partitions."""
     name, domain = call.namespace(), call.parts["domain"]
     namespace = call.broker.tenancy.namespace(name)
-    topics = await call.broker.topics.listed(name, domain, system=call.flag("includeSystemTopic"))
+    topics = await call.broker.topics.listed(
+        name, domain, system=call.flag("includeSystemTopic"), properties=wanted_properties(call)
+    )
     if not call.query.get("bundle"):
         return topics
     bundle = namespace.bundles.find(str(name), call.query["bundle"])
@@ -257,7 +259,9 @@ _TOPIC = f"{_NAMESPACE}/{{topic}}"
 
 ROUTES = (
     Route("GET", f"{_NAMESPACE}/{{bundle}}", list_of_bundle, on_namespace("GET_BUNDLE")),
-    Route("GET", _NAMESPACE, list_topics, on_namespace("GET_TOPICS"), query=("bundle", "includeSystemTopic")),
+    Route(
+        "GET", _NAMESPACE, list_topics, on_namespace("GET_TOPICS"), query=("bundle", "includeSystemTopic", "properties")
+    ),
     Route(
         "GET", f"{_NAMESPACE}/partitioned", list_partitioned, on_namespace("GET_TOPICS"), query=("includeSystemTopic",)
     ),

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import NotAllowed, PersistenceFailed, TopicFenced, TopicMoved, TopicNotFound
 from broker_core.metadata.policies.expiry_clock import ExpiryClock
 from broker_core.metadata.tenancy.documents import CLUSTER
-from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages
+from broker_core.names import PERSISTENT, NamespaceName, TopicName, check_has_messages, parse_topic
 from broker_core.rates.tally import Tally
+from broker_core.rates.time_slices import sliced
 from broker_core.rates.writes import milliseconds
 from broker_core.replication.remote_clusters import RemoteClusters
 from broker_core.replication.services import ReplicationServices
@@ -173,9 +174,23 @@ class TopicRegistry:
         """Sorted full names of the existing topics, including partitions."""
         return self._documents.of_namespace(namespace, domain)
 
-    async def listed(self, namespace: NamespaceName, domain: str = PERSISTENT, *, system: bool = False) -> list[str]:
-        """The names of `of_namespace`, in time slices; without system topics unless `system`."""
-        return await self._documents.listed(namespace, domain, system=system)
+    async def listed(
+        self,
+        namespace: NamespaceName,
+        domain: str = PERSISTENT,
+        *,
+        system: bool = False,
+        properties: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """The names of `of_namespace`, in time slices; without system topics unless `system`.
+
+        `properties`: only topics that have all of these. A partition has those of its partitioned topic.
+        """
+        names = await self._documents.listed(namespace, domain, system=system)
+        if not properties:
+            return names
+        wanted = properties.items()
+        return [name async for name in sliced(names) if wanted <= self.properties_of(parse_topic(name)).items()]
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
         """Creates a topic (`TopicCreation.create`)."""
@@ -205,6 +220,10 @@ class TopicRegistry:
         if partitioned is not None:
             return dict(partitioned.properties)
         return self._documents.read(name)[1]
+
+    def properties_of(self, name: TopicName) -> dict[str, str]:
+        """The properties of a topic; for a partition, those of its partitioned topic."""
+        return self.properties(name.base if name.is_partition and self._tenancy.partitioned.count(name.base) else name)
 
     async def change_properties(self, name: TopicName, change: PropertyChange) -> None:
         """Changes the properties of a topic; durable on return."""

@@ -41,8 +41,9 @@ async def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTop
 async def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandGetTopicsOfNamespace) -> bytes:
     """The topics that exist now, listed in slices so that other clients are served in between."""
     topics: list[str] = []
+    wanted = {pair.key: pair.value for pair in command.properties}
     for domain in MODES[command.mode]:
-        topics += await broker.topics.listed(namespace, domain)
+        topics += await broker.topics.listed(namespace, domain, properties=wanted)
     pattern = _pattern(broker, command.topics_pattern) if command.topics_pattern else None
     if pattern is not None:
         topics = [topic async for topic in sliced(topics) if pattern.matches(topic)]

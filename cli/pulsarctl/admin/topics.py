@@ -4,9 +4,11 @@ A call on a partitioned topic acts on all its partitions if the broker supports 
 time, compact). For the other calls, the broker's error says which call to use instead.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import Any
+from urllib.parse import quote_plus
 
 from pulsarctl.admin.http import AdminHttp
 from pulsarctl.values.message_ids import MessageId
@@ -42,12 +44,19 @@ class Topics:
         domain: str | None = None,
         bundle: str | None = None,
         system_topics: bool | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> Names:
-        """Topics without partitions and each partition of the others, sorted. `domain` None: both domains."""
+        """Topics without partitions and each partition of the others, sorted. `domain` None: both domains.
+
+        `properties`: only topics that have all of these; Apache Pulsar may list all topics.
+        """
+        wanted = ",".join(f"{quote_plus(key)}={quote_plus(value)}" for key, value in (properties or {}).items())
         names: Names = []
         for chosen in (domain,) if domain else DOMAINS:
             path = f"{ROOT}/{chosen}/{namespace_path(namespace)}"
-            names += sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
+            names += sorted(
+                self._http.get(path, bundle=bundle, includeSystemTopic=system_topics, properties=wanted or None)
+            )
         return names
 
     def list_partitioned(self, namespace: str, *, system_topics: bool | None = None) -> Names:

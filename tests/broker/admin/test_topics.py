@@ -361,3 +361,23 @@ async def test_a_terminated_topic_takes_no_ledger_for_messages_of_another_cluste
         409,
         f"Topic {FULL}/ended is terminated and takes no more messages",
     )
+
+
+async def test_the_list_of_topics_can_be_restricted_to_those_with_properties(admin: Admin) -> None:
+    root = "persistent/public/default"
+    await admin("PUT", f"{root}/a", {"owner": "billing", "zone": "x,y"})
+    await admin("PUT", f"{root}/b", {"owner": "billing"})
+    await admin("PUT", f"{root}/c/partitions", {"partitions": 1, "properties": {"owner": "sales"}})
+    await admin("PUT", f"{root}/d")
+    names = {
+        "owner=billing": ["a", "b"],
+        "owner=billing,zone=x%252Cy": ["a"],
+        "owner=sales": ["c-partition-0"],
+        "owner=other": [],
+        "": ["a", "b", "c-partition-0", "d"],
+    }
+    for properties, expected in names.items():
+        listed = (await admin("GET", f"{root}?properties={properties}")).json
+        assert listed == [f"persistent://public/default/{name}" for name in expected]
+    assert (await admin("GET", "non-persistent/public/default?properties=owner%3Dbilling")).json == []
+    assert (await admin("GET", f"{root}?properties=owner")).status == 400

@@ -22,6 +22,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandGetTopicsOfNamespaceResponse,
     CommandWatchTopicListSuccess,
     CommandWatchTopicUpdate,
+    KeyValue,
     ServerError,
 )
 from broker_core.wire.topics_hash import topics_hash
@@ -106,6 +107,16 @@ def test_an_unsupported_pattern_is_left_to_the_client(pulsar_broker: EmbeddedBro
     with RawClient(pulsar_broker.service_url) as raw:
         answer = topics(raw, topics_pattern=pattern)
     assert (list(answer.topics), answer.filtered) == (NAMES, False)
+
+
+def test_the_list_can_be_restricted_to_topics_with_a_property(pulsar_broker: EmbeddedBroker) -> None:
+    create(pulsar_broker, *NAMES)
+    registry = pulsar_broker.broker.topics
+    pulsar_broker.call(registry.change_properties(parse_topic(NAMES[1]), lambda _: {"owner": "billing"}))
+    wanted = [KeyValue(key="owner", value="billing")]
+    with RawClient(pulsar_broker.service_url) as raw:
+        answer = topics(raw, properties=wanted)
+    assert (list(answer.topics), answer.topics_hash) == (NAMES[1:2], topics_hash(NAMES[1:2]))
 
 
 def test_system_topics_are_not_listed(pulsar_broker: EmbeddedBroker) -> None:

@@ -317,7 +317,7 @@ ROWS: dict[str, Row] = {
     "N/permissions/{role}": Row(["produce"]),
     "T/permissions/{role}": Row(["produce"]),
     "T/{subscription}/dispatchRate": Row(RATE, APPLIED),
-    "/admin/v2/{domain}/{tenant}/{namespace}": Row(None, ("includeSystemTopic", "bundle")),
+    "/admin/v2/{domain}/{tenant}/{namespace}": Row(None, ("includeSystemTopic", "bundle", "properties")),
     "T": Row(PROPERTIES, ("force",)),
     "T/partitions": Row({"partitions": 2, "properties": PROPERTIES}, ("force", "checkAllowAutoCreation")),
     "T/backlogSize": Row(POSITION),

@@ -48,15 +48,28 @@ def list_topics(
         str | None, typer.Option("-b", "--bundle", metavar="BUNDLE", help="List the topics of one bundle.")
     ] = None,
     system_topics: SystemTopics = False,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p", "--properties", metavar="KEY=VALUE", help="Only topics with this property; may be repeated."
+        ),
+    ] = None,
 ) -> None:
     """List the topics of a namespace, with each partition. 'list-partitioned-topics' lists partitioned topics once.
 
-    Example: pulsarctl topics list public/default
+    With several properties, a topic must have all of them. Apache Pulsar 4.2 and later passes the properties to a
+    plugin of the broker. Without one, and in earlier versions, it lists all topics.
+
+    Examples:
+      pulsarctl topics list public/default
+      pulsarctl topics list public/default -p owner=billing
     """
     spelled = domain.lower().replace("_", "-") if domain else None
     if spelled not in (None, "persistent", "non-persistent"):
         raise UsageProblem(f"unknown domain '{domain}'", hint="use persistent or non_persistent")
-    topics = call.admin.topics.list(namespace, domain=spelled, bundle=bundle, system_topics=system_topics or None)
+    topics = call.admin.topics.list(
+        namespace, domain=spelled, bundle=bundle, system_topics=system_topics or None, properties=pairs(properties)
+    )
     call.show_names("TOPIC", topics)
 
 
