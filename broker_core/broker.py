@@ -148,6 +148,15 @@ class Broker:
 
         Raises `OtherCluster`, `StorageError`, `OSError`.
         """
+        await self._open_storage(directory, disk)
+        await self._open_tenancy()
+        self._start_security()
+        self._create_topics()
+        self._follow_changes()
+        self.started_ms = self.clock.wall_ms()
+        self._start_tasks()
+
+    async def _open_storage(self, directory: Path, disk: Disk | None) -> None:
         cluster = self.config.server.cluster_name
         self.tier = TieredStorage(self.config.offload, cluster, self.clock, self._offload_rules, self._offload_schemas)
         self.unsent = Unsent()
@@ -165,12 +174,18 @@ class Broker:
             await self.storage.close()
             raise
         await self.tier.open(self.storage)
+
+    async def _open_tenancy(self) -> None:
         self.settings = DynamicSettings(self.config, self.storage.metadata, self._settings_changed)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
+
+    def _start_security(self) -> None:
         self.security.use(self.tenancy)
         for warning in (*open_to_others(self.config), *without_certificates(self.config)):
             log.warning(warning)
         self.security.audit.start()
+
+    def _create_topics(self) -> None:
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
         if self.storage.transactions.open():
             self._coordinator = self._new_coordinator()  # they may time out, also if transactions are disabled now
@@ -198,10 +213,13 @@ class Broker:
             self.spawn,
         )
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
+
+    def _follow_changes(self) -> None:
         self.tenancy.on_change(self.topics.renewal.policies_changed)
         if self.security.authorization is not None:
             self.tenancy.on_permissions(self._permissions_changed)
-        self.started_ms = self.clock.wall_ms()
+
+    def _start_tasks(self) -> None:
         self.spawn(self.partitioned.finish_updates())
         if self.config.scalable.enabled:
             self.scalable.expect_consumers()

@@ -1,7 +1,7 @@
 """The interface of the parts of a topic, such as compaction or replication, and the context that they share.
 
 A topic tells each of its parts what happens to it, in the order in which it lists them, and closes them in the reverse
-order. A new feature is one more part in `Topic._add_parts`. No part knows the topic itself. Acknowledgments and
+order. A new feature is one more part in `Topic._connect_parts`. No part knows the topic itself. Acknowledgments and
 confirmed entries, which are on the hot path, go only to the parts that need them (`TopicCalls.followers`,
 `Topic._on_confirmed`).
 """

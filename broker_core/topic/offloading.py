@@ -41,8 +41,8 @@ class OffloadState(enum.Enum):
 
 
 class Offloading(TopicPart):
-    def __init__(self, context: TopicContext, tier: TieredStorage | None, ended: Callable[[], None]) -> None:
-        """Without `tier`, nothing of the topic is ever offloaded. `ended` is called after a run: more may be due."""
+    def __init__(self, context: TopicContext, tier: TieredStorage, ended: Callable[[], None]) -> None:
+        """`ended` is called after a run: more may be due."""
         self._context = context
         self._tier = tier
         self._call_ended = ended
@@ -74,7 +74,7 @@ class Offloading(TopicPart):
     @property
     def rules(self) -> OffloadRules:
         policies = self._context.policies
-        config = self._in_use().config
+        config = self._tier.config
         return rules_of(
             policies.offload,
             policies.offload_threshold_bytes,
@@ -84,7 +84,7 @@ class Offloading(TopicPart):
         )
 
     async def policies_changed(self) -> None:
-        if self._tier is not None and self._context.log.on_disk is not None:
+        if self._context.log.on_disk is not None:
             self._context.log.on_disk.copies.copies_first(self.rules.copies_first)
             self._not_before = 0.0
 
@@ -99,7 +99,7 @@ class Offloading(TopicPart):
         self._check_free()
         ledger_ids = selection.before(self._sealed(), before)
         try:
-            self._in_use().check(self.rules)
+            self._tier.check(self.rules)
         except NotConfigured as error:
             raise NotAllowed(str(error)) from None
         self._start(ledger_ids)
@@ -153,7 +153,7 @@ class Offloading(TopicPart):
 
     async def check(self, now_ms: int) -> None:
         """Starts what the thresholds ask for, and deletes local files whose lag has passed. Raises StorageError."""
-        if self._tier is None or self._context.log.on_disk is None or is_system_topic(self._context.name):
+        if self._context.log.on_disk is None or is_system_topic(self._context.name):
             return
         await self._forget_unfinished()
         await self._drop_files(now_ms)
@@ -190,7 +190,7 @@ class Offloading(TopicPart):
 
     def next_due(self, now_ms: int) -> int | None:
         """Wall time (ms) at which `check` has something to do if nothing else changes."""
-        if self._tier is None or self._context.log.on_disk is None or is_system_topic(self._context.name):
+        if self._context.log.on_disk is None or is_system_topic(self._context.name):
             return None
         sealed, rules = self._sealed(), self.rules
         due = [self._files_due(sealed, now_ms)[1]]
@@ -205,7 +205,7 @@ class Offloading(TopicPart):
     @property
     def watches_rolls(self) -> bool:
         """Whether a ledger that is sealed may be due at once."""
-        return self._tier is not None and self.rules.is_automatic
+        return self.rules.is_automatic
 
     # ---- a run
 
@@ -216,7 +216,7 @@ class Offloading(TopicPart):
     async def _run(self, ledger_ids: list[int], rules: OffloadRules) -> None:
         errors: list[str] = []
         try:
-            async with self._in_use().at_a_time:
+            async with self._tier.at_a_time:
                 await self._offload_all(ledger_ids, rules, errors)
         except Exception as error:  # it must not seem to run forever
             errors.append(f"{type(error).__name__}: {error}")
@@ -225,10 +225,10 @@ class Offloading(TopicPart):
             self._ended(errors)
 
     async def _offload_all(self, ledger_ids: list[int], rules: OffloadRules, errors: list[str]) -> None:
-        async with self._in_use().worker() as worker:
+        async with self._tier.worker() as worker:
             for ledger_id in ledger_ids:
                 try:
-                    if await self._in_use().offload(self._on_disk(), ledger_id, rules, worker):
+                    if await self._tier.offload(self._on_disk(), ledger_id, rules, worker):
                         self.last_ledger_id = ledger_id
                         self.last_success_ms = self._context.clock.wall_ms()
                 except (OffloadFailed, StorageError, OSError) as error:
@@ -276,8 +276,3 @@ class Offloading(TopicPart):
         if self._context.log.on_disk is None:
             raise NotAcceptable("Offload of a non-persistent topic is not allowed")
         return self._context.log.on_disk
-
-    def _in_use(self) -> TieredStorage:
-        if self._tier is None:
-            raise NotAllowed("this broker has no tiered storage")
-        return self._tier

@@ -54,8 +54,8 @@ class TopicServices(NamedTuple):
     rates: BrokerRates
     publish_latency: Histogram  # of all topics
     backlog_quota: BacklogQuotaConfig
-    tier: TieredStorage | None  # None: nothing is offloaded
+    tier: TieredStorage
     replication: ReplicationServices
     transactions: Callable[[], Coordinator | None]  # None: transactions are disabled
-    segments: Callable[[], SegmentListener | None]  # None: there are no scalable topics
+    segments: Callable[[], SegmentListener]
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

@@ -125,8 +125,7 @@ class Subscription(Backlogged):
             return False
         self.delivery.remove(consumer)
         self.last_used = self.clock.monotonic()
-        if self._context.segments is not None:
-            self._context.segments.segment_changed(self.topic_name, self.name)
+        self._context.segments.segment_changed(self.topic_name, self.name)
         return True
 
     async def flush(self) -> None:

@@ -42,4 +42,4 @@ class SubscriptionContext(NamedTuple):
     check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions
     coordinator: Callable[[], Coordinator | None]
-    segments: SegmentListener | None
+    segments: SegmentListener

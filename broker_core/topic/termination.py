@@ -33,7 +33,7 @@ class Termination:
         log: DurableLog | None,
         producers: Mapping[str, Producer],
         subscriptions: Mapping[str, Subscription],
-        read_to_end: Callable[[str], None] | None,
+        read_to_end: Callable[[str], None],
     ) -> None:
         """`read_to_end` learns of each subscription that has no backlog any more."""
         self._log = log
@@ -73,7 +73,7 @@ class Termination:
                 continue
             for consumer in subscription.consumers:
                 self._tell(consumer)
-            if subscription not in self._at_end and self._read_to_end is not None:
+            if subscription not in self._at_end:
                 self._at_end.add(subscription)
                 self._read_to_end(name)
 

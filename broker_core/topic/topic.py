@@ -100,6 +100,15 @@ class Topic:
             passed_over=self._calls.acknowledged,
         )
 
+    def _add_parts(self, services: TopicServices) -> None:
+        """Each part gets the context and the calls that it needs. No part holds the topic."""
+        self._add_publishing(services)
+        self._add_compaction(services)
+        self._add_replication(services.replication)
+        self._add_subscriptions(services)
+        self._add_housekeeping(services)
+        self._connect_parts()
+
     def _add_publishing(self, services: TopicServices) -> None:
         self.admission = ProducerAdmission(self._calls, self.limits, _epoch(self.ledger))
         self.producers = self.admission.by_name
@@ -110,6 +119,17 @@ class Topic:
         self._taken = partial(_taken, self.published, self.producers)
         self.throttles = TopicThrottles(self.clock, self._in_force, services.rates, self._taken)
         self.publish_limit = self.throttles.publish_limit
+        self.transactions = TopicTransactions(
+            self._context, self.lifecycle, self.special_entries, self._calls, services.transactions
+        )
+
+    def _add_compaction(self, services: TopicServices) -> None:
+        self.compaction = Compaction(
+            self._context,
+            services.compacting,
+            retain_null_key=services.retain_null_key,
+            finished=self._calls.acknowledged,
+        )
 
     def _add_replication(self, services: ReplicationServices) -> None:
         self.replicators = Replicators(self._context, services, self.producers, self._calls.acknowledged)
@@ -118,42 +138,35 @@ class Topic:
         )
         self.replicators.retried = self.replicated_subscriptions.changed
 
-    def _add_parts(self, services: TopicServices) -> None:
-        """Each part gets the context and the calls that it needs. No part holds the topic."""
-        context, calls = self._context, self._calls
-        self._add_publishing(services)
-        self.compaction = Compaction(
-            context, services.compacting, retain_null_key=services.retain_null_key, finished=calls.acknowledged
-        )
-        self._add_replication(services.replication)
-        self.transactions = TopicTransactions(
-            context, self.lifecycle, self.special_entries, calls, services.transactions
-        )
-        subscriptions: dict[str, Subscription] = {}
-        segments = services.segments()
-        read_to_end = None if segments is None else partial(segments.segment_changed, self.name)
-        self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions, read_to_end)
+    def _add_subscriptions(self, services: TopicServices) -> None:
+        by_name: dict[str, Subscription] = {}
+        read_to_end = partial(services.segments().segment_changed, self.name)
+        self.termination = Termination(self.ledger.on_disk, self.producers, by_name, read_to_end)
         self.migration = TopicMigration(
-            context,
+            self._context,
             partial(services.moves_to, self.name),
             self.lifecycle.store_properties,
             self.producers,
-            subscriptions,
+            by_name,
             self.replicators,
         )
         self.subscriptions = Subscriptions(
-            self._subscription_context(services), self.lifecycle, self.subscription_type, subscriptions
+            self._subscription_context(services), self.lifecycle, self.subscription_type, by_name
         )
-        backlogs = self.backlogs = Backlogs(self.name, subscriptions, self.replicators.by_cursor)
-        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, backlogs)
-        self.offloading = Offloading(context, services.tier, ended=calls.acknowledged)
+        self.backlogs = Backlogs(self.name, by_name, self.replicators.by_cursor)
+
+    def _add_housekeeping(self, services: TopicServices) -> None:
+        self.quotas = BacklogQuotas(self._context, services.backlog_quota, self.producers, self.backlogs)
+        self.offloading = Offloading(self._context, services.tier, ended=self._calls.acknowledged)
         self._housekeeping = Housekeeping(
-            context,
-            backlogs,
+            self._context,
+            self.backlogs,
             self.compaction,
             self.offloading,
             compaction_seconds=services.limits.compaction_seconds,
         )
+
+    def _connect_parts(self) -> None:
         self._parts: tuple[TopicPart, ...] = (
             self.compaction,
             self.subscriptions,
@@ -165,7 +178,7 @@ class Topic:
             self.quotas,
             self._housekeeping,
         )
-        calls.followers = (
+        self._calls.followers = (
             self._housekeeping.look_soon,  # ledgers may be due for trimming
             self.termination.tell_readers,  # a consumer may have reached the end
             self.migration.acknowledged,

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 
 class AutoCreation:
-    def __init__(
-        self,
-        tenancy: Tenancy,
-        being_deleted: BeingDeleted,
-        segments: Callable[[], SegmentListener | None] = lambda: None,
-    ) -> None:
+    def __init__(self, tenancy: Tenancy, being_deleted: BeingDeleted, segments: Callable[[], SegmentListener]) -> None:
         self._tenancy = tenancy
         self._segments = segments
         self._being_deleted = being_deleted
@@ -38,7 +33,7 @@ class AutoCreation:
             raise TopicNotFound(f"Namespace {name.namespace} does not exist")
         if name.is_segment:
             raise TopicNotFound(f"Segment {name} does not exist")
-        if self._has_replaced(name):
+        if self._segments().has_replaced(name):
             raise TopicNotFound(f"Topic {name} has become a scalable topic")
         if is_broker_internal(name):
             raise NotAllowed(f"Can not create transaction system topic {name}")
@@ -53,12 +48,8 @@ class AutoCreation:
 
     def check_regular(self, name: TopicName) -> None:
         """Raises `Conflict` for a topic that has become a scalable one."""
-        if self._has_replaced(name):
+        if self._segments().has_replaced(name):
             raise Conflict(f"Topic {name} has become a scalable topic")
-
-    def _has_replaced(self, name: TopicName) -> bool:
-        segments = self._segments()
-        return segments is not None and segments.has_replaced(name)
 
     def check_partition(self, name: TopicName) -> None:
         """Raises `TopicNotFound` for a partition beyond the count, or of a topic that is being deleted."""

@@ -44,11 +44,11 @@ class TopicOpener:
         storage: StorageEngine,
         tenancy: Tenancy,
         spawn: Spawn,
-        tier: TieredStorage | None,
+        tier: TieredStorage,
         replication: ReplicationServices,
         publish_latency: Histogram,
         transactions: Callable[[], Coordinator | None],
-        segments: Callable[[], SegmentListener | None],
+        segments: Callable[[], SegmentListener],
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy

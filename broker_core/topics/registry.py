@@ -68,34 +68,30 @@ class TopicRegistry:
         schemas: SchemaRegistry,
         spawn: Spawn,
         service_url: Callable[[], str],
-        tier: TieredStorage | None = None,
-        transactions: Callable[[], Coordinator | None] = lambda: None,
-        segments: Callable[[], SegmentListener | None] = lambda: None,
+        tier: TieredStorage,
+        transactions: Callable[[], Coordinator | None],
+        segments: Callable[[], SegmentListener],
     ) -> None:
-        self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
-        replication = ReplicationServices(
-            config.server.cluster_name,
-            start_position(config.replication.start_at),
-            config.replication,
-            self.remotes,
-            schemas,
-            tenancy.partitioned.count,
-        )
-        self.snapshots = replication.snapshots
-        self.loaded = LoadedTopics()
-        self.loads = Tally()
-        self.load_ms = milliseconds()
-        self._operations = TopicOperations()
-        self._documents = TopicDocuments(storage.metadata)
-        self._deleted = DeletedTopics(storage.metadata, clock)
         self._config = config
         self._clock = clock
-        self.expiry = ExpiryClock(clock, config.policies)
         self._tenancy = tenancy
         self._spawn = spawn
         self._service_url = service_url
         self._stopping = False
+        self.expiry = ExpiryClock(clock, config.policies)
         self.publish_latency = milliseconds()
+        self.loads = Tally()
+        self.load_ms = milliseconds()
+        self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
+        self.loaded = LoadedTopics()
+        self._operations = TopicOperations()
+        self._documents = TopicDocuments(storage.metadata)
+        self._deleted = DeletedTopics(storage.metadata, clock)
+        self.being_deleted = BeingDeleted()
+        self.auto_creation = AutoCreation(tenancy, self.being_deleted, segments)
+        replication = self._replication_services(schemas)
+        self.remotes = replication.remotes
+        self.snapshots = replication.snapshots
         self._opener = TopicOpener(
             config,
             clock,
@@ -109,16 +105,37 @@ class TopicRegistry:
             transactions,
             segments,
         )
-        self.being_deleted = BeingDeleted()
-        self.auto_creation = AutoCreation(tenancy, self.being_deleted, segments)
         self.always_loaded = AlwaysLoadedTopics(tenancy, self._documents, self.loaded, self.get)
         self.renewal = TopicRenewal(self.loaded, self._opener, self.always_loaded, spawn)
-        self.creation = TopicCreation(
-            tenancy, self._documents, self._deleted, self.being_deleted, self._operations, clock, self._created
+        self._add_creation()
+        self._add_deletion(storage, schemas)
+
+    def _replication_services(self, schemas: SchemaRegistry) -> ReplicationServices:
+        config, tenancy = self._config, self._tenancy
+        return ReplicationServices(
+            config.server.cluster_name,
+            start_position(config.replication.start_at),
+            config.replication,
+            RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, self._spawn),
+            schemas,
+            tenancy.partitioned.count,
         )
+
+    def _add_creation(self) -> None:
+        self.creation = TopicCreation(
+            self._tenancy,
+            self._documents,
+            self._deleted,
+            self.being_deleted,
+            self._operations,
+            self._clock,
+            self._created,
+        )
+
+    def _add_deletion(self, storage: StorageEngine, schemas: SchemaRegistry) -> None:
         self.deletion = TopicDeletion(
             storage,
-            tenancy,
+            self._tenancy,
             schemas,
             self._documents,
             self._deleted,
@@ -127,7 +144,6 @@ class TopicRegistry:
             self._operations,
             self._gone,
         )
-        self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
 
     # -- for clients ------------------------------------------------------------------------------------
 
