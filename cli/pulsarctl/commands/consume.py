@@ -26,6 +26,7 @@ from pulsarctl.consume.consume_options import (
     SubscriptionPosition,
     SubscriptionProperties,
     SubscriptionType,
+    ToOrTimestamp,
     Transaction,
     check_together,
     dead_letters,
@@ -48,7 +49,6 @@ from pulsarctl.consume.reading_options import (
     PoolMessages,
     PrintMetadata,
     SchemaType,
-    To,
     crypto_failure_action_of,
 )
 from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
@@ -90,7 +90,7 @@ def consume(
     subscription_position: SubscriptionPosition = "Latest",
     num_messages: NumMessages = None,
     start: From = None,
-    to: To = None,
+    to: ToOrTimestamp = None,
     exit_on_end: ExitOnEnd = False,
     idle_timeout: IdleTimeout = "0",
     template: Format = None,

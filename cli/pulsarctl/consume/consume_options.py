@@ -7,6 +7,7 @@ import typer
 
 from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, Settlement, SubscribeOptions
 from pulsarctl.consume.consuming import Stops
+from pulsarctl.consume.reading_options import TO_HELP
 from pulsarctl.consume.subscribing import Reach
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.choice import choice
@@ -59,11 +60,14 @@ From = Annotated[
     str | None,
     typer.Option(
         "--from",
+        "-stp",
+        "--start-timestamp",
         metavar="POSITION",
         autocompletion=choice("earliest", "latest"),
         help="Move the subscription first: earliest, latest, L:E, a TIME, or -10m (ten minutes ago).",
     ),
 ]
+ToOrTimestamp = Annotated[str | None, typer.Option("--to", "-etp", "--end-timestamp", metavar="POSITION", help=TO_HELP)]
 Format = Annotated[
     str | None,
     typer.Option(

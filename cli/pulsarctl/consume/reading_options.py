@@ -6,12 +6,8 @@ import typer
 
 from pulsarctl.values.choice import choice, one_of
 
-To = Annotated[
-    str | None,
-    typer.Option(
-        "--to", metavar="POSITION", help="Stop after this position: latest, L:E, a TIME, or -10m (ten minutes ago)."
-    ),
-]
+TO_HELP = "Stop after this position: latest, L:E, a TIME, or -10m (ten minutes ago)."
+To = Annotated[str | None, typer.Option("--to", metavar="POSITION", help=TO_HELP)]
 NumMessages = Annotated[
     int | None,
     typer.Option(

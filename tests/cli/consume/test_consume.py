@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pulsar
 import pytest
@@ -10,6 +11,7 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.cli.consume.consumed import consumed
 from tests.cli.publishing import publish
+from tests.support.condition import wait_until
 from tests.support.runner import Cli, Outcome
 
 
@@ -130,6 +132,25 @@ def test_a_subscription_moves_to_a_time(cli: Cli, client: pulsar.Client, topic: 
     publish(client, topic, b"a", b"b")
     cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
     assert cli("consume", topic, "-s", "s", "--from", "@-1h", "-e", "-F", "%v\\n").stdout == "a\nb\n"
+
+
+def test_the_options_of_pulsar_client_choose_the_messages_of_a_time(
+    cli: Cli, client: pulsar.Client, topic: str
+) -> None:
+    producer = client.create_producer(topic)
+    for value in (b"a", b"b", b"c"):
+        producer.send(value)
+        wait_for_next_millisecond()
+    everything = cli("consume", topic, "-p", "Earliest", "-e", "-o", "jsonl").stdout
+    times = [json.loads(line)["publishTime"] for line in everything.splitlines()]
+    for start, end in (("--start-timestamp", "--end-timestamp"), ("-stp", "-etp")):
+        words = ("consume", topic, start, str(times[1]), end, str(times[1]), "-F", "%v\\n")
+        assert cli(*words).stdout == "b\n"
+
+
+def wait_for_next_millisecond() -> None:
+    now_ms = time.time_ns() // 1_000_000
+    wait_until(lambda: time.time_ns() // 1_000_000 > now_ms, 10)
 
 
 def test_consuming_stops_after_a_given_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
