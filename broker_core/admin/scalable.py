@@ -112,6 +112,11 @@ async def merge(call: Call) -> None:
     await call.broker.scalable.changes.merge(_topic(call), call.number("first"), call.number("second"))
 
 
+async def rebucket(call: Call) -> None:
+    count = int32(call.query.get("bucketCount"), "bucketCount")
+    await call.broker.scalable.changes.rebucket(_topic(call), call.number("segment"), count)
+
+
 async def migrate(call: Call) -> None:
     await call.broker.scalable.migrate(call.topic_of(PERSISTENT), force=call.flag("force"))
 
@@ -154,6 +159,7 @@ ROUTES = (
     _route("GET", "/{topic}/segments/{segment}/stats", stats_of_segment, on_topic("GET_STATS")),
     _route("POST", "/{topic}/split/{segment}", split, SUPER_USER),
     _route("POST", "/{topic}/merge/{first}/{second}", merge, SUPER_USER),
+    _route("POST", "/{topic}/rebucket/{segment}", rebucket, SUPER_USER, ("bucketCount",)),
     Route(
         "POST",
         f"{_ROOT}/{{topic}}/migrate",

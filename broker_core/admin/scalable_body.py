@@ -65,7 +65,7 @@ def _segment(name: TopicName, segment: Segment, owner: str) -> Json:
         "childIds": list(segment.children),
         "createdAtMs": segment.created_ms,
         "sealedAtMs": segment.sealed_ms,
-        "entryBuckets": 1,
+        "entryBuckets": segment.buckets,
         "ownerBroker": owner,
     }
 

@@ -187,6 +187,21 @@ class ScalableConfig:
         "How long a stream consumer whose connection is lost keeps its segments (s).",
         least=0,
     )
+    bucket_budget: int = setting(
+        "scalableTopicEntryBucketBudget",
+        4,
+        "Number of entry buckets of a new topic; its segments have equal shares, and at least one each.",
+        least=1,
+        dynamic=True,
+    )
+    most_buckets: int = setting(
+        "scalableTopicEntryBucketMaxPerSegment",
+        1024,
+        "Maximum number of entry buckets of a segment.",
+        least=1,
+        most=4096,
+        dynamic=True,
+    )
 
 
 @frozen

@@ -1,9 +1,9 @@
-"""Changes of layouts: creation, split, merge, removal of segments, and deletion. One change of a topic at a time.
+"""Changes of layouts: creation, split, merge, rebucket, removal, and deletion. One change of a topic at a time.
 
-The steps of a split or merge, in this order: the record notes the new layout; the children exist; the parents are
-sealed; the children have the subscriptions of their parents, from the start; the record has the new layout; clients
-learn of it. A crash leaves the old layout in the record, and the next start takes the steps again. No message reaches a
-child before it has its subscriptions, because clients do not know the child.
+The steps of a split, merge, or rebucket, in this order: the record notes the new layout; the children exist; the
+parents are sealed; the children have the subscriptions of their parents, from the start; the record has the new layout;
+clients learn of it. A crash leaves the old layout in the record, and the next start takes the steps again. No message
+reaches a child before it has its subscriptions, because clients do not know the child.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from broker_core.errors import BrokerError, Conflict
 from broker_core.limits.topic_limits import check_topics
 from broker_core.names import PERSISTENT, parse_topic
 from broker_core.rates.time_slices import gathered, sliced
+from broker_core.scalable.buckets import share_of_budget
 from broker_core.scalable.layout import Layout, Segment
 from broker_core.scalable.records import ScalableTopic
 from broker_core.scalable.synthetic import migrated_layout, synthetic_layout
@@ -27,6 +28,7 @@ from broker_core.tasks import OneAtATime, to_the_end
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.config.features import ScalableConfig
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
     from broker_core.scalable.records import ScalableRecords
@@ -47,6 +49,7 @@ class LayoutChanges:
         segments: SegmentTopics,
         tenancy: Tenancy,
         being_deleted: BeingDeleted,
+        config: ScalableConfig,
         clock: Clock,
         spawn: Spawn,
         changed: Callable[[TopicName], None],
@@ -56,6 +59,7 @@ class LayoutChanges:
         self._segments = segments
         self._tenancy = tenancy
         self._being_deleted = being_deleted
+        self._config = config
         self._clock = clock
         self._spawn = spawn
         self._changed = changed
@@ -67,8 +71,12 @@ class LayoutChanges:
 
     async def create(self, name: TopicName, count: int, properties: Mapping[str, str]) -> None:
         """Durable on return. Raises `Conflict`, `NotFound`, `PreconditionFailed`."""
-        layout = Layout.initial(count, self._clock.wall_ms())
+        layout = Layout.initial(count, self._clock.wall_ms(), self._buckets(count))
         await to_the_end(self._spawn, self._create(name, ScalableTopic(layout, dict(properties))))
+
+    def _buckets(self, segments: int) -> int:
+        """The number of entry buckets of each segment of a new topic."""
+        return share_of_budget(self._config.bucket_budget, max(1, segments), self._config.most_buckets)
 
     async def _create(self, name: TopicName, record: ScalableTopic) -> None:
         async with self._changes.of(name):
@@ -111,7 +119,7 @@ class LayoutChanges:
     async def note_migration(self, name: TopicName, regular: TopicName, partitions: int) -> None:
         """The first step of a migration: from here on, the next start takes the others."""
         before = synthetic_layout(regular, partitions)
-        after = migrated_layout(before, self._clock.wall_ms())
+        after = migrated_layout(before, self._clock.wall_ms(), self._buckets(len(before.segments)))
         await self._records.put(name, ScalableTopic(before, was_regular=True, changing_to=after))
 
     async def split(self, name: TopicName, segment_id: int) -> None:
@@ -120,7 +128,13 @@ class LayoutChanges:
 
     async def merge(self, name: TopicName, first_id: int, second_id: int) -> None:
         """Raises `NotFound`, `PreconditionFailed`."""
-        await self.change(name, lambda layout: layout.merge(first_id, second_id, self._clock.wall_ms()))
+        most = self._config.most_buckets
+        await self.change(name, lambda layout: layout.merge(first_id, second_id, self._clock.wall_ms(), most))
+
+    async def rebucket(self, name: TopicName, segment_id: int, buckets: int) -> None:
+        """Raises `NotFound`, `PreconditionFailed`."""
+        most = self._config.most_buckets
+        await self.change(name, lambda layout: layout.rebucket(segment_id, buckets, self._clock.wall_ms(), most))
 
     async def remove(self, name: TopicName, segment_ids: Sequence[int], may_go: MayGo) -> None:
         """Removes sealed segments, if they `may_go` once no other change runs.

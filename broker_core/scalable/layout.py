@@ -1,4 +1,4 @@
-"""The graph of a topic's segments: created, split, merged, and pruned. Pure.
+"""The graph of a topic's segments: created, split, merged, rebucketed, and pruned. Pure.
 
 Each segment holds the keys with the hashes from `start` to `end`, both included, of 0x0000 to 0xffff. Active segments
 cover all hashes without a gap. A sealed segment takes no more messages: its children do. Each change adds 1 to the
@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotFound, PreconditionFailed
+from broker_core.scalable.buckets import HASHES, MOST_BUCKETS, equal_buckets
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
 
-HASHES = 1 << 16
 MOST_SEGMENTS = 4096  # at the creation of a topic
 NOT_SEALED = -1
 
@@ -26,6 +26,7 @@ class Segment:
     """A range of hashes. `created_ms` and `sealed_ms` are wall clock times; `sealed_epoch` is -1 while it is active.
 
     `legacy_topic`: the full name of the regular topic, or of its partition, that is this segment; otherwise "".
+    `splits`: the first hashes of its entry buckets but the first one; they never change.
     """
 
     id: int
@@ -38,6 +39,11 @@ class Segment:
     sealed_epoch: int = NOT_SEALED
     sealed_ms: int = NOT_SEALED
     legacy_topic: str = ""
+    splits: tuple[int, ...] = ()
+
+    @property
+    def buckets(self) -> int:
+        return len(self.splits) + 1
 
     @property
     def is_active(self) -> bool:
@@ -67,13 +73,19 @@ class Layout:
     segments: Mapping[int, Segment]
 
     @classmethod
-    def initial(cls, count: int, now_ms: int) -> Layout:
-        """`count` active segments of equal width; the last one has the rest. Raises `PreconditionFailed`."""
+    def initial(cls, count: int, now_ms: int, buckets: int = 1) -> Layout:
+        """`count` active segments of equal width; the last one has the rest. Raises `PreconditionFailed`.
+
+        `buckets`: the number of entry buckets of each segment.
+        """
         if not 0 < count <= MOST_SEGMENTS:
             raise PreconditionFailed(f"The number of segments must be between 1 and {MOST_SEGMENTS}, not {count}")
         width = HASHES // count
         ends = [*(width * (index + 1) - 1 for index in range(count - 1)), HASHES - 1]
-        segments = {index: Segment(index, width * index, end, 0, now_ms) for index, end in enumerate(ends)}
+        splits = equal_buckets(buckets)
+        segments = {
+            index: Segment(index, width * index, end, 0, now_ms, splits=splits) for index, end in enumerate(ends)
+        }
         return cls(0, count, segments)
 
     @property
@@ -97,21 +109,42 @@ class Layout:
         return self.segments[segment_id]
 
     def split(self, segment_id: int, now_ms: int) -> Layout:
-        """Seals an active segment; two children share its hashes. Raises `NotFound`, `PreconditionFailed`."""
+        """Seals an active segment; two children share its hashes. Raises `NotFound`, `PreconditionFailed`.
+
+        Each child has half as many entry buckets.
+        """
         parent = self._active(segment_id, "split")
         if parent.start == parent.end:
             raise PreconditionFailed(f"Cannot split segment {segment_id}: it has only one hash")
         middle = parent.start + (parent.end - parent.start) // 2
-        return self._succeeded((parent,), ((parent.start, middle), (middle + 1, parent.end)), now_ms)
+        return self._succeeded(
+            (parent,), ((parent.start, middle), (middle + 1, parent.end)), parent.buckets // 2, now_ms
+        )
 
-    def merge(self, first_id: int, second_id: int, now_ms: int) -> Layout:
-        """Seals two active neighbors; one child has the hashes of both. Raises `NotFound`, `PreconditionFailed`."""
+    def merge(self, first_id: int, second_id: int, now_ms: int, most_buckets: int = MOST_BUCKETS) -> Layout:
+        """Seals two active neighbors; one child has the hashes of both. Raises `NotFound`, `PreconditionFailed`.
+
+        The child has the entry buckets of both, too, but at most that many.
+        """
         first, second = self._active(first_id, "merge"), self._active(second_id, "merge")
         if first.start > second.start:
             first, second = second, first
         if first.end + 1 != second.start:
             raise PreconditionFailed(f"Segments are not adjacent: {first_id}, {second_id}")
-        return self._succeeded((first, second), ((first.start, second.end),), now_ms)
+        buckets = min(first.buckets + second.buckets, most_buckets)
+        return self._succeeded((first, second), ((first.start, second.end),), buckets, now_ms)
+
+    def rebucket(self, segment_id: int, buckets: int, now_ms: int, most_buckets: int = MOST_BUCKETS) -> Layout:
+        """Seals an active segment; one child has the same hashes and another number of entry buckets.
+
+        Raises `NotFound`, `PreconditionFailed`.
+        """
+        parent = self._active(segment_id, "rebucket")
+        if not 0 < buckets <= most_buckets:
+            raise PreconditionFailed(f"A segment has between 1 and {most_buckets} entry buckets, not {buckets}")
+        if buckets == parent.buckets:
+            raise PreconditionFailed(f"Segment {segment_id} has {buckets} entry buckets already")
+        return self._succeeded((parent,), ((parent.start, parent.end),), buckets, now_ms)
 
     def _active(self, segment_id: int, action: str) -> Segment:
         segment = self.find(segment_id)
@@ -119,10 +152,13 @@ class Layout:
             raise PreconditionFailed(f"Cannot {action} segment {segment_id}: it is sealed")
         return segment
 
-    def _succeeded(self, parents: tuple[Segment, ...], ranges: tuple[tuple[int, int], ...], now_ms: int) -> Layout:
+    def _succeeded(
+        self, parents: tuple[Segment, ...], ranges: tuple[tuple[int, int], ...], buckets: int, now_ms: int
+    ) -> Layout:
         epoch, parent_ids = self.epoch + 1, tuple(parent.id for parent in parents)
+        splits = equal_buckets(buckets)
         children = [
-            Segment(self.next_id + index, start, end, epoch, now_ms, parents=parent_ids)
+            Segment(self.next_id + index, start, end, epoch, now_ms, parents=parent_ids, splits=splits)
             for index, (start, end) in enumerate(ranges)
         ]
         child_ids = tuple(child.id for child in children)

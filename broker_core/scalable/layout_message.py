@@ -50,6 +50,7 @@ def _segment(segment: Segment) -> SegmentInfoProto:
         created_at_epoch=segment.created_epoch,
         created_at_ms=segment.created_ms,
         legacy_topic_name=segment.legacy_topic or None,
+        entry_bucket_splits=segment.splits,
     )
     if not segment.is_active:
         message.sealed_at_epoch, message.sealed_at_ms = segment.sealed_epoch, segment.sealed_ms

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import InvalidRequest, TopicNotFound
@@ -25,7 +26,8 @@ from broker_core.metadata.policies.json_values import (
 )
 from broker_core.metadata.tenancy.documents import BadValue, read_stored
 from broker_core.names import parse_topic
-from broker_core.scalable.layout import HASHES, NOT_SEALED, Layout, Segment
+from broker_core.scalable.buckets import HASHES
+from broker_core.scalable.layout import NOT_SEALED, Layout, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +112,7 @@ def segment_body(segment: Segment) -> Json:
         "createdAtMs": segment.created_ms,
         "sealedAtMs": segment.sealed_ms,
         **legacy,
+        "entryBucketSplits": list(segment.splits),
     }
 
 
@@ -139,7 +142,15 @@ def _segment(value: Any) -> Segment:
         number["sealedAtEpoch"],
         number["sealedAtMs"],
         string(fields.get("legacyTopicName") or "", "legacyTopicName"),
+        _splits(fields.get("entryBucketSplits") or ()),
     )
+
+
+def _splits(value: Any) -> tuple[int, ...]:
+    splits = tuple(whole_number(split, "entryBucketSplits") for split in value)
+    if any(start >= end for start, end in pairwise((0, *splits, HASHES))):
+        raise InvalidRequest(f"entryBucketSplits must ascend between 1 and {HASHES - 1}")
+    return splits
 
 
 _NUMBERS = ("segmentId", "createdAtEpoch", "createdAtMs", "sealedAtEpoch", "sealedAtMs")

@@ -11,7 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from broker_core.scalable.layout import HASHES, Layout, Segment
+from broker_core.scalable.buckets import HASHES
+from broker_core.scalable.layout import Layout, Segment
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
@@ -27,14 +28,15 @@ def synthetic_layout(name: TopicName, partitions: int) -> Layout:
     return Layout(0, len(segments), segments)
 
 
-def migrated_layout(before: Layout, now_ms: int) -> Layout:
+def migrated_layout(before: Layout, now_ms: int, buckets: int = 1) -> Layout:
     """The layout of a regular topic that becomes scalable: each new segment follows all the old ones, which are sealed.
 
     Keys were in any of the old segments, so each of these has all hashes. Apache Pulsar leaves the epoch at 0; here it
-    is 1, because a client may ignore a layout whose epoch is not greater.
+    is 1, because a client may ignore a layout whose epoch is not greater. `buckets`: the number of entry buckets of
+    each new segment.
     """
     count, old = len(before.segments), tuple(before.segments)
-    new = Layout.initial(count, now_ms).segments
+    new = Layout.initial(count, now_ms, buckets).segments
     children = {
         count + index: replace(segment, id=count + index, created_epoch=1, parents=old)
         for index, segment in new.items()

@@ -64,7 +64,7 @@ class ScalableTopics:
         self.records = ScalableRecords(metadata, _report)
         self.segments = SegmentTopics(topics, tenancy)
         self.changes = LayoutChanges(
-            self.records, self.segments, tenancy, topics.being_deleted, clock, spawn, self._changed
+            self.records, self.segments, tenancy, topics.being_deleted, config, clock, spawn, self._changed
         )
         self.groups = Groups(
             self.records,

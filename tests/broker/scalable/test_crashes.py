@@ -20,7 +20,7 @@ from tests.support.raw_publishing import producer, send
 X = parse_topic("topic://public/default/x")
 NEW = parse_topic("topic://public/default/new")
 KEEPS = ("create", "delete")  # the layout of the topic X, as long as it exists
-STEPS = {"split": 9, "merge": 8, "remove": 6, "create": 5, "delete": 8}
+STEPS = {"split": 9, "merge": 8, "rebucket": 8, "remove": 6, "create": 5, "delete": 8}
 """More than each change takes."""
 
 
@@ -56,7 +56,14 @@ def stopping(broker: EmbeddedBroker, steps: int) -> LayoutChanges:
     segments: SegmentTopics = Counted(scalable.segments, allowed)  # type: ignore[assignment]  # passes everything on
     inner = broker.broker
     return LayoutChanges(
-        records, segments, inner.tenancy, topics.being_deleted, inner.clock, inner.spawn, lambda _name: None
+        records,
+        segments,
+        inner.tenancy,
+        topics.being_deleted,
+        inner.config.scalable,
+        inner.clock,
+        inner.spawn,
+        lambda _name: None,
     )
 
 
@@ -75,6 +82,8 @@ async def changed(changes: LayoutChanges, kind: str) -> bool:
             await changes.remove(X, [0], _always)
         elif kind == "merge":
             await changes.merge(X, 1, 2)
+        elif kind == "rebucket":
+            await changes.rebucket(X, 1, 8)
         else:
             await changes.split(X, 1)
     except Stopped:

@@ -1,9 +1,11 @@
 """Scalable topics: created, split, merged, and deleted while clients use them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -57,6 +59,10 @@ def test_a_topic_is_created_with_its_segments_and_properties(admin: Requests) ->
         ("DELETE", "scalable/public/default/none", 404, "Scalable topic not found"),
         ("POST", f"{PATH}/split/9", 404, "Segment not found: 9"),
         ("POST", f"{PATH}/merge/0/0", 412, "not adjacent"),
+        ("POST", f"{PATH}/rebucket/9?bucketCount=2", 404, "Segment not found: 9"),
+        ("POST", f"{PATH}/rebucket/0?bucketCount=4", 412, "Segment 0 has 4 entry buckets already"),
+        ("POST", f"{PATH}/rebucket/0?bucketCount=1025", 412, "between 1 and 1024 entry buckets, not 1025"),
+        ("POST", f"{PATH}/rebucket/0", 400, "bucketCount must be a whole number"),
         ("GET", "scalable/public/default?property=team", 412, "KEY=VALUE"),
         ("PUT", f"{PATH}/subscriptions/s?type=OTHER", 404, "STREAM or QUEUE"),
     ],
@@ -87,6 +93,25 @@ def test_a_split_reaches_everyone_who_uses_the_topic(admin: Requests, client: Ra
     assert [(one.segment_id, one.state) for one in layout.dag.segments] == [(0, pb.SEALED), (1, 0), (2, 0)]
     client.send(frame(producer(segment("0000-ffff-0"), 2)))
     assert client.expect(BaseCommand.ERROR).error == pb.TopicTerminatedError
+
+
+def test_a_rebucketed_segment_is_sealed_and_has_one_child(admin: Requests, client: RawClient) -> None:
+    admin("PUT", PATH)
+    lookup(client, X)
+    assert admin("POST", f"{PATH}/rebucket/0?bucketCount=2").status == 204
+    assert segments(admin) == {"0": "0000-ffff SEALED", "1": "0000-ffff ACTIVE"}
+    layout = update(client).dag
+    assert [list(one.entry_bucket_splits) for one in layout.segments] == [[0x4000, 0x8000, 0xC000], [0x8000]]
+    stats = admin("GET", f"{PATH}/stats").json["layout"]["segments"]
+    assert [stats[key]["entryBuckets"] for key in "01"] == [4, 2]
+
+
+def test_entry_buckets_are_those_of_the_creation_after_a_restart(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        Requests(broker)("PUT", f"{PATH}?numInitialSegments=2")
+    with EmbeddedBroker(tmp_path) as broker:
+        found = Requests(broker)("GET", PATH).json["segments"]
+    assert [found[key]["entryBucketSplits"] for key in "01"] == [[0x8000], [0x8000]]
 
 
 def test_children_have_the_subscriptions_of_their_parents_from_the_start(admin: Requests, client: RawClient) -> None:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.errors import NotFound, PreconditionFailed
-from broker_core.scalable.layout import HASHES, Layout
+from broker_core.scalable.buckets import HASHES
+from broker_core.scalable.layout import Layout
 
 NOW = 1_000
 
@@ -36,6 +37,41 @@ def test_a_merge_gives_one_child_the_hashes_of_both_neighbors() -> None:
     layout = Layout.initial(2, NOW).merge(1, 0, NOW)
     assert ranges(layout) == ["0000-ffff"]
     assert layout.segments[2].parents == (0, 1)
+
+
+def test_the_children_of_a_split_have_half_of_the_buckets_and_at_least_one() -> None:
+    halved = Layout.initial(1, NOW, 4).split(0, NOW)
+    assert [segment.splits for segment in halved.active] == [(0x8000,), (0x8000,)]
+    assert [segment.buckets for segment in halved.split(1, NOW).split(2, NOW).active] == [1, 1, 1, 1]
+
+
+def test_the_child_of_a_merge_has_the_buckets_of_both_up_to_the_limit() -> None:
+    layout = Layout.initial(2, NOW, 3)
+    assert layout.merge(0, 1, NOW).active[0].buckets == 6
+    assert layout.merge(0, 1, NOW, 4).active[0].splits == (0x4000, 0x8000, 0xC000)
+
+
+def test_a_rebucket_changes_the_buckets_and_leaves_the_hashes() -> None:
+    layout = Layout.initial(2, NOW, 2).rebucket(1, 4, NOW + 1)
+    parent, child = layout.segments[1], layout.segments[2]
+    assert (parent.children, parent.sealed_ms, parent.buckets) == ((2,), NOW + 1, 2)
+    assert (child.parents, child.buckets) == ((1,), 4)
+    assert ranges(layout) == ["0000-7fff", "8000-ffff"]
+
+
+@pytest.mark.parametrize(
+    ("segment_id", "buckets", "reason"),
+    [
+        (1, 2, "Segment 1 has 2 entry buckets already"),
+        (1, 0, "between 1 and 8 entry buckets, not 0"),
+        (1, 9, "between 1 and 8 entry buckets, not 9"),
+        (0, 4, "Cannot rebucket segment 0: it is sealed"),
+    ],
+)
+def test_a_rebucket_that_cannot_be_done_says_why(segment_id: int, buckets: int, reason: str) -> None:
+    layout = Layout.initial(1, NOW, 4).split(0, NOW)
+    with pytest.raises(PreconditionFailed, match=reason):
+        layout.rebucket(segment_id, buckets, NOW, 8)
 
 
 def test_segments_that_cannot_change_say_why() -> None:
@@ -73,7 +109,7 @@ def test_a_segment_is_read_after_its_parents_are_drained() -> None:
     assert [segment.id for segment in layout.ready({0: True})] == [2, 3, 1]
 
 
-@given(st.integers(1, 8), st.lists(st.tuples(st.sampled_from("smr"), st.integers(0, 1 << 30)), max_size=40))
+@given(st.integers(1, 8), st.lists(st.tuples(st.sampled_from("smrb"), st.integers(0, 1 << 30)), max_size=40))
 def test_active_segments_cover_all_hashes_whatever_happens(count: int, steps: list[tuple[str, int]]) -> None:
     layout = Layout.initial(count, NOW)
     used = set(layout.segments)
@@ -85,6 +121,9 @@ def test_active_segments_cover_all_hashes_whatever_happens(count: int, steps: li
         elif action == "m" and len(active) > 1:
             at = choice % (len(active) - 1)
             layout = layout.merge(active[at].id, active[at + 1].id, NOW)
+        elif action == "b":
+            chosen = active[choice % len(active)]
+            layout = layout.rebucket(chosen.id, chosen.buckets % 7 + 1, NOW)
         elif action == "r" and sealed:
             layout = layout.without(sealed[choice % len(sealed)])
         else:

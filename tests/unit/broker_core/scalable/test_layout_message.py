@@ -28,6 +28,11 @@ def test_a_client_with_tls_gets_no_plain_address_of_the_controller() -> None:
     assert message.controller_broker_url_tls == TLS
 
 
+def test_a_producer_gets_the_first_hashes_of_the_entry_buckets() -> None:
+    message = layout_message(Layout.initial(1, 0, 4), PLAIN, "")
+    assert list(message.segments[0].entry_bucket_splits) == [0x4000, 0x8000, 0xC000]
+
+
 def answers(kind: int) -> list[Any]:
     """What a broker of Pulsar 5.0.0-M1 told a client of the V5 API about `topic://public/default/a`."""
     items = FrameDecoder(30_000).feed(stream("java_v5_segments", TO_CLIENT))
