@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from broker_core.metadata.policies.offload_stores import AllowedStores, OffloadStore
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from broker_core.offload.orders import OffloadJob, Removal
     from broker_core.offload.worker_process import WorkerProcess
     from broker_core.storage.engine import StorageEngine
-    from broker_core.storage.managed_ledger.ledger_copies import LedgerCopies
-    from broker_core.storage.records.transactions import LogTransactions
+    from broker_core.topic_log import DurableLog
 
 log = logging.getLogger(__name__)
 
@@ -53,15 +52,6 @@ INSTANCE = "instance"  # kind of the document with the name of this instance in 
 _DOCUMENT = "offload"
 STORE_THREADS = 2  # for removals and audits: a store without answers must not block readers of local files
 EARLIER_LEDGERS = 8  # ledgers that are searched for the beginning of a chunked message
-
-
-class OffloadableLog(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def copies(self) -> LedgerCopies: ...
-    @property
-    def transactions(self) -> LogTransactions | None: ...
 
 
 class TieredStorage:
@@ -148,7 +138,7 @@ class TieredStorage:
 
     # ---- one ledger
 
-    async def offload(self, log: OffloadableLog, ledger_id: int, rules: OffloadRules, worker: WorkerProcess) -> bool:
+    async def offload(self, log: DurableLog, ledger_id: int, rules: OffloadRules, worker: WorkerProcess) -> bool:
         """Makes a verified copy. False if the ledger was deleted meanwhile. Raises `OffloadFailed`, StorageError."""
         from broker_core.offload.manifest import tier_path
         from broker_core.offload.orders import OffloadJob
@@ -204,7 +194,7 @@ class TieredStorage:
         catalog = self.config.table_catalog or f"sqlite:///{filenames.table_catalog(self._storage.path).absolute()}"
         return table_of(await self.instance(), ledger_name, catalog)
 
-    async def _earlier(self, log: OffloadableLog, ledger_id: int, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+    async def _earlier(self, log: DurableLog, ledger_id: int, settings: Mapping[str, str]) -> list[dict[str, Any]]:
         """Ledgers before, nearest first: the written file, or the copy in the same store."""
         earlier = []
         for info in [info for info in log.copies.sealed() if info.id < ledger_id][: -EARLIER_LEDGERS - 1 : -1]:
@@ -216,7 +206,7 @@ class TieredStorage:
                 earlier.append({**where, "path": "", "copy": info.copy.path})
         return earlier
 
-    async def _copy(self, log: OffloadableLog, copy: OffloadedCopy, job: OffloadJob, worker: WorkerProcess) -> bool:
+    async def _copy(self, log: DurableLog, copy: OffloadedCopy, job: OffloadJob, worker: WorkerProcess) -> bool:
         if not await log.copies.record(copy):
             return False
         try:

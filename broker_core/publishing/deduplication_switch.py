@@ -10,7 +10,7 @@ import asyncio
 import enum
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from broker_core.errors import TopicFenced
 from broker_core.publishing.deduplication_snapshot import SequenceSnapshot
@@ -21,6 +21,7 @@ from broker_core.topic_context import TopicContext, TopicPart
 if TYPE_CHECKING:
     from broker_core.config.features import DeduplicationConfig
     from broker_core.publishing.deduplication import Deduplication
+    from broker_core.publishing.producer import Producer
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +34,6 @@ class DeduplicationStatus(enum.Enum):
     ENABLED = "Enabled"
     REMOVING = "Removing"
     FAILED = "Failed"
-
-
-class Connected(Protocol):
-    """A producer of the topic."""
-
-    def disconnect(self) -> None:
-        """Closes it from the broker's side; its client comes back."""
 
 
 class DeduplicationSwitch(TopicPart):
@@ -68,7 +62,7 @@ class DeduplicationSwitch(TopicPart):
         context: TopicContext,
         config: DeduplicationConfig,
         deduplication: Deduplication,
-        connected: Mapping[str, Connected],
+        connected: Mapping[str, Producer],
         switched: Callable[[], None],
     ) -> None:
         """`connected`: the topic's producers by name. `switched` is called when it is turned on or off."""

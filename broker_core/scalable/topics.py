@@ -8,7 +8,7 @@ registered consumers, and those who watch a namespace.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from broker_core.errors import Conflict, InvalidName, NotAllowed, TopicNotFound
 from broker_core.names import NON_PERSISTENT, SCALABLE
@@ -35,13 +35,9 @@ if TYPE_CHECKING:
     from broker_core.storage.catalog.metadata import Metadata
     from broker_core.tasks import Spawn
     from broker_core.topics.partitioned import PartitionedTopics
-    from broker_core.topics.registry import TopicRegistry
+    from broker_core.topics.registry import TopicListener, TopicRegistry
 
 log = logging.getLogger(__name__)
-
-
-class NamespaceListener(Protocol):
-    def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
 
 
 class ScalableTopics:
@@ -81,7 +77,7 @@ class ScalableTopics:
             self.records, self.segments, self.changes, tenancy, scaling, clock, spawn, self.groups.most_consumers
         )
         self._sessions: dict[TopicName, set[LayoutSession]] = {}
-        self.listeners: set[NamespaceListener] = set()  # learn of created and deleted scalable topics
+        self.listeners: set[TopicListener] = set()  # learn of created and deleted scalable topics
 
     async def start(self) -> None:
         """Finishes what a crash cut off. `expect_consumers` comes first."""

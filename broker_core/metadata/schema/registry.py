@@ -15,7 +15,7 @@ import asyncio
 import base64
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote_plus
 
 from broker_core.errors import InvalidSchema
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from broker_core.config.features import SchemaConfig
     from broker_core.metadata.schema.strategy import Strategy
     from broker_core.names import NamespaceName, TopicName
+    from broker_core.storage.catalog.metadata import Metadata
     from broker_core.tasks import Spawn
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
@@ -36,17 +37,6 @@ NO_VERSION = -1
 SHORT_BYTES = 1024  # bytes of the definition that a client sends for a type without one
 
 _T = TypeVar("_T")
-
-
-class Documents(Protocol):
-    """The metadata store: reads come from memory; writes wait for the disk."""
-
-    async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None: ...
-
-    async def delete(self, kind: str, key: str, /) -> None: ...
-
-    def list(self, kind: str, /) -> dict[str, dict[str, Any]]:
-        """Documents by key."""
 
 
 class SchemaVersion(NamedTuple):
@@ -64,8 +54,8 @@ def schema_id(topic: TopicName) -> str:
 
 
 class SchemaRegistry:
-    def __init__(self, documents: Documents, clock: Clock, config: SchemaConfig, spawn: Spawn) -> None:
-        self._documents = documents
+    def __init__(self, metadata: Metadata, clock: Clock, config: SchemaConfig, spawn: Spawn) -> None:
+        self._metadata = metadata
         self._spawn = spawn
         self._clock = clock
         self._bounds = DefinitionBounds(config.max_bytes, config.max_values, config.max_depth)
@@ -73,7 +63,7 @@ class SchemaRegistry:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="schema")
         self._versions: dict[str, list[SchemaVersion]] = {}
         self._changes: OneAtATime[str] = OneAtATime()
-        for key, document in documents.list(SCHEMA).items():
+        for key, document in metadata.list(SCHEMA).items():
             name, _, version = key.rpartition("/")
             self._versions.setdefault(name, []).append(_from_document(int(version), document))
         for versions in self._versions.values():
@@ -186,7 +176,7 @@ class SchemaRegistry:
     async def _forget(self, name: str) -> None:
         async with self._changes.of(name):
             while versions := self._versions.get(name):
-                await self._documents.delete(SCHEMA, f"{name}/{versions[-1].version}")
+                await self._metadata.delete(SCHEMA, f"{name}/{versions[-1].version}")
                 versions.pop()
             self._versions.pop(name, None)
 
@@ -200,7 +190,7 @@ class SchemaRegistry:
         versions = self._versions.get(name, [])
         version = versions[-1].version + 1 if versions else 0
         stored = SchemaVersion(version, schema, self._clock.wall_ms(), deleted)
-        await self._documents.put(SCHEMA, f"{name}/{version}", _to_document(stored))
+        await self._metadata.put(SCHEMA, f"{name}/{version}", _to_document(stored))
         self._versions.setdefault(name, []).append(stored)
         return version
 

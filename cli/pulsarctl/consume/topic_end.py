@@ -7,12 +7,15 @@ silence, this asks the admin API for the backlog, because the official client do
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pulsarctl.client.client_record import ClientRecord
 from pulsarctl.records.record import Record
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.positions import AtTime, Position
+
+if TYPE_CHECKING:
+    from pulsarctl.client.subscriber import Subscriber
 
 SILENCE_SECONDS = 0.2  # before the first request for the backlog
 QUESTION_SECONDS = 1.0
@@ -23,20 +26,12 @@ MessagePlace = tuple[int, int, int]  # ledger, entry, batch index
 NOWHERE: MessagePlace = (1 << 63, 0, 0)  # after every message
 
 
-class Consumer(Protocol):
-    """The interface of `messaging.Subscriber`."""
-
-    def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]: ...
-    def settle(self, records: list[ClientRecord]) -> None: ...
-    def last_position(self) -> tuple[int, int, int]: ...
-
-
 class Endless:
     """One consumer without an end."""
 
     ended = False
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: "Subscriber") -> None:
         self._consumer = consumer
 
     def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
@@ -49,7 +44,7 @@ class Endless:
 class Partition:
     """One partition and its end: the current end of the topic or, if earlier, `to`. `to` None: no end."""
 
-    def __init__(self, consumer: Consumer, name: str, to: Position | None) -> None:
+    def __init__(self, consumer: "Subscriber", name: str, to: Position | None) -> None:
         self.consumer = consumer
         self.name = name
         self._to = to

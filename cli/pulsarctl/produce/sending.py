@@ -1,34 +1,23 @@
 """One run of `produce`: passes every message to the publisher and reports the progress."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from pulsarctl.client.lanes import Lanes
 from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.produce.feed import Feed, MessageSplit
 from pulsarctl.produce.outgoing import Outgoing
 
+if TYPE_CHECKING:
+    from pulsarctl.client.publisher import Publisher
+
 DRAIN_SECONDS = 5.0  # how long an interrupted run waits for the next receipt
-
-
-class Publisher(Protocol):
-    """The part of `messaging.Publisher` that a run uses."""
-
-    is_refused: bool
-
-    @property
-    def lanes(self) -> Lanes: ...
-    def send(self, value: bytes | None, key: str | None = None) -> None: ...
-    def finish(self) -> None: ...
-    def drain(self, seconds: float, errors: list[str]) -> bool: ...
-    def problem(self, result: str, action: str) -> CliError: ...
 
 
 class Sending:
     """`topic` is only for notices and errors."""
 
     def __init__(
-        self, publisher: Publisher, outgoing: Outgoing, shape: MessageSplit, topic: str, *, quiet: bool
+        self, publisher: "Publisher", outgoing: Outgoing, shape: MessageSplit, topic: str, *, quiet: bool
     ) -> None:
         self._publisher = publisher
         self._outgoing = outgoing
