@@ -172,5 +172,10 @@ def check_transaction(topic: str, *, chunking: bool, encrypts: bool, access_mode
     for option, is_given in refused.items():
         if is_given:
             raise UsageProblem(f"cannot combine --transaction and {option}")
+    check_persistent(topic)
+
+
+def check_persistent(topic: str) -> None:
+    """Raises `UsageProblem` for a topic that has no transactions. `topic` is a full name."""
     if topic.startswith("non-persistent:"):
         raise UsageProblem("cannot publish to a non-persistent topic in a transaction")

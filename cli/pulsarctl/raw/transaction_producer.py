@@ -80,7 +80,7 @@ class TransactionProducer:
         single = SingleMessageMetadata(
             payload_size=len(payload),
             partition_key=partition_key,
-            ordering_key=None if ordering_key is None else ordering_key.encode(),
+            ordering_key=None if ordering_key is None else ordering_key.encode("utf-8", "surrogateescape"),
             event_time=event_timestamp,
             null_value=value is None or None,
         )

@@ -15,6 +15,7 @@ target         the topic that gets rows, and the partition of a row
 message_rows   Arrow batches -> the arguments of sends
 partition_sender  rows of one partition -> messages, in order, continuing where an earlier run ended
 row_sender     the same for all partitions, in this process
+transaction_sender  rows of all partitions -> messages in one transaction, in this process
 routed_rows    the same in two stages: rows to the task of their partition, and from there to the topic
 pace           a maximum of rows per second
 import_progress  how far an import has come

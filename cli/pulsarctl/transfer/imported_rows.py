@@ -32,7 +32,7 @@ class ImportSource:
     sums: Mapping[str, Sum] = field(default_factory=dict)
     sizes: Sequence[int] = ()
 
-    def read(self, name: str, expected: FileFormat | None) -> Iterator[pa.RecordBatch]:
+    def read(self, name: str, expected: FileFormat | None, *, in_transaction: bool = False) -> Iterator[pa.RecordBatch]:
         """One of the files. Raises `CliError` if it cannot be read, is not what was exported, or has no values."""
         rows = 0
         try:
@@ -40,7 +40,8 @@ class ImportSource:
                 yield batch
                 rows += batch.num_rows
         except CliError as error:
-            error.hint = error.hint or _what_was_sent(rows)
+            if not in_transaction:
+                error.hint = error.hint or _what_was_sent(rows)
             raise
 
     @contextmanager

@@ -8,12 +8,10 @@ end of a file flush, too. A change of the schema version is another producer, an
 until everything before it is stored.
 """
 
-import json
 from typing import Any
 
 import pulsar
 
-from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.client.client_settings import EncodedAlready
 from pulsarctl.errors import Conflict, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads
@@ -90,11 +88,8 @@ class PartitionSender:
             raise problem(target.access, target.topic, type(error).__name__) from error
 
     def _schema(self, version: int | None, encoded: Payloads) -> Any:
-        info = None if version is None else self._target.schemas.get(str(version))
-        if info is None or encoded.schema_type != "BYTES":
-            return Encoded(encoded)
-        definition = info["schema"] if isinstance(info["schema"], str) else json.dumps(info["schema"])
-        return EncodedAlready(SchemaInfo(info["type"], definition, dict(info.get("properties") or {})))
+        info = self._target.schema_of(version)
+        return Encoded(encoded) if info is None or encoded.schema_type != "BYTES" else EncodedAlready(info)
 
     def _check(self) -> None:
         if self._receipts.failure is not None:

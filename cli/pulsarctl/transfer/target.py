@@ -1,5 +1,6 @@
 """The topic that gets rows: its partitions, and which of them a row goes to."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from typing import Any
 
 import pulsar
 
+from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.client import client_errors
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.errors import CliError, TimedOut
@@ -37,6 +39,14 @@ class Target:
         if key:
             return java_string_hash(key) % len(self.partitions)
         return (source if source >= 0 else row) % len(self.partitions)
+
+    def schema_of(self, version: int | None) -> SchemaInfo | None:
+        """The one that values of this version are encoded with; None if there is none, or if it is unknown."""
+        info = None if version is None else self.schemas.get(str(version))
+        if info is None:
+            return None
+        definition = info["schema"] if isinstance(info["schema"], str) else json.dumps(info["schema"])
+        return SchemaInfo(info["type"], definition, dict(info.get("properties") or {}))
 
 
 def partitions_of(access: Access, topic: str) -> list[str]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pulsarctl.backlog.engine import Engine, EngineChoice
 from pulsarctl.commands.ops.job import Job, Where
 from pulsarctl.commands.ops.on_spark import access
-from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut
+from pulsarctl.commands.ops.one_transaction import one_transaction
+from pulsarctl.errors import CannotConnect, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pulsarctl.transfer.import_progress import ImportProgress
     from pulsarctl.transfer.imported_rows import ImportSource
     from pulsarctl.transfer.target import Target
+    from pulsarctl.transfer.transaction_sender import TransactionSender
 
 SPARK_SETTINGS = {"spark.speculation": "false"}
 """A second attempt beside the first would wait for the name of its producer."""
@@ -107,18 +109,58 @@ def partitions(call: Call, topic: str) -> int:
 def run(call: Call, of: ImportPlan) -> Imported:
     """Sends everything that is not stored yet, and keeps the progress. Raises `CliError`."""
     from pulsarctl.transfer import import_progress
-    from pulsarctl.transfer.created_topics import target_created_at
 
     target = target_of(access(call), of)
-    created = target_created_at(call.admin, target, must_tell=bool(of.before.created))
-    before = of.before.begun(of.request.topic, len(target.partitions), created)
-    begun = replace(of, before=replace(before, topic=of.request.topic, source=of.request.source.id))
+    begun = _begun(call, of, target)
     import_progress.save(begun.file, begun.before)
     return of.job.run(
         call,
         lambda progress: send_locally(begun, target, progress),
         lambda context, progress: send_on_spark(context, begun, target, progress),
     )
+
+
+def run_together(call: Call, of: ImportPlan, ttl: str) -> Imported:
+    """Sends all in one transaction. Nothing is kept before its commit: an aborted import starts over."""
+    from pulsarctl.transfer import import_progress
+
+    if of.before.partitions and not of.before.done:
+        raise UsageProblem(
+            "cannot continue an interrupted import in a transaction, because some messages are already published",
+            hint="run it without --transaction, or add --again to start over",
+        )
+    target = target_of(access(call), of)
+    begun = _begun(call, of, target)
+    progress = Progress(quiet=call.settings.quiet)
+    with one_transaction(call, target, ttl) as sender:
+        _send_files(begun, sender, progress)
+    progress.clear()
+    come = begun.before.after(len(of.request.source.files), begun.before.messages + sender.sent)
+    import_progress.save(begun.file, come.ended())
+    return Imported(come.messages, sender.sent)
+
+
+def _send_files(of: ImportPlan, sender: "TransactionSender", progress: Progress) -> None:
+    from pulsarctl.transfer.pace import Pace, slices
+
+    request = of.request
+    pace = Pace(request.rate)
+    for name in request.source.files[of.before.files :]:
+        for rows in slices(request.source.read(name, request.format, in_transaction=True), request.rate):
+            with request.source.naming(name):
+                sender.send(rows)
+            pace.keep(sender.sent)
+            progress.show(f"{sender.sent:,} messages")
+        sender.end_file()
+
+
+def _begun(call: Call, of: ImportPlan, target: "Target") -> ImportPlan:
+    """With rows that may be stored."""
+    from pulsarctl.transfer.created_topics import target_created_at
+
+    created = target_created_at(call.admin, target, must_tell=bool(of.before.created))
+    before = of.before.begun(of.request.topic, len(target.partitions), created)
+    return replace(of, before=replace(before, topic=of.request.topic, source=of.request.source.id))
 
 
 def _before(file: Path, request: ImportRequest) -> "ImportProgress":

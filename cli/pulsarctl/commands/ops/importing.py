@@ -11,6 +11,8 @@ from pulsarctl.commands.ops.job import Where, show_plan
 from pulsarctl.commands.ops.range_options import ShowPlan
 from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.commands.ops.transfer_summary import summary
+from pulsarctl.errors import UsageProblem
+from pulsarctl.produce.produce_options import Transaction, TransactionTimeout, check_persistent
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -70,6 +72,8 @@ def import_(
     no_schema: NoSchema = False,
     record_schema: RecordSchema = RecordKind.JSON,
     again: Again = False,
+    transaction: Transaction = False,
+    transaction_timeout: TransactionTimeout = "10m",
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
@@ -85,7 +89,12 @@ def import_(
     deduplicates, it then sends no message twice. Elsewhere, it may repeat up to 5,000 messages times the number of
     partitions, or on Spark the files that were not complete.
 
-    Example: pulsarctl ops import ./orders shop/eu/orders-copy
+    With --transaction, consumers get all messages at the end of the command, or none if it fails or is interrupted. It
+    runs in this process, and starts over when it is run again.
+
+    Examples:
+      pulsarctl ops import ./orders shop/eu/orders-copy
+      pulsarctl ops import ./orders shop/eu/orders-copy --transaction
     """
     from pulsarctl.commands.ops.export_plan import format_named, require_arrow
 
@@ -105,19 +114,29 @@ def import_(
         record_schema=record_schema.value,  # tasks need not import this module
         again=again,
     )
+    if transaction:
+        check_persistent(request.topic)
+        engine = _one_process(engine)
     where = Where.given(engine, local_max, master, conf)
     if dry_run:
         _show_plan(call, import_plan.plan(call, request, where))
     else:
-        _import(call, request, where)
+        _import(call, request, where, transaction_timeout if transaction else None)
 
 
-def _import(call: Call, request: "ImportRequest", where: Where) -> None:
+def _one_process(engine: Engine) -> Engine:
+    if engine is Engine.SPARK:
+        raise UsageProblem("cannot combine --transaction and --engine spark", hint="use --engine local")
+    return Engine.LOCAL
+
+
+def _import(call: Call, request: "ImportRequest", where: Where, ttl: str | None) -> None:
+    """`ttl` is the timeout of the transaction, None without one."""
     from pulsarctl.commands.ops import import_plan
 
     with import_plan.alone(call, request):  # before the plan, which reads the progress
         plan = import_plan.plan(call, request, where)
-        done = import_plan.run(call, plan)
+        done = import_plan.run(call, plan) if ttl is None else import_plan.run_together(call, plan, ttl)
     value = {
         "topic": request.topic,
         "messages": done.messages,

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsarctl.commands.ops.on_spark import access
+from pulsarctl.commands.ops.one_transaction import one_transaction
 from pulsarctl.commands.ops.range_options import AllowLoss, End, Start
 from pulsarctl.commands.ops.transfer_summary import tell_left_out
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Progress, Table
+from pulsarctl.produce.produce_options import Transaction, TransactionTimeout, check_persistent
 from pulsarctl.shell.arguments import Rate, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pulsarctl.transfer.replay_state import ReplayFiles, ReplayState
     from pulsarctl.transfer.row_sender import RowSender
     from pulsarctl.transfer.target import Target
+    from pulsarctl.transfer.transaction_sender import TransactionSender
 
 TargetTopic = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the topic that gets the messages.")]
 Unacknowledged = Annotated[
@@ -69,6 +72,8 @@ def replay(
     rate: Rate = 0,
     again: Again = False,
     allow_loss: AllowLoss = False,
+    transaction: Transaction = False,
+    transaction_timeout: TransactionTimeout = "10m",
     dry_run: DryRun = False,
 ) -> None:
     """Send messages of a topic to another topic, with keys, properties, event times, and the order of each key.
@@ -78,7 +83,12 @@ def replay(
     message twice; elsewhere, up to 5,000 messages, or those of a tenth of a second with --rate, may be sent twice. Once
     it has ended, running it again sends the messages again.
 
-    Example: pulsarctl ops replay shop/eu/orders-billing-DLQ shop/eu/orders --start -1d --rate 100
+    With --transaction, consumers get all messages at the end of the command, or none if it fails or is interrupted. It
+    then starts over when it is run again.
+
+    Examples:
+      pulsarctl ops replay shop/eu/orders-billing-DLQ shop/eu/orders --start -1d --rate 100
+      pulsarctl ops replay shop/eu/orders-billing-DLQ shop/eu/orders --transaction
     """
     from pulsarctl.commands.ops.export_plan import require_arrow
 
@@ -89,6 +99,8 @@ def replay(
     source, name = full_topic(topic), full_topic(target)
     if source == name:
         raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")
+    if transaction:
+        check_persistent(name)
     words = (call.settings.service_url, source, name, start, end, subscription, key or "", str(key is None))
     request = _Request(source, name, start, end, subscription, key, rate, allow_loss)
     files = ReplayFiles.of(os.environ, *words)
@@ -99,8 +111,12 @@ def replay(
         with only_run(files.plan, f"replay {source} into {name}"):
             if again:
                 files.end()
-            found, left_out = _replay(call, request, files)
-        value = {"topic": source, "target": name, "sent": found.sent, "storedBefore": found.row - found.sent}
+            done: RowSender | TransactionSender
+            if transaction:
+                done, left_out = _replay_together(call, request, files, transaction_timeout)
+            else:
+                done, left_out = _replay(call, request, files)
+        value = {"topic": source, "target": name, "sent": done.sent, "storedBefore": done.row - done.sent}
         value |= tell_left_out(call, left_out)
     call.show(value, Table(("REPLAY", "VALUE"), list(value.items())))
 
@@ -147,6 +163,37 @@ def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSe
     left_out = LeftOut()
     rows = _rows(table, parts, request.key, left_out, step=state.checkpoint_rows)
     return _send(call, rows, target, request.rate, files, stored), left_out
+
+
+def _replay_together(
+    call: Call, request: _Request, files: "ReplayFiles", ttl: str
+) -> "tuple[TransactionSender, LeftOut]":
+    from pulsarctl.tables.data_loss import LeftOut
+
+    if files.load() is not None:
+        raise UsageProblem(
+            "cannot continue an interrupted replay in a transaction, because some messages are already published",
+            hint="run it without --transaction, or add --again to start over",
+        )
+    state, left_out = _new(request), LeftOut()
+    table = _table(call, request, state.start, state.end)
+    rows = _rows(table, table.plan(), request.key, left_out, step=state.checkpoint_rows)
+    with one_transaction(call, _target(call, request, state), ttl) as sender:
+        _send_rows(call, rows, sender, request.rate)
+    return sender, left_out
+
+
+def _send_rows(call: Call, rows: "Iterable[pa.RecordBatch]", sender: "TransactionSender", rate: float) -> None:
+    from pulsarctl.transfer.pace import Pace
+
+    progress = Progress(quiet=call.settings.quiet)
+    call.call_on_close(progress.clear)
+    pace = Pace(rate)
+    for each in rows:
+        sender.send(each)
+        pace.keep(sender.sent)
+        progress.show(f"{sender.sent:,} messages")
+    progress.clear()
 
 
 def _new(request: _Request) -> "ReplayState":

@@ -4,6 +4,7 @@ A struct becomes a record: in JSON, or in Avro's binary encoding. Both announce 
 """
 
 import io
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import fastavro
 import msgspec
 import pyarrow as pa
 
+from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables.writing.struct_rows import struct_rows
 
@@ -31,6 +33,13 @@ class Payloads(NamedTuple):
     schema_type: str
     definition: Any
     encode: Encode
+
+    @property
+    def schema(self) -> SchemaInfo | None:
+        """What a producer of ours announces: the text of the official client, since another one is another version."""
+        if self.schema_type == "BYTES":
+            return None
+        return SchemaInfo(self.schema_type, json.dumps(self.definition, indent=True))
 
 
 def check_columns(schema: pa.Schema, option: str) -> None:
