@@ -111,6 +111,7 @@ NAMESPACE = (
     ),
     PolicyPlace("offloadDeletionLagMs", "offload_deletion_lag_ms", "OFFLOAD", write="PUT"),
     PolicyPlace("offloadPolicies", "offload", "OFFLOAD", removable=False),
+    PolicyPlace("allowedTopicPropertyKeysForMetrics", "metric_labels", "ALLOW_CUSTOM_METRIC_LABELS"),  # Pulsar 4.2
     PolicyPlace(
         "subscriptionAuthMode", "subscription_auth_mode", "SUBSCRIPTION_AUTH_MODE", unset="None", removable=False
     ),

@@ -19,3 +19,13 @@ class MetricsConfig:
     producers: bool = setting(
         "exposeProducerLevelMetricsInPrometheus", False, "Whether /metrics also shows each producer."
     )
+    property_labels: bool = setting(
+        "exposeCustomTopicMetricLabelsEnabled",
+        False,
+        "Whether the metrics of a topic have labels from its properties.",
+    )
+    property_keys: str = setting(
+        "allowedTopicPropertyKeysForMetrics",
+        "",
+        "Properties of topics that become labels, separated by commas; a namespace can have its own.",
+    )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from broker_core.config.bind_addresses import bind_addresses
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.listeners import advertised_listeners
+from broker_core.config.metric_labels import check_labels, labels_in
 from broker_core.config.missing_features import missing_features
 from broker_core.config.reading import Entry, gather, named_file
 from broker_core.config.retention import check_retention
@@ -43,6 +44,7 @@ def load_config(
         BrokerConfig(), file, environment=environment, options=options, flags=flags, process="this broker"
     )
     _check_retention(gathered.config, gathered.by_key)
+    _check_labels(gathered.config, gathered.by_key)
     _refuse_exposure(gathered.config, gathered.in_file, gathered.by_key)
     warnings = (*gathered.warnings, *missing_features(gathered.in_file), *_risks(gathered.config, gathered.by_key))
     return LoadedConfig(gathered.config, warnings, file)
@@ -93,6 +95,14 @@ def _check_retention(config: BrokerConfig, by_key: Mapping[str, Entry]) -> None:
         keys = ("defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB")
         places = ", ".join(f"{key}: {by_key[key].source}" for key in keys if key in by_key)
         raise InvalidConfiguration(f"{error} ({places})") from error
+
+
+def _check_labels(config: BrokerConfig, by_key: Mapping[str, Entry]) -> None:
+    try:
+        check_labels(labels_in(config.metrics.property_keys))
+    except BrokerError as error:
+        key = "allowedTopicPropertyKeysForMetrics"
+        raise InvalidConfiguration(f"{key}: {error} ({by_key[key].source})") from error
 
 
 def _risks(config: BrokerConfig, by_key: Mapping[str, Entry]) -> Iterable[str]:

@@ -69,7 +69,7 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
         if namespace is None:
             namespace = namespaces[place] = _OfNamespace(f'{cluster},namespace="{name.namespace}"')
         namespace.topics += 1
-        labels = f'{namespace.labels},topic="{escaped(str(name))}"'
+        labels = f'{namespace.labels},topic="{escaped(str(name))}"{_own_labels(broker, topic)}'
         if topic.replicators.by_cursor and broker.config.replication.metrics:
             for other, stats in (await replication_stats(topic)).items():
                 blocks.append((f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(stats)))
@@ -87,6 +87,15 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
     yield list(of_broker(broker, cluster, totals))
     if broker.transactions is not None:
         yield [of_coordinator(broker.transactions, cluster)]
+
+
+def _own_labels(broker: Broker, topic: Topic) -> str:
+    """Labels from the properties of a topic, each with the comma before it."""
+    keys = topic.policies.metric_labels
+    if not broker.config.metrics.property_labels or not keys:
+        return ""
+    properties = broker.topics.properties_of(topic.name)
+    return "".join(f',{key}="{escaped(properties[key])}"' for key in keys if key in properties)
 
 
 def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -> Iterator[Block]:

@@ -60,7 +60,6 @@ KEPT: Mapping[str, Reader] = {
     MIGRATED: truth,
     ENTRY_FILTERS: plain_object,
     "replicate_subscription_state": truth,
-    "allowed_topic_properties_for_metrics": _list_of_names,
     AUTO_SCALE: read_override,
 }
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
 from broker_core.config.frozen import frozen
+from broker_core.config.metric_labels import check_labels, labels_in
 from broker_core.errors import InvalidRequest, InvalidValue
 from broker_core.metadata.policies.json_values import (
     Reader,
@@ -97,6 +98,12 @@ def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
     return tuple(sorted(types, key=SUBSCRIPTION_TYPES.index)) or None
 
 
+def _labels(value: Any, name: str) -> tuple[str, ...]:
+    keys = tuple(dict.fromkeys(names(value, name)))
+    check_labels(keys)
+    return keys
+
+
 def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
     topics = config.topics
     partitions = None if topics.auto_creation_type == NON_PARTITIONED else topics.default_partitions
@@ -109,8 +116,8 @@ class TopicPolicies:
 
     In limits and thresholds, 0 means no limit. `ttl_seconds` 0 means no expiry; `compaction_threshold` 0 means never.
     Only a namespace can set `encryption_required`, `max_topics`, `auto_topic_creation`, `schema_auto_update`,
-    `allow_schema_update`, `subscription_auth_mode`, and what begins with `offload_`. Only a topic can set
-    `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription name).
+    `allow_schema_update`, `subscription_auth_mode`, `metric_labels`, and what begins with `offload_`. Only a topic can
+    set `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription name).
     """
 
     retention: RetentionPolicy = policy(
@@ -236,6 +243,9 @@ class TopicPolicies:
     dispatcher_pause: bool = policy("dispatcherPauseOnAckStatePersistentEnabled", truth, lambda _: False)
     subscription_auth_mode: str = policy("subscription_auth_mode", name_or_none("None", "Prefix"), lambda _: "None")
     persistence: Persistence = policy("persistence", Persistence.from_document, lambda _: Persistence(1, 1, 1, 0.1))
+    metric_labels: tuple[str, ...] = policy(
+        "allowed_topic_property_keys_for_metrics", _labels, lambda c: labels_in(c.metrics.property_keys)
+    )
 
 
 POLICIES: Mapping[str, Policy] = {

@@ -83,6 +83,7 @@ _ORDER = (
     "offload_policies",
     "deduplicationSnapshotIntervalSeconds",
     "subscription_types_enabled",
+    "allowed_topic_property_keys_for_metrics",
     "properties",
     "resource_group_name",
     "migrated",

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pulsarctl.policies import creation, delivery, limits, offload, rates, schema, storage
+from pulsarctl.policies import creation, delivery, limits, metrics, offload, rates, schema, storage
 from pulsarctl.policies.policy import NAMESPACES, TOPICS, Level, Policy, PolicySelector, Query
 from pulsarctl.policies.text import policy_text
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Arguments = dict[str, tuple[Any, Any]]  # type and default
 NO_DEFAULT = inspect.Parameter.empty
 PLACE = "{place}"  # in what is said, until the names are known
-HEADINGS = (storage, offload, delivery, rates, limits, creation, schema)
+HEADINGS = (storage, offload, delivery, rates, limits, creation, schema, metrics)
 OF_NAMESPACES = tuple(policy for heading in HEADINGS for policy in heading.OF_NAMESPACES)
 OF_TOPICS = tuple(policy for heading in HEADINGS for policy in heading.OF_TOPICS)
 

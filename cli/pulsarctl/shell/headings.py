@@ -25,6 +25,7 @@ class Heading(StrEnum):
     LIMITS = "Limits"
     CREATION = "Creation and deletion policies"
     SCHEMA = "Schema policies"
+    METRICS = "Metrics policies"
 
     @property
     def is_of_policies(self) -> bool:
@@ -40,4 +41,5 @@ OF_POLICIES = (
     Heading.LIMITS,
     Heading.CREATION,
     Heading.SCHEMA,
+    Heading.METRICS,
 )

@@ -30,7 +30,6 @@ UNCOVERED = (
     "offload_threshold_in_seconds",
     "latency_stats_sample_rate",
     "replicate_subscription_state",
-    "allowed_topic_properties_for_metrics",
     "migrated",
 )
 _UNSET = {"offload_threshold": -1, "offload_threshold_in_seconds": -1}  # elsewhere, -1 is a value that was set

@@ -97,6 +97,7 @@ POLICIES: dict[str, Bodies] = {
     ),
     "autoSubscriptionCreation": ({"allowAutoSubscriptionCreation": False}, {"allowAutoSubscriptionCreation": True}),
     "subscriptionExpirationTime": (100_000, 0),
+    "allowedTopicPropertyKeysForMetrics": (["owner", "team"], []),
     "subscriptionTypesEnabled": (["Shared"], ["Failover", "Key_Shared"]),
     "encryptionRequired": (True, False),
     "schemaCompatibilityStrategy": ("BACKWARD", "ALWAYS_COMPATIBLE"),

@@ -11,7 +11,9 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.metrics import MetricsConfig
+from broker_core.config.sources import load_config
 from broker_core.config.storage import StorageConfig
+from broker_core.errors import InvalidConfiguration
 from broker_core.names import parse_topic
 from broker_core.stats.broker_metrics import ROWS_TOGETHER, Totals
 from broker_core.stats.installed_commit import commit_in, installed_commit
@@ -234,3 +236,46 @@ def _publish(url: str, topic: str) -> None:
     client = pulsar.Client(url)
     client.create_producer(topic).send(b"x")
     client.close()
+
+
+LABELED = MetricsConfig(property_labels=True, property_keys="owner")
+
+
+@pytest.mark.parametrize("shop_with", [LABELED], indirect=True)
+async def test_properties_of_a_topic_become_labels(shop_with: Admin) -> None:
+    await shop_with("PUT", "persistent/acme/shop/plain/properties", {"owner": 'a"b', "team": "x", "zone": "1"})
+    await shop_with("PUT", "persistent/acme/shop/other")
+    await shop_with("PUT", "persistent/acme/shop/parted/partitions", {"partitions": 1, "properties": {"owner": "p"}})
+    for name in ("other", "parted-partition-0"):
+        await shop_with.publish(f"persistent://acme/shop/{name}", [b"x"])
+    labels = f'{TOPIC},owner="a\\"b"'
+    other = TOPIC.replace("plain", "other")
+    parted = TOPIC.replace("plain", "parted-partition-0")
+    found = await metrics(shop_with)
+    for own in (labels, other, f'{parted},owner="p"'):
+        assert ("pulsar_producers_count", own) in found
+    assert ("pulsar_subscription_back_log", f'{labels},subscription="s"') in found
+
+    keys = "namespaces/acme/shop/allowedTopicPropertyKeysForMetrics"
+    await shop_with("POST", keys, ["zone", "team"])
+    assert ("pulsar_producers_count", f'{TOPIC},zone="1",team="x"') in await metrics(shop_with)
+    await shop_with("POST", keys, [])
+    assert ("pulsar_producers_count", TOPIC) in await metrics(shop_with)
+    await shop_with("DELETE", keys)
+    assert ("pulsar_producers_count", labels) in await metrics(shop_with)
+
+
+@pytest.mark.parametrize("shop_with", [MetricsConfig(property_keys="owner")], indirect=True)
+async def test_labels_from_properties_are_off_by_default(shop_with: Admin) -> None:
+    await shop_with("PUT", "persistent/acme/shop/plain/properties", {"owner": "a"})
+    assert ("pulsar_producers_count", TOPIC) in await metrics(shop_with)
+
+
+@pytest.mark.parametrize(("key", "why"), [("a-b", "must match the regex"), ("topic", "has a label of this name")])
+async def test_a_property_that_cannot_be_a_label_is_refused(shop: Admin, key: str, why: str) -> None:
+    refused = await shop("POST", "namespaces/acme/shop/allowedTopicPropertyKeysForMetrics", ["owner", key])
+    assert refused.status == 400
+    assert why in refused.reason
+    option = f"allowedTopicPropertyKeysForMetrics=owner,{key}"
+    with pytest.raises(InvalidConfiguration, match=f"-X {option}"):
+        load_config(environment={}, options=[option])

@@ -35,6 +35,8 @@ BOTH = [
     ("auto-subscription-creation", "--enable", '{"allowAutoSubscriptionCreation":true}'),
     ("dispatcher-pause-on-ack-state-persistent", "", "true"),
     ("auto-subscription-creation", "", '{"allowAutoSubscriptionCreation":false}'),
+]
+EXPIRATION = [
     ("subscription-expiration-time", "-t 5", "5"),
     ("subscription-expiration-time", "-t 7d", "10080"),
     ("subscription-expiration-time", "-t 30s", "1"),
@@ -51,6 +53,7 @@ OF_NAMESPACES = [
     ),
     ("topic-auto-creation", "--disable", '{"allowAutoTopicCreation":false,"topicType":"non-partitioned"}'),
     ("encryption-required", "-e", "true"),
+    *EXPIRATION,
 ]
 OF_TOPICS = [
     ("replication-clusters", "-c standalone", '"standalone"'),
@@ -63,3 +66,6 @@ OF_TOPICS = [
     ("max-unacked-messages-per-subscription", "--maxNum 5", "5"),
     ("max-message-size", "-m 1M", "1048576"),
 ]
+# Those of Pulsar 4.2 and later.
+NEW_OF_NAMESPACES = [("allowed-topic-property-keys-for-metrics", "-k owner", '"owner"')]
+NEW_OF_TOPICS = EXPIRATION

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from pulsarctl.policies import installing, offload, schema
-from tests.cli.policies.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
+from tests.cli.policies.policy_lines import (
+    BOTH,
+    NEW_OF_NAMESPACES,
+    NEW_OF_TOPICS,
+    OF_NAMESPACES,
+    OF_TOPICS,
+    RATE,
+)
 from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
@@ -47,20 +54,20 @@ def check(cli: Cli, noun: str, place: str, policy: str, flags: str, shown: str) 
         assert cli(noun, f"get-{policy}", place, "-o", "jsonl").stdout == as_objects(UNSET.get(policy, "null\n"))
 
 
-@pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_NAMESPACES])
+@pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_NAMESPACES, *NEW_OF_NAMESPACES])
 def test_a_namespace_policy_is_set_shown_and_removed(
     cli: Cli, namespace: str, policy: str, flags: str, shown: str
 ) -> None:
     check(cli, "namespaces", namespace, policy, flags, shown)
 
 
-@pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_TOPICS])
+@pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_TOPICS, *NEW_OF_TOPICS])
 def test_a_topic_policy_is_set_shown_and_removed(cli: Cli, created: str, policy: str, flags: str, shown: str) -> None:
     check(cli, "topics", created, policy, flags, shown)
 
 
 def test_every_policy_is_tested() -> None:
-    tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS)}
+    tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS, *NEW_OF_NAMESPACES)}
     apart = {"message-ttl", "retention", "compaction-threshold"}
     apart |= {"entry-filters", "entry-filters-per-topic"}  # test_requests.py
     apart |= {policy.name for policy in schema.OF_NAMESPACES}  # test_schemas.py

@@ -79,6 +79,7 @@ OF_NAMESPACES: dict[str, list[Any]] = BOTH | {
     "is-allow-auto-update-schema": [False],
     "replication-clusters": [],  # test_changes has them: they need a tenant that may use several
     "subscription-auth-mode": ["Prefix"],
+    "allowed-topic-property-keys-for-metrics": [["owner", "team"]],
     "scalable-topic-auto-scale-policy": [
         {"enabled": False},
         {"maxSegments": 8, "mergeWindowSeconds": 600, "splitMsgRateInThreshold": 20_000, "rebucketCooldownSeconds": 5},

@@ -112,6 +112,7 @@ POLICIES: dict[str, Any] = {
     "autoTopicCreation": {"allowAutoTopicCreation": True, "topicType": "partitioned", "defaultNumPartitions": 2},
     "autoSubscriptionCreation": {"allowAutoSubscriptionCreation": True},
     "subscriptionExpirationTime": 60,
+    "allowedTopicPropertyKeysForMetrics": ["owner"],
     "subscriptionTypesEnabled": ["Exclusive", "Shared", "Failover", "Key_Shared"],
     "encryptionRequired": False,
     "schemaCompatibilityStrategy": "FULL",
@@ -143,7 +144,7 @@ POLICY_QUERIES = {
 OF_NAMESPACES_ONLY = """
 maxProducersPerTopic maxConsumersPerTopic maxTopicsPerNamespace maxUnackedMessagesPerConsumer
 maxUnackedMessagesPerSubscription deduplication autoTopicCreation encryptionRequired
-schemaAutoUpdateCompatibilityStrategy isAllowAutoUpdateSchema
+schemaAutoUpdateCompatibilityStrategy isAllowAutoUpdateSchema allowedTopicPropertyKeysForMetrics
 """
 OF_TOPICS_ONLY = """
 maxProducers maxConsumers maxUnackedMessagesOnConsumer maxUnackedMessagesOnSubscription maxMessageSize
