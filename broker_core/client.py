@@ -23,10 +23,10 @@ class Outbound(Protocol):
         """False while the socket's buffer is over its limit; `Consumer.on_writable` is called when it no longer is."""
 
     def publish_started(self, messages: int) -> None:
-        """That number of messages waits for the disk; above the limit the socket is not read."""
+        """Counts messages that wait for the disk; above the limit, the socket is not read."""
 
     def publish_finished(self, messages: int) -> None:
-        """That number of messages was answered."""
+        """Counts messages that have been answered."""
 
     def hold_reading(self) -> None:
         """Stops reading the socket until each call has been matched by `release_reading`."""

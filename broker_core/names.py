@@ -35,7 +35,7 @@ REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of
 _ENTITY = re.compile(r"[-=:.\w]+")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\u2028\u2029\ud800-\udfff]")  # in a part of a path
-_DESCRIPTOR = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-(0|[1-9][0-9]{0,17})")  # of a segment: its range and its ID
+_DESCRIPTOR = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-(0|[1-9][0-9]{0,17})")  # hash range and ID of a segment
 _PARTITION = re.compile(rf"(.+){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z", re.DOTALL)
 
 

@@ -23,7 +23,7 @@ def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = N
 
 
 def wanted_properties(call: Call) -> dict[str, str]:
-    """Those in the query, as `key=value,key=value` with encoded names and values. Raises `InvalidRequest`."""
+    """The properties in the query, as `key=value,key=value` with encoded names and values. Raises `InvalidRequest`."""
     wanted = {}
     for pair in call.query.get("properties", "").split(","):
         key, separator, value = (unquote_plus(part.strip()) for part in pair.partition("="))

@@ -24,7 +24,7 @@ from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_o
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
-# Of one partition only; a merged publisher or consumer has several connections.
+# Fields of the statistics of one partition. A merged publisher or consumer has several connections.
 _OWN_PUBLISHER_FIELDS = ("accessMode", "address", "connectedSince", "clientVersion", "metadata", "producerName")
 _OWN_CONSUMER_FIELDS = ("address", "connectedSince", "clientVersion", "metadata")
 

@@ -67,7 +67,7 @@ async def transaction_metadata(call: Call) -> Json:
 
 
 async def slow_transactions(call: Call) -> Json:
-    """Those that have been open for longer than a time in ms."""
+    """The transactions that have been open for longer than a time in ms."""
     coordinator = _chosen(call)
     began_before = call.broker.clock.wall_ms() - call.number("timeout")
     slow = [transaction for transaction in coordinator.active if transaction.info.began_ms < began_before]

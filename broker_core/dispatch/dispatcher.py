@@ -103,7 +103,7 @@ class Dispatcher(ABC):
     def acknowledged(  # noqa: B027  # matters only where each entry is pending at one consumer
         self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]
     ) -> None:
-        """That consumer acknowledged whole entries one by one, its own or those of another consumer."""
+        """The consumer acknowledged whole entries one by one, its own or those of another consumer."""
 
     def released(self, entries: Sequence[EntryId]) -> None:
         """A transaction that acknowledged these entries, which were sent before, is aborted: sends them again.

@@ -18,9 +18,9 @@ HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
-# Of the client, which could claim to be another one; and what the library writes itself.
+# A client could claim to be another one with these.
 UNTRUSTED = frozenset({"x-original-principal", "forwarded", "x-forwarded-for", "x-real-ip", "via"})
-OWN = frozenset({"host", "content-length", "expect", "origin"})
+OWN = frozenset({"host", "content-length", "expect", "origin"})  # the library writes its own
 CREDENTIALS = frozenset({"authorization", "x-pulsar-auth-method-name"})
 
 PREFIXES = ("/admin/", "/lookup/")

@@ -43,7 +43,7 @@ class Snapshots(Protocol):
     """Takes the snapshots, and counts the entries that they do not cover."""
 
     def stored(self, entries: int) -> None:
-        """That number of entries is on disk. Hot path: called once per run."""
+        """Counts entries that are on disk. Hot path: called once per run."""
 
     def forgot(self) -> None:
         """Producers were forgotten."""

@@ -45,7 +45,7 @@ class _History:
     last_split: float = NEVER
     last_merge: float = NEVER
     cold_since: dict[int, float] = field(default_factory=dict)
-    problem: str = ""  # of its settings, the last one that was logged
+    problem: str = ""  # the last problem with its settings that was logged
 
 
 class AutoScaler:
@@ -147,9 +147,9 @@ class AutoScaler:
             self._spawn(self._decide_after(name, cooldown))
 
     def _loads(self, name: TopicName, record: ScalableTopic) -> dict[int, Load]:
-        """Of the active segments that are loaded.
+        """The loads of the active segments that are loaded.
 
-        Empty for a topic without any traffic since its creation, which keeps the segments that it was created with.
+        There are none for a topic without traffic since its creation, which keeps its first segments.
         """
         topics = {segment.id: self._segments.loaded(name, segment) for segment in record.layout.active}
         traffic = {

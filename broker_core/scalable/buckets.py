@@ -10,7 +10,7 @@ from itertools import pairwise
 
 HASHES = 1 << 16
 MOST_BUCKETS = 1024
-"""Of a segment, unless `scalableTopicEntryBucketMaxPerSegment` is another number."""
+"""The limit for a segment, unless `scalableTopicEntryBucketMaxPerSegment` is another number."""
 
 
 def equal_buckets(count: int) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ class RegisteredConsumer:
     consumer_id: int = 0
     told: tuple[int, list[int]] = (-1, [])  # the epoch and the segments of the last assignment
     grace: asyncio.TimerHandle | None = None
-    epoch: int = 0  # of the layout that the segments belong to
+    epoch: int = 0  # the epoch of the layout that `segments` belong to
     segments: list[Segment] = field(default_factory=list)
 
     def belongs_to(self, outbound: Outbound, consumer_id: int) -> bool:

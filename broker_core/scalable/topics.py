@@ -135,7 +135,7 @@ class ScalableTopics:
         return synthetic_layout(name, self._partitioned.count(name))
 
     def in_namespace(self, namespace: NamespaceName) -> list[TopicName]:
-        """Those that exist, and those that a request is creating."""
+        """The scalable topics that exist, and those that a request is creating."""
         return sorted({*self.records.in_namespace(namespace), *self.changes.running(namespace)}, key=str)
 
     # -- clients that follow layouts

@@ -57,5 +57,5 @@ class TopicServices(NamedTuple):
     tier: TieredStorage
     replication: ReplicationServices
     transactions: Callable[[], Coordinator | None]  # None: transactions are disabled
-    segments: Callable[[], SegmentListener]
+    segments: Callable[[], SegmentListener]  # the scalable topics, which are created after this
     moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

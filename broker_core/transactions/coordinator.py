@@ -233,7 +233,7 @@ class Coordinator:
 
     @property
     def active(self) -> list[Transaction]:
-        """Those that have not ended, in the order in which they began."""
+        """The transactions that have not ended, in the order in which they began."""
         return list(self._active.values())
 
     @property

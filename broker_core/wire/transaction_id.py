@@ -16,7 +16,7 @@ class TransactionId(NamedTuple):
 
     @classmethod
     def of(cls, command: Any) -> TransactionId | None:
-        """That of a SEND, or None if it is outside a transaction: no transaction of this broker has only zeros."""
+        """The transaction of a SEND, or None without one: no transaction of this broker has an ID of zeros."""
         if command.txnid_most_bits or command.txnid_least_bits:
             return cls(command.txnid_most_bits, command.txnid_least_bits)
         return None

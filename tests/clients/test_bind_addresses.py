@@ -42,7 +42,7 @@ def broker() -> Iterator[EmbeddedBroker]:
 
 
 def ports(broker: EmbeddedBroker, host: str) -> list[int]:
-    """Those bound at an address, or at all of them, in the order of the setting."""
+    """The ports bound at an address, in the order of the setting."""
     return [port for bound, port in broker.broker.bound_listeners if bound == host]
 
 

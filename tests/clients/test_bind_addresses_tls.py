@@ -52,7 +52,7 @@ def broker(folder: Path) -> Iterator[EmbeddedBroker]:
 
 
 def ports(broker: EmbeddedBroker) -> list[int]:
-    """Those of the binary protocol and of HTTP at 127.0.0.2."""
+    """The ports of the binary protocol and of HTTP at 127.0.0.2."""
     return [port for host, port in broker.broker.bound_listeners if host == "127.0.0.2"]
 
 

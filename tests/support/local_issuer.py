@@ -57,7 +57,7 @@ class LocalIssuer:
         return {"keys": [{**public, "kid": self.key_id, "use": "sig", "alg": "RS256"}]}
 
     def claims(self, role: str, **changed: Any) -> dict[str, Any]:
-        """Those of a good token; a claim that is None is left out."""
+        """The claims of a valid token; a claim that is None is left out."""
         now = int(time.time())
         times = {"iat": now - 10, "nbf": now - 10, "exp": now + self.lifetime}
         found = {"iss": self.url, "sub": role, "aud": AUDIENCE, **times, **changed}

@@ -58,7 +58,7 @@ class TransactionLog:
         await self._journal.synced(transaction_changes.ids(ids_end), done)
 
     def open(self) -> list[TransactionInfo]:
-        """Those with entries on disk."""
+        """The open transactions with entries on disk."""
         return [transaction.info for transaction in self._transactions.open.values()]
 
     def was_committed(self, transaction_id: int) -> bool | None:

@@ -29,7 +29,7 @@ class OpenBatch(NamedTuple):
 
     @property
     def acknowledged_bits(self) -> int:
-        """Those that are not open; if the size is not known, all after the last open one, too. -1 is all messages."""
+        """The messages that are not open; without a known size, all after the last open one, too. -1 is all of them."""
         return ((1 << self.messages) - 1 if self.messages else -1) & ~self.bits
 
     @property

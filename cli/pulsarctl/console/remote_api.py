@@ -49,7 +49,7 @@ class RemoteAdminApi:
             return error
 
     async def backlogs(self, namespace: str, most: int) -> Backlogs:
-        """Of the topics that the broker at the other end serves, by one request."""
+        """Asks once, and gets the backlogs of the topics that this broker serves."""
         found = (await self.ask("GET", f"{ROOT}/broker-stats/topics")).value
         return await asyncio.to_thread(_largest, found, namespace, most)
 

@@ -15,8 +15,7 @@ MAP_WIDTH = 20  # with seven digits of an ID and four of an epoch, a line has 80
 LEAST_SHARE = 0.0001
 PARENTS_WIDTH = 9
 ACTIVE = "ACTIVE"
-FILLS = {ACTIVE: "█"}  # of the map; other segments get the lighter one
-LIGHTER = "░"
+ACTIVE_BLOCK, SEALED_BLOCK = "█", "░"  # how the map draws a segment
 
 
 def document(topic: str, metadata: Mapping[str, Any], stats: Mapping[str, Any]) -> Document:
@@ -118,7 +117,7 @@ def _place(segment: Document) -> str:
     start, end = (int(side, 16) for side in segment["hashRange"].split("-"))
     first = start * MAP_WIDTH // KEYS
     last = max(first + 1, (end + 1) * MAP_WIDTH // KEYS)
-    return " " * first + FILLS.get(segment["state"], LIGHTER) * (last - first)
+    return " " * first + (ACTIVE_BLOCK if segment["state"] == ACTIVE else SEALED_BLOCK) * (last - first)
 
 
 def _ids(ids: Sequence[int]) -> str:

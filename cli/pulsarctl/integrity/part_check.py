@@ -53,5 +53,5 @@ class PartCheck:
 
 
 def columns(table: TopicTable) -> tuple[str, ...]:
-    """Those that a check needs of this topic; the value, so that it is decompressed and decoded."""
+    """The columns that a check needs; the value is one, so that it is decompressed and decoded."""
     return tuple(name for name in COLUMNS if name in table.columns)

@@ -15,7 +15,7 @@ HIGHEST = (1 << 64) - 1
 
 @dataclass(slots=True)
 class Sequence:
-    """Of one producer in one partition. `spans` are (first, last), in order and apart.
+    """The sequence IDs of one producer in one partition. `spans` are (first, last), in order, with gaps in between.
 
     `is_whole` False: there were too many spans to remember, so repetitions may be missing.
     """

@@ -65,7 +65,7 @@ def _names(admin: "AdminClient", kind: str, beginning: str, line: Position) -> l
 
 
 def _subscriptions(admin: "AdminClient", values: Mapping[str, str]) -> list[str]:
-    """Those of the topic that the line names."""
+    """The subscriptions of the topic on the command line."""
     scalable, topic = values.get("SCALABLE-TOPIC"), values.get("TOPIC")
     if scalable:
         return sorted(admin.scalable_topics.stats(scalable).get("subscriptions") or {})

@@ -20,7 +20,7 @@ class RangePartition(InputPartition):
 
 
 def read_part(table: TopicTable, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
-    """Of an empty plan Spark makes one partition of its own, which has no rows."""
+    """Returns no rows for the partition that Spark makes if the plan is empty."""
     freeze()
     if isinstance(partition, RangePartition):
         yield from table.read(partition.ledger_range)

@@ -67,7 +67,7 @@ class Conditions:
 
 
 def conditions_of(table: Any, scope: Scope) -> Conditions:
-    """Of one table in the scope that names it."""
+    """The conditions on one table, from the scope that names the table."""
     found = Conditions()
     if _is_plain(table) and isinstance(scope.expression, exp.Select) and not _depends_on_rows(scope.expression):
         alone = len(scope.selected_sources) == 1 and not scope.expression.args.get("laterals")

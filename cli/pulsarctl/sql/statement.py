@@ -39,7 +39,7 @@ class TopicReference:
     names: frozenset[str] | None
 
     def columns(self, known: Sequence[str]) -> tuple[str, ...]:
-        """Those of the columns that the statement may need; at least one, because rows are counted by it."""
+        """The columns that the statement may need. There is at least one, because it counts the rows."""
         if self.names is None:
             return tuple(known)
         return tuple(name for name in known if name.lower() in self.names) or ("entry_id",)

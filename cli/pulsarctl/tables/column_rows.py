@@ -29,13 +29,13 @@ MESSAGE_FIELDS = (
     Field("null_value", 9),
     Field("null_partition_key", 10),
 )
-"""Of SingleMessageMetadata."""
+"""Fields of SingleMessageMetadata."""
 
 PLAIN_MAX = 64 << 20
 """Bytes of the decompressed payloads of one run; those of a larger one are decompressed one by one."""
 
 MESSAGES_MAX = 1_000_000
-"""Of the batches of one run. Each announces its number in a few bytes, and all of them may not fit in memory."""
+"""Messages in the batches of one run. A batch announces their number in a few bytes, and they may not fit in memory."""
 
 _SIZE = 4  # bytes of the size in front of the metadata of a message
 _LOOKED_AT = 128 << 10  # pairs
@@ -167,7 +167,7 @@ def split_batches(words: Words, first: Array, stop: Array, counts: Array) -> tup
 
 
 def _inside(starts: Array, first: Array, stop: Array) -> tuple[Array, Array]:
-    """Those in a batch, and which batch it is."""
+    """The starts that are in a batch, and the batch of each."""
     batch = np.searchsorted(first, starts, "right") - 1
     inside = (batch >= 0) & (starts < stop[batch]) if len(stop) else np.zeros(len(starts), bool)
     return starts[inside], batch[inside]

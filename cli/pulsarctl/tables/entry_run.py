@@ -39,7 +39,7 @@ ENTRY_FIELDS = (
     Field("null_value", 25),
     Field("null_partition_key", 30),
 )
-"""Of MessageMetadata, except what makes an entry unusual: chunks, encryption, markers, transactions."""
+"""Fields of MessageMetadata, except those of unusual entries: chunks, encryption, markers, transactions."""
 
 _REQUIRED = ("producer_name", "sequence_id", "publish_time")
 _OF_32_BITS = ("compression", "uncompressed_size", "num_messages_in_batch")

@@ -42,7 +42,7 @@ class TierCopies:
         return {names[path.rpartition("/")[2]]: path.removesuffix(".json") + ".parquet" for path in paths}
 
     def _objects(self, topic: str) -> list[str]:
-        """Of every broker that keeps copies in this store: each has a folder."""
+        """The copies of the topic in the folders of all brokers that use this store."""
         from pyarrow import fs
 
         store, prefix = self._store, len(self._store.root) + 1

@@ -73,7 +73,7 @@ WITHOUT_MEANING = {
 
 @pytest.fixture(scope="module")
 def names() -> set[str]:
-    """Of a broker with a topic that is used, and with one that keeps no messages."""
+    """The names of the metrics of a broker with a topic in use, and with a non-persistent one."""
     with EmbeddedBroker() as broker:
         client = pulsar.Client(broker.service_url)
         for topic in "persistent://public/default/kept", "non-persistent://public/default/fleeting":

@@ -74,7 +74,7 @@ class Chromium:
             await self._process.wait()
 
     async def _address(self) -> str:
-        """That of the tab, once the browser has said its port."""
+        """The address of the tab. Waits until the browser has written its port."""
         file = self._directory / "DevToolsActivePort"
         await asyncio.to_thread(wait_until, lambda: file.exists() and bool(file.read_text()), SECONDS)
         port = file.read_text().split("\n")[0]
@@ -128,7 +128,7 @@ class Chromium:
         await self._arrived()
 
     async def screenshot(self, file: Path, scheme: str) -> None:
-        """Of the visible part, in `light` or `dark`."""
+        """A picture of the visible part of the page. `scheme`: `light` or `dark`."""
         await self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         found = await self.send("Page.captureScreenshot", format="png")
         await asyncio.to_thread(file.write_bytes, base64.b64decode(found["data"]))

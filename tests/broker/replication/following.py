@@ -34,7 +34,7 @@ def subscribe(client: pulsar.Client, topic: str, *, replicated: bool = True, **o
 
 
 def backlog(broker: EmbeddedBroker, topic: str) -> int:
-    """Of the subscription; -1 if it does not exist."""
+    """The backlog of the subscription; -1 if it does not exist."""
     found = admin(broker.http_url, "GET", f"{topic.replace('://', '/')}/stats")["subscriptions"]
     return int(found[NAME]["msgBacklog"]) if NAME in found else -1
 

@@ -12,7 +12,7 @@ NAMES = count()
 
 
 class Pair:
-    """Of the clusters `west` and `east`."""
+    """The clusters `west` and `east`, with a client for each."""
 
     def __init__(self, west: EmbeddedBroker, east: EmbeddedBroker) -> None:
         self.west, self.east = west, east

@@ -82,7 +82,7 @@ class Side:
         return self.positions[number]
 
     def mark_delete(self) -> tuple[int, int]:
-        """Of the subscription; -1:-1 if it does not exist."""
+        """The mark-delete position of the subscription; -1:-1 if it does not exist."""
         cursors: dict[str, Any] = admin(self.broker.http_url, "GET", f"{PATH}/internalStats")["cursors"]
         ledger, entry = cursors.get("s", {"markDeletePosition": "-1:-1"})["markDeletePosition"].split(":")
         return int(ledger), int(entry)

@@ -86,7 +86,7 @@ def names_of(clusters: list[Cluster]) -> list[str]:
 
 
 def batches(client: pulsar.Client, chosen: random.Random, count: int) -> int:
-    """Of every compression, with keys, and encrypted; most messages."""
+    """Publishes batches with each compression, with keys, and encrypted: most of the messages."""
     kinds = (pulsar.CompressionType.NONE, pulsar.CompressionType.LZ4, pulsar.CompressionType.ZSTD)
     each = (count - count * SINGLES // 1000) // (len(kinds) + 1)
     for kind in kinds:

@@ -54,7 +54,7 @@ def install(authority: Authority, folder: Path) -> None:
 
 
 def context(authority: Authority) -> ssl.SSLContext:
-    """Of a client with the role `admin`."""
+    """The TLS context of a client with the role `admin`."""
     found = ssl.create_default_context(cafile=str(authority.file))
     found.load_cert_chain(*authority.issue("client", ADMIN))
     return found

@@ -264,7 +264,7 @@ def test_no_number_in_any_command_surprises_the_broker(
     for number, (what, command) in enumerate(cases):
         with RawClient(transactional.service_url) as client:
             client.ask(producer(), BaseCommand.PRODUCER_SUCCESS)
-            # Of its own: an UNSUBSCRIBE of the last case may still be on its way to the disk.
+            # Each case has its own subscription: an UNSUBSCRIBE of the last case may still be on its way to the disk.
             client.ask(subscribe(subscription=f"s-{number}"), BaseCommand.SUCCESS)
             client.send(send(0) + client_commands.flow(1, 10) + frame(command) + commands.ping())
             for item in until_pong(client):

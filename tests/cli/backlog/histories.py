@@ -29,7 +29,7 @@ class Broker(Protocol):
 
 @dataclass(slots=True)
 class Addresses:
-    """Of a broker that is reached in another way."""
+    """The addresses of a broker that the test reaches in another way."""
 
     service_url: str
     http_url: str

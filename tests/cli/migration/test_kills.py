@@ -87,7 +87,7 @@ def stored(cluster: Cluster, topic: str, most: int = sys.maxsize) -> tuple[int, 
 
 
 def payloads(topic: str) -> list[bytes]:
-    """Those that `fill` publishes; no two are equal."""
+    """The payloads that `fill` publishes. No two are equal."""
     chosen = random.Random(topic)
     return [chosen.randbytes(SIZE) for _ in range(EACH)]
 

@@ -13,7 +13,7 @@ INACTIVE = (
 )
 QUOTA = '{"destination_storage":{"limit":%d,"limitSize":%d,"limitTime":%d,"policy":"%s"}}'
 
-# Of namespaces and topics: the policy, its flags, and how it is shown on one line.
+# Policies that namespaces and topics have: the policy, its flags, and how it is shown on one line.
 BOTH = [
     ("backlog-quota", "-l 10M -p producer_exception", QUOTA % (10 << 20, 10 << 20, -1, "producer_exception")),
     ("persistence", "-e 3 -w 2 -a 1 -r 0.5", COPIES),

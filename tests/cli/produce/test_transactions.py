@@ -47,7 +47,7 @@ def consumer_of(client: pulsar.Client, topic: str) -> pulsar.Consumer:
 
 
 def received(consumer: pulsar.Consumer, count: int) -> list[bytes]:
-    """That many values, and no more."""
+    """Receives that many values, and checks that no more follow."""
     values = [consumer.receive(RECEIVE_MS).data() for _ in range(count)]
     with pytest.raises(pulsar.Timeout):
         consumer.receive(SILENCE_MS)

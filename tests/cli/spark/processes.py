@@ -41,7 +41,7 @@ def kill(processes: Iterable[int]) -> bool:
 
 
 def python_workers(ancestor: int) -> list[int]:
-    """Those of a local master's tasks, in the sessions that `ancestor` started. Spark forks them from a daemon."""
+    """The workers of a local master, in the sessions that `ancestor` started. Spark forks them from a daemon."""
     parents = dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
     daemons = {process for process in parents if re.search(r"pyspark\.daemon|worker_daemon", _command_line(process))}
     return [process for process in daemons if parents[process] in daemons and _descends(process, ancestor, parents)]

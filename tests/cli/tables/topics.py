@@ -17,7 +17,7 @@ def table(broker: EmbeddedBroker, topic: str, **options: str) -> TopicTable:
 
 
 def rows(read: TopicTable) -> list[dict[str, Any]]:
-    """Of all parts, in the order of the plan."""
+    """The rows of all parts, in the order of the plan."""
     return [row for part in read.plan() for batch in read.read(part) for row in batch.to_pylist()]
 
 

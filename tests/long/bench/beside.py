@@ -88,7 +88,7 @@ def reports(process: BrokerProcess, found: Rounds) -> None:
 
 
 def deletions(process: BrokerProcess, found: Rounds, name: str) -> None:
-    """Of half of the topics each."""
+    """Measures two deletions, each of half of the topics."""
     with Attached(process.service_url, name=name):
         pass
     found[ALONE_WITH_MORE].append(latencies(process))
@@ -158,7 +158,7 @@ def deletion(process: BrokerProcess, topics: str, priority: Priority = ()) -> Be
 
 
 def cpu_of_a_scrape(process: BrokerProcess) -> float:
-    """Of the broker, without a producer."""
+    """The CPU seconds of the broker for one scrape, without a producer."""
     before, times = cpu_seconds(process.pid), 10
     for _ in range(times):
         seconds(f"{process.http_url}/metrics")

@@ -62,7 +62,7 @@ def run(engine: str, environment: dict[str, str]) -> Run:
 
 
 class Usage(threading.Thread):
-    """Of a command and all processes that it starts: Java, and the workers that Java starts.
+    """Samples a command and all processes that it starts: Java, and the workers that Java starts.
 
     `peak_mb` is the most that they had resident together; pages that they share count for each. What a process uses
     after the last sample is not counted.

@@ -31,6 +31,6 @@ def publish(service_url: str, topic: str, *, batches: int, messages: int, value_
 
 
 def payload(chance: random.Random, messages: int, value_bytes: int) -> bytes:
-    """Of a batch."""
+    """The payload of a batch."""
     keys = [SingleMessageMetadata(partition_key=f"customer-{chance.randrange(1000)}") for _ in range(messages)]
     return join_batch([BatchMessage(key, chance.randbytes(value_bytes)) for key in keys])

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _kinds(count: int, seed: int) -> Iterator[tuple[str, int, int]]:
-    """Of each kind its name, how many mutations it had, and how many were accepted. Raises `AssertionError`."""
+    """The name of each kind, the number of its mutations, and how many were accepted. Raises `AssertionError`."""
     handshakes, requests, credentials = (round(share * count) for share in (HANDSHAKES, REQUESTS, CREDENTIALS))
     with tempfile.TemporaryDirectory() as folder, LocalIssuer() as issuer:
         for name, accepted in Handshakes(Path(folder) / "tls").run(handshakes, seed).items():

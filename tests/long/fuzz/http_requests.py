@@ -61,7 +61,7 @@ class HttpRequests:
         return 200 <= status < 300
 
     def _status(self, request: bytes) -> int:
-        """Of the first answer; 0 if the broker closed the connection without one."""
+        """The status of the first answer; 0 if the broker closed the connection without one."""
         with socket.create_connection(self._address, ANSWER_SECONDS) as connection:
             answer = b""
             try:

@@ -48,7 +48,7 @@ def send_all(client: pulsar.Client, topic: str, origin: bytes, number: int) -> s
 
 
 def checksum(consumer: pulsar.Consumer, origin: bytes, number: int) -> str:
-    """Of the payloads with that origin, in the order of arrival."""
+    """The checksum of the payloads with that origin, in the order of arrival."""
     digest = sha256()
     for _ in range(number):
         payload = consumer.receive(30_000).data()

@@ -13,7 +13,7 @@ LONG_MS = 60_000
 def transactions(
     topics: Sequence[TopicEvidence], open_now: Sequence[OpenTransaction], now_ms: int
 ) -> Iterator[Finding]:
-    """Those that outlive their time-out, and the oldest of those that hold back messages. `open_now`: oldest first."""
+    """Transactions that outlive their time-out, and the oldest that holds back messages. `open_now`: oldest first."""
     names = {evidence.topic for evidence in topics}
     here = [one for one in open_now if not names.isdisjoint({*one.published, *one.acknowledged})]
     for one in here:

@@ -193,7 +193,7 @@ def test_bytes_that_are_no_event_are_reported(payload: bytes) -> None:
 
 
 def schema_of(about: object) -> bytes:
-    """That of an event whose `topicPoliciesEvent` has the type `about`."""
+    """The schema of an event whose `topicPoliciesEvent` has the type `about`."""
     fields: list[dict[str, object]] = [{"name": name, "type": "string"} for name in ("eventType", "actionType")]
     fields.append({"name": "topicPoliciesEvent", "type": about})
     return json.dumps({"type": "record", "name": RECORD, "fields": fields}).encode()
