@@ -15,7 +15,7 @@ import time
 
 import pulsar
 
-from tests.long.soak_messaging.key_events import ACKNOWLEDGED, GIVEN_BACK, LEFT, RECEIVED, RECORD
+from tests.long.soak_messaging.key_events import ACKNOWLEDGED, GIVEN_BACK, LEFT, MOVED, RECEIVED, RECEIVER_QUEUE, RECORD
 from tests.support.official_client import connect
 
 NUMBER = struct.Struct("<I")
@@ -24,7 +24,6 @@ GIVE_BACK_EVERY_SECONDS = (
     0.2  # each call restarts the client's timer, so with a call every few milliseconds it never fires
 )
 IDLE_MS = 50
-RECEIVER_QUEUE = 200  # the broker is not responsible for messages that wait in a client
 SUBSCRIBE_SECONDS = 10.0
 
 
@@ -135,10 +134,12 @@ def main() -> None:
     consumer = subscribe(client, options, [(first, last)] if last else [])
     worker = Worker(consumer, journal, options.delay_ms, options.give_back)
     signal.signal(signal.SIGTERM, lambda *_: setattr(worker, "leaving", True))
+    journal.note(MOVED)
     print("joined", flush=True)
     worker.run()
     journal.note(LEFT)
     consumer.close()
+    journal.note(MOVED)
     client.close()
 
 

@@ -1,8 +1,9 @@
 """The order of Key_Shared under load while consumers join and leave: `python -m tests.long.soak_messaging.order`.
 
 Eight consumers, each an official client in a separate process, acknowledge within half a second and nack one message in
-ten. They leave, half of them by SIGKILL, and others join. For each way of dividing keys, with and without batches by
-key: no key is out of order, no message is lost, no key is with two consumers, and no key stalls for two seconds.
+ten. They leave, half of them by SIGKILL, and others join, a few times between pauses. For each way of dividing keys,
+with and without batches by key: no key is out of order, no message is lost, no key is with two consumers, and no key
+stalls for two seconds.
 `--mutant` runs a broker that does not wait for a key's old consumer; the checker must detect it.
 
 Prints a line for each run and exits with 0 if all are clean (with `--mutant`: if none is).
@@ -39,6 +40,8 @@ PAYLOAD_SIZE = 100
 BATCH_MESSAGES = 100
 TALLY_SECONDS = 0.02
 CATCH_UP_SECONDS = 60.0
+MOVES_AT_A_TIME = 5
+PAUSE_SECONDS = 6.0  # after these moves, so that a key that stalls is told from one that moves
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ def _drive(plan: Plan, publisher: Publisher, group: Group) -> None:
     """Publishes as fast as acknowledgments arrive, moves consumers, and waits until everything is acknowledged."""
     chance = random.Random(plan.seed)
     acknowledged: set[int] = set()
+    moves = 0
     started = progress = time.monotonic()
     next_move = started + chance.uniform(*plan.move_seconds) if plan.move_seconds else math.inf
     while len(acknowledged) < plan.messages and time.monotonic() - progress < CATCH_UP_SECONDS:
@@ -155,7 +159,9 @@ def _drive(plan: Plan, publisher: Publisher, group: Group) -> None:
             progress = time.monotonic()
         if plan.move_seconds and time.monotonic() > next_move and published < plan.messages:
             group.move()
-            next_move = time.monotonic() + chance.uniform(*plan.move_seconds)
+            moves += 1
+            pause = 0.0 if moves % MOVES_AT_A_TIME else PAUSE_SECONDS
+            next_move = time.monotonic() + pause + chance.uniform(*plan.move_seconds)
 
 
 def plans(options: argparse.Namespace) -> Iterator[Plan]:

@@ -8,7 +8,9 @@ from tests.long.soak_messaging.key_events import (
     ACKNOWLEDGED,
     GIVEN_BACK,
     LEFT,
+    MOVED,
     RECEIVED,
+    RECEIVER_QUEUE,
     Event,
     Load,
     OrderCheck,
@@ -85,15 +87,38 @@ def test_a_message_that_was_never_acknowledged_is_lost() -> None:
     assert verdict(*all_of(A, RECEIVED, 1), (2, A, ACKNOWLEDGED, 0)).lost == 2
 
 
-def test_a_key_that_falls_behind_the_others_is_stalled() -> None:
-    load = Load(keys=[1, 2, 3], sequence=[0, 0, 0], published=[0.0, 2.9, 2.9])
+LATER = RECEIVER_QUEUE + 1
+
+
+def stalled(*events: tuple[float, int, int, int], first: float = 9.0) -> int:
+    """Events beside one message of key 0, which comes first at `first`, after more than a queue of other keys."""
+    load = Load(keys=[*range(LATER + 1)], sequence=[0] * (LATER + 1), published=[0.0] * (LATER + 1))
+    others = [Event(5 + number / 1000, A, RECEIVED, number) for number in range(1, LATER + 1)]
     check = OrderCheck(load, reach=0, stall_seconds=2.0)
-    events = [Event(3 + message / 100, A, RECEIVED, message) for message in range(3)]
-    assert check.run(events).stalled == 1
+    return check.run([*others, *(Event(*one) for one in events), Event(first, A, RECEIVED, 0)]).stalled
+
+
+def test_a_key_that_more_than_a_queue_of_later_messages_pass_is_stalled() -> None:
+    assert stalled() == 1
+
+
+def test_keys_that_wait_in_order_on_a_slow_machine_are_not_stalled() -> None:
+    assert stalled(first=5.0) == 0
+
+
+def test_a_key_that_just_moved_is_not_stalled() -> None:
+    assert stalled((8, B, MOVED, 0)) == 0
+    assert stalled((8, B, LEFT, 0)) == 0
+    assert stalled((1, B, MOVED, 0)) == 1
 
 
 def test_a_key_that_its_old_consumer_still_holds_is_not_stalled() -> None:
-    load = Load(keys=[1, 1, 2, 3], sequence=[0, 1, 0, 0], published=[0.0, 0.0, 2.9, 2.9])
-    events = [Event(0.1, B, RECEIVED, 0), Event(2.8, B, ACKNOWLEDGED, 0)]
-    events += [Event(3 + message / 100, A, RECEIVED, message) for message in range(1, 4)]
-    assert OrderCheck(load, reach=0, stall_seconds=2.0).run(events).stalled == 0
+    load = Load(keys=[0, 0, *range(1, LATER + 1)], sequence=[0, 1] + [0] * LATER, published=[0.0] * (LATER + 2))
+    held = [Event(0.1, B, RECEIVED, 0), *(Event(0.2 + n / 1000, A, RECEIVED, 2 + n) for n in range(LATER))]
+
+    def stalls(acknowledged: float) -> int:
+        events = [*held, Event(acknowledged, B, ACKNOWLEDGED, 0), Event(3, A, RECEIVED, 1)]
+        return OrderCheck(load, reach=0, stall_seconds=2.0).run(events).stalled
+
+    assert stalls(2.8) == 0
+    assert stalls(0.15) == 1
