@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker_core.errors import ConsumerAssignFailed
-from broker_core.wire.sticky_key import key_hash
+from broker_core.wire.sticky_key import key_hash, sticky_key
 
 RANGE_SIZE = 65_536
 
@@ -25,10 +25,11 @@ class KeySharedMode(NamedTuple):
 
     sticky: bool = False
     out_of_order: bool = False
-    ranges: tuple[Range, ...] = ()  # the hashes of a sticky consumer
+    ranges: tuple[Range, ...] = ()  # the hashes of a sticky consumer; all entry buckets with `buckets`
+    buckets: bool = False  # the broker divides entry buckets (`dispatch.bucket_ranges`)
 
     def agrees_with(self, other: KeySharedMode) -> bool:
-        return self.sticky == other.sticky and self.out_of_order == other.out_of_order
+        return self._replace(ranges=()) == other._replace(ranges=())
 
 
 AUTO_SPLIT = KeySharedMode()
@@ -52,6 +53,10 @@ class HashRanges(ABC, Generic[Owner]):
 
     def hash_of(self, key: bytes) -> int:
         return key_hash(key) % self.size + self.first or 1
+
+    def entry_hash(self, data: bytes, start: int, end: int) -> int:
+        """The hash of the entry `data[start:end]`, by its key."""
+        return key_hash(sticky_key(data, start, end)) % self.size + self.first or 1
 
     def owner(self, sticky_hash: int) -> Owner | None:
         """The owner of the hash; None if it has none."""

@@ -12,13 +12,13 @@ from asyncio import TimerHandle
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.dispatch.bucket_ranges import BucketRanges
 from broker_core.dispatch.facts import DispatchFacts, DrainingHash, OwnedHashes
 from broker_core.dispatch.hash_ranges import ConsistentRanges, HashRanges, SplitRanges, StickyRanges
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.dispatch.keys_in_flight import KeysInFlight
 from broker_core.dispatch.redelivery import EntryId, EntrySet, Run
 from broker_core.dispatch.waiting_keys import WaitingKeys
-from broker_core.wire.sticky_key import sticky_key
 
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
@@ -207,13 +207,13 @@ class KeySharedDispatcher(IndividualDispatcher):
         """
         data, starts, ends, counts = block.data, block.starts, block.ends, block.counts
         ledger_id, first_entry_id = block.ledger_id, block.first_entry_id
-        waiting, hash_of = self._waiting, self.ranges.hash_of
+        waiting, entry_hash = self._waiting, self.ranges.entry_hash
         full = len(waiting) + may_wait
         for first, last in ranges:
             for row in range(first, last):
                 if deliveries.left <= 0 or len(waiting) >= full:
                     return row
-                sticky_hash = hash_of(sticky_key(data, starts[row], ends[row]))
+                sticky_hash = entry_hash(data, starts[row], ends[row])
                 owner = self._may_have(sticky_hash)
                 entry_id = first_entry_id + row
                 if owner is None or not deliveries.give(owner, row, counts[row]):
@@ -283,6 +283,8 @@ class KeySharedDispatcher(IndividualDispatcher):
 
 
 def _ranges(mode: KeySharedMode, config: DispatchConfig) -> HashRanges[Consumer]:
+    if mode.buckets:
+        return BucketRanges(mode.ranges)
     if mode.sticky:
         return StickyRanges()
     return ConsistentRanges(config.points_per_consumer) if config.consistent_hashing else SplitRanges()

@@ -11,6 +11,7 @@ from broker_core.dispatch.consumer import Consumer
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.errors import (
     BrokerError,
+    ConsumerAssignFailed,
     ConsumerNotFound,
     MetadataFailed,
     NotAllowed,
@@ -29,7 +30,7 @@ from broker_core.server.session import SUBSCRIBE, Attachment, Session, creation
 from broker_core.storage.records.position import LATEST
 from broker_core.topic.migration import TopicMigration
 from broker_core.topic.subscription import Subscription
-from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
+from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, KEY_SHARED, check_type
 from broker_core.topic.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -149,7 +150,7 @@ async def _attach(
         read_compacted=command.read_compacted,
         metadata={pair.key: pair.value for pair in command.metadata},
         auto_consume=takes_any_schema(command),
-        key_shared=_key_shared(command),
+        key_shared=_key_shared(command, has_buckets=session.broker.config.scalable.enabled),
     )
     if command.HasField("consumer_epoch") and command.subType not in INDIVIDUAL_ACK_TYPES:
         consumer.use_epoch(command.consumer_epoch)
@@ -166,15 +167,20 @@ async def _attach(
     session.consumers[command.consumer_id] = Attachment(consumer, subscription)
 
 
-def _key_shared(command: pb.CommandSubscribe) -> KeySharedMode:
+def _key_shared(command: pb.CommandSubscribe, *, has_buckets: bool) -> KeySharedMode:
+    """Raises `ConsumerAssignFailed`. `has_buckets`: whether the broker knows entry buckets."""
     if not command.HasField("keySharedMeta"):
         return AUTO_SPLIT
     meta = command.keySharedMeta
-    return KeySharedMode(
+    mode = KeySharedMode(
         sticky=meta.keySharedMode == pb.STICKY,
         out_of_order=meta.allowOutOfOrderDelivery,
         ranges=tuple((bounds.start, bounds.end) for bounds in meta.hashRanges),
+        buckets=meta.entryBucketDispatch and has_buckets and command.subType == KEY_SHARED,
     )
+    if mode.buckets and (mode.out_of_order or not mode.sticky):
+        raise ConsumerAssignFailed("Entry buckets are delivered in the mode STICKY, and in order")
+    return mode
 
 
 def on_flow(session: Session, command: pb.CommandFlow) -> None:
