@@ -284,13 +284,18 @@ class DelayedConfig:
 
 @frozen
 class InactiveConfig:
-    """The deletion of unused topics."""
+    """The deletion or unloading of unused topics."""
 
     delete: bool = setting(
         "brokerDeleteInactiveTopicsEnabled",
         False,
         "Whether the broker deletes inactive topics and their messages (Pulsar's default: true).",
         dynamic=True,
+    )
+    close: bool = setting(
+        "brokerCloseInactiveTopicsEnabled",
+        False,
+        "Whether the broker unloads inactive topics, which keeps their messages; not with deletion.",
     )
     check_seconds: int = setting(
         "brokerDeleteInactiveTopicsFrequencySeconds",

@@ -45,6 +45,7 @@ def load_config(
     )
     _check_retention(gathered.config, gathered.by_key)
     _check_labels(gathered.config, gathered.by_key)
+    _check_closing(gathered.config, gathered.by_key)
     _refuse_exposure(gathered.config, gathered.in_file, gathered.by_key)
     warnings = (*gathered.warnings, *missing_features(gathered.in_file), *_risks(gathered.config, gathered.by_key))
     return LoadedConfig(gathered.config, warnings, file)
@@ -103,6 +104,23 @@ def _check_labels(config: BrokerConfig, by_key: Mapping[str, Entry]) -> None:
     except BrokerError as error:
         key = "allowedTopicPropertyKeysForMetrics"
         raise InvalidConfiguration(f"{key}: {error} ({by_key[key].source})") from error
+
+
+def _check_closing(config: BrokerConfig, by_key: Mapping[str, Entry]) -> None:
+    """With the mode of caught-up subscriptions, connected consumers would load a topic again at once."""
+    inactive, source = config.inactive, by_key.get("brokerCloseInactiveTopicsEnabled")
+    if source is None or not inactive.close:
+        return
+    if inactive.delete:
+        raise InvalidConfiguration(
+            "brokerCloseInactiveTopicsEnabled and brokerDeleteInactiveTopicsEnabled are mutually exclusive"
+            f" ({source.source})"
+        )
+    if inactive.mode != "delete_when_no_subscriptions":
+        raise InvalidConfiguration(
+            "brokerCloseInactiveTopicsEnabled only supports brokerDeleteInactiveTopicsMode=delete_when_no_subscriptions"
+            f" ({source.source})"
+        )
 
 
 def _risks(config: BrokerConfig, by_key: Mapping[str, Entry]) -> Iterable[str]:

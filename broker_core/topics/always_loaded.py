@@ -43,10 +43,13 @@ class AlwaysLoadedTopics:
             if key not in self._loaded:
                 await self.load_if_needed(parse_topic(key))
 
-    async def load_if_needed(self, name: TopicName) -> None:
+    def is_needed(self, name: TopicName) -> bool:
+        """Whether the topic has work to do without clients."""
         policies = self._tenancy.effective.of(name)
-        ages = policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0
-        if (ages or self.is_replicated(name)) and self._documents.get(name) is not None:
+        return policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0 or self.is_replicated(name)
+
+    async def load_if_needed(self, name: TopicName) -> None:
+        if self.is_needed(name) and self._documents.get(name) is not None:
             try:
                 await self._load(name)
             except BrokerError as error:  # one failure must not stop the others

@@ -58,12 +58,31 @@ class Inactivity:
         async for topic in sliced(list(self._topics.loaded.values())):
             if is_in_use(topic):
                 self._unused_topics.pop(topic, None)
+            elif self._config.close and topic.name.is_persistent:
+                if self._may_unload(topic):
+                    await self._unload(topic)
             elif self._is_due(topic):
                 await self._delete(topic)
 
-    def _is_due(self, topic: Topic) -> bool:
+    def _unused_seconds(self, topic: Topic) -> float:
         now = self._clock.monotonic()
-        unused = now - max(self._unused_topics.setdefault(topic, now), topic.last_used)
+        return now - max(self._unused_topics.setdefault(topic, now), topic.last_used)
+
+    def _may_unload(self, topic: Topic) -> bool:
+        """Consumers of a caught-up subscription, or housekeeping, would load the topic again at once."""
+        policy, unused = topic.policies.inactive_topics, self._unused_seconds(topic)
+        stays = is_system_topic(topic.name) or topic.name.is_segment or self._topics.always_loaded.is_needed(topic.name)
+        return not stays and policy.mode != CAUGHT_UP and unused >= policy.max_inactive_seconds
+
+    async def _unload(self, topic: Topic) -> None:
+        try:
+            if await self._topics.unload_if(topic, lambda: not is_in_use(topic)):
+                log.info("topic %s: unloaded, because it was inactive", topic.name)
+        except (BrokerError, StorageError, OSError) as error:
+            log.warning("topic %s: cannot unload this inactive topic: %s", topic.name, error)
+
+    def _is_due(self, topic: Topic) -> bool:
+        unused = self._unused_seconds(topic)
         retention_ms = topic.policies.retention.limits.time_ms
         stays = is_system_topic(topic.name) or topic.name.is_segment  # a scalable topic has it until all have read it
         if not topic.policies.inactive_topics.delete or retention_ms < 0 or stays:

@@ -312,6 +312,15 @@ class TopicRegistry:
                 await self._documents.delete(name)
         self._spawn(self.always_loaded.load_if_needed(name))
 
+    async def unload_if(self, topic: Topic, still: Callable[[], bool]) -> bool:
+        """Unloads a loaded topic if `still()` agrees once no client can reach the topic any longer."""
+        key = str(topic.name)
+        async with self._operations.alone(key):
+            is_due = self.loaded.get(key) is topic and still()
+            if is_due:
+                await self.loaded.close(key, served_at=self._service_url())
+            return is_due
+
     # -- life -------------------------------------------------------------------------------------------
 
     def backlog_quotas(self) -> list[BacklogQuotas]:

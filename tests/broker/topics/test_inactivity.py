@@ -19,6 +19,7 @@ from broker_core.topics.inactivity import _each
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.clocks import ShiftedClock
+from tests.support.condition import wait_until
 from tests.support.raw_client import RawClient
 from tests.support.raw_consuming import close_consumer, subscribe
 from tests.support.raw_publishing import close_producer, producer, send
@@ -40,6 +41,13 @@ class Looking:
 
     def exists(self, name: TopicName = NAME) -> bool:
         return self.broker.broker.topics.exists(name)
+
+    def is_loaded(self, name: TopicName = NAME) -> bool:
+        return str(name) in self.broker.broker.topics.loaded
+
+    def when_unused(self) -> None:
+        """Waits until the broker has noticed that the clients left."""
+        wait_until(lambda: not self.broker.broker.topics.loaded[str(NAME)].producers, 10)
 
     def look_twice(self, seconds: float = MAX_SECONDS) -> None:
         """Checks once, and again after that time."""
@@ -180,6 +188,39 @@ def test_an_inactive_non_persistent_topic_is_always_deleted() -> None:
         broker.load(name)
         broker.look_twice()
         assert not broker.exists(name)
+
+
+def test_an_inactive_topic_is_unloaded_with_its_messages_if_configured() -> None:
+    with looking(InactiveConfig(close=True)) as broker:
+        broker.set_policies(inactive_topics=InactiveTopics(None, MAX_SECONDS, delete=True))
+        with RawClient(broker.broker.service_url) as raw:
+            publish(raw)
+            broker.look_twice()
+            assert broker.is_loaded()
+        broker.when_unused()
+        broker.look_twice(MAX_SECONDS - 1)
+        assert broker.is_loaded()
+        broker.look_twice(1)
+        assert (broker.is_loaded(), broker.exists()) == (False, True)
+        broker.load()
+        assert broker.broker.broker.topics.loaded[str(NAME)].ledger.entries == 1
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [
+        {"inactive_topics": InactiveTopics(CAUGHT_UP, 1, delete=False)},
+        {"ttl_seconds": 60},
+        {"retention": RetentionPolicy(10, -1)},
+    ],
+    ids=["consumers may be connected", "messages expire", "retention ends"],
+)
+def test_a_topic_that_would_be_loaded_again_at_once_stays_loaded(policies: dict[str, object]) -> None:
+    with looking(InactiveConfig(close=True)) as broker:
+        broker.set_policies(**policies)
+        broker.load()
+        broker.look_twice(1_000_000)
+        assert broker.is_loaded()
 
 
 @pytest.mark.parametrize("wanted", [True, False])

@@ -293,3 +293,15 @@ def test_each_key_that_asks_for_a_missing_feature_is_named(tmp_path: Path) -> No
 def test_no_feature_that_the_broker_has_is_called_missing() -> None:
     known = {field.metadata["setting"].key for _, field, _ in BrokerConfig().settings()}
     assert known.isdisjoint(FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("brokerDeleteInactiveTopicsEnabled=true", "mutually exclusive"),
+        ("brokerDeleteInactiveTopicsMode=delete_when_subscriptions_caught_up", "only supports"),
+    ],
+)
+def test_inactive_topics_are_either_unloaded_or_deleted(option: str, why: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=f"{why}.*-X brokerCloseInactiveTopicsEnabled=true"):
+        load_config(environment={}, options=["brokerCloseInactiveTopicsEnabled=true", option])
