@@ -3,7 +3,8 @@
 BACKWARD: the new schema reads what was written with the old one. FORWARD: the old schemas read what the new one writes.
 FULL: both. The plain strategies check the latest version, the transitive ones all versions (Pulsar docs, "Schema
 evolution and compatibility"). As in Pulsar 4.0, types without a checker pass every strategy except ALWAYS_INCOMPATIBLE,
-and a PROTOBUF_NATIVE schema only has to keep its root message.
+and a PROTOBUF_NATIVE schema only has to keep its root message. As in Pulsar 5.0, an EXTERNAL schema, which another
+registry has checked, may follow any other one.
 """
 
 from __future__ import annotations
@@ -156,6 +157,10 @@ def _check_key_value(versions: Sequence[SchemaData], new: SchemaData, strategy: 
         _CHECKERS.get(part.type, _check_undefined)(olds, part, strategy, steps_max)
 
 
+def _accept(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
+    """The checker of EXTERNAL schemas."""
+
+
 _Checker = Callable[[Sequence[SchemaData], SchemaData, Strategy, int], None]
 
 _CHECKERS: dict[SchemaType, _Checker] = {
@@ -164,4 +169,5 @@ _CHECKERS: dict[SchemaType, _Checker] = {
     SchemaType.PROTOBUF: _check_avro,
     SchemaType.PROTOBUF_NATIVE: _check_protobuf_native,
     SchemaType.KEY_VALUE: _check_key_value,
+    SchemaType.EXTERNAL: _accept,
 }

@@ -29,9 +29,7 @@ def validate(schema: SchemaData) -> None:
             validate(part)
     elif schema.type in CLIENT_SIDE:
         raise InvalidSchema(f"Schema {schema.type.name} is a client-side schema type")
-    elif schema.type is SchemaType.EXTERNAL:
-        raise InvalidSchema("Unknown schema type : EXTERNAL")
-    elif schema.type not in (SchemaType.NONE, SchemaType.BYTES):
+    elif schema.type not in (SchemaType.NONE, SchemaType.BYTES, SchemaType.EXTERNAL):
         _validate_empty(schema)
 
 

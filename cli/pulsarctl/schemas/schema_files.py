@@ -14,7 +14,7 @@ from pulsarctl.values.text_files import read_document, read_text
 TYPES = (
     *("NONE", "STRING", "JSON", "PROTOBUF", "AVRO", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE"),
     *("DATE", "TIME", "TIMESTAMP", "KEY_VALUE", "INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME"),
-    *("PROTOBUF_NATIVE", "BYTES"),
+    *("PROTOBUF_NATIVE", "EXTERNAL", "BYTES"),
 )
 AVRO_DEFINITIONS = ("record", "enum", "array", "map", "fixed")
 EXAMPLE = '{"type": "AVRO", "schema": "{...}", "properties": {}}'

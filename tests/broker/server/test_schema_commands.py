@@ -156,12 +156,19 @@ def test_a_schema_that_is_not_compatible_is_refused_with_the_reason(talk: Talk) 
         (Schema.Avro, "oops", INVALID),
         (Schema.Int8, "x", "Invalid schema definition data for primitive schemas"),
         (Schema.AutoConsume, "", "Schema AUTO_CONSUME is a client-side schema type"),
-        (Schema.External, "", "Unknown schema type : EXTERNAL"),
     ],
 )
 def test_a_malformed_schema_is_refused(talk: Talk, schema_type: int, data: str, reason: str) -> None:
     assert str(talk.produce(schema_type, data)).startswith(reason)
     assert str(talk.get_or_create(schema_type, data)).startswith(reason)
+
+
+def test_a_schema_of_another_registry_is_kept_as_it_is(talk: Talk) -> None:
+    assert talk.produce(Schema.External, "of any form") == v(0)
+    assert talk.produce(Schema.External, "of another one") == v(1)
+    found = talk.get()
+    assert (found.schema.type, found.schema.schema_data) == (Schema.External, b"of another one")
+    assert talk.produce(Schema.Int32) == "Incompatible schema: exists schema type EXTERNAL, new schema type INT32"
 
 
 def test_the_latest_version_and_each_version_by_number_are_found(talk: Talk) -> None:

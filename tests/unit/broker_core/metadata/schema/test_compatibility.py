@@ -199,6 +199,14 @@ def test_json_that_was_never_a_schema_is_refused(data: bytes) -> None:
         validate(SchemaData(SchemaType.JSON, data))
 
 
+@pytest.mark.parametrize("strategy", Strategy)
+def test_an_external_schema_may_follow_any_other_one_but_no_other_type(strategy: Strategy) -> None:
+    one, other = (SchemaData(SchemaType.EXTERNAL, data) for data in (b"one", b"other"))
+    validate(one)
+    assert follows([one], other, strategy)
+    assert follows([avro("a")], one, strategy) is (strategy is Strategy.ALWAYS_COMPATIBLE)
+
+
 STRUCTURED = {*AVRO_BASED, SchemaType.KEY_VALUE, SchemaType.PROTOBUF_NATIVE, SchemaType.NONE, SchemaType.BYTES}
 PLAIN = [one for one in SchemaType if one not in STRUCTURED | CLIENT_SIDE and one is not SchemaType.EXTERNAL]
 
