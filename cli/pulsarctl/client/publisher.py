@@ -53,6 +53,9 @@ class Publisher:
         if done is not None and window.is_full:
             self._wait_for_room(window)
 
+    def pause(self) -> None:
+        """Does nothing: the client sends a batch a short time after its first message."""
+
     def finish(self) -> None:
         """Waits for the results of all messages; `lanes` then has the exact counts."""
         errors: list[str] = []

@@ -44,6 +44,7 @@ from pulsarctl.produce.produce_options import (
     Transaction,
     TransactionTimeout,
     check_encryption,
+    check_scalable,
     check_transaction,
     parse_access_mode,
     parse_compression,
@@ -51,14 +52,14 @@ from pulsarctl.produce.produce_options import (
 )
 from pulsarctl.produce.sending import Sending
 from pulsarctl.schemas.value_schema import ValueSchema, parse_value_schema
-from pulsarctl.shell.arguments import BrokerTimeout, Rate, Topic, csv, pairs
+from pulsarctl.shell.arguments import AnyTopic, BrokerTimeout, Rate, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.required_encryption import refusal_explained
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values import clock
-from pulsarctl.values.names import check_regular
+from pulsarctl.values.names import is_scalable
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
 
@@ -71,7 +72,7 @@ app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 @app.verb("produce")
 def produce(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     messages: Messages = None,
     files: Files = None,
     lines: Lines = None,
@@ -125,12 +126,20 @@ def produce(
     7 timeout, 1 the broker refused a message, or it is unknown whether the transaction was committed. Without a
     transaction, the error says how many messages were acknowledged and where to resume.
     """
-    check_regular(topic, "produce")
     _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)
     name, mode = chosen(topic, partition), parse_access_mode(access_mode)
-    if transaction:
-        encrypts = encryption_key_name is not None
+    encrypts = encryption_key_name is not None
+    if is_scalable(name):
+        check_scalable(
+            transaction=transaction,
+            chunking=chunking,
+            encrypts=encrypts,
+            access_mode=mode,
+            sequence_id=sequence_id,
+            schema=value_schema,
+        )
+    elif transaction:
         check_transaction(name, chunking=chunking, encrypts=encrypts, access_mode=mode, sequence_id=sequence_id)
     call.with_resource(orderly_end())
     key_file = None if encryption_key_value is None else call.with_resource(public_key_file(encryption_key_value))
@@ -165,6 +174,8 @@ def produce(
     with explained(call, topic, partition):
         if transaction:
             sent = _publish_together(call, name, options, outgoing, split, rate, transaction_timeout)
+        elif is_scalable(name):
+            sent = _publish_to_segments(call, name, options, outgoing, split, rate)
         else:
             sent = _publish(call, name, options, outgoing, split, rate)
     if render.is_structured(call.output):
@@ -182,6 +193,16 @@ def _publish(
         publisher = client.publisher(topic, options)
         with refusal_explained(call, topic):
             return Sending(publisher, outgoing, split, topic, quiet=call.settings.quiet).run(rate)
+
+
+def _publish_to_segments(
+    call: Call, topic: str, options: "PublishOptions", outgoing: Outgoing, split: MessageSplit, rate: float
+) -> int:
+    from pulsarctl.produce.scalable_publisher import ScalablePublisher
+
+    publisher = ScalablePublisher(call.settings, topic, options, rate, options.send_timeout_ms / 1000)
+    with closing(publisher):
+        return Sending(publisher, outgoing, split, topic, quiet=call.settings.quiet).run(rate)
 
 
 def _publish_together(

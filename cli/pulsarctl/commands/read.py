@@ -26,14 +26,13 @@ from pulsarctl.consume.reading_options import (
     crypto_failure_action_of,
 )
 from pulsarctl.encryption.key_source import private_key
-from pulsarctl.shell.arguments import Rate, Topic
+from pulsarctl.shell.arguments import AnyTopic, Rate
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.reading import end_of, message_output, position_of
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.message_ids import MessageId
-from pulsarctl.values.names import check_regular
 from pulsarctl.values.positions import Latest
 from pulsarctl.values.quantities import parse_duration
 
@@ -69,7 +68,7 @@ app = Noun("read", "Print messages without a subscription.")
 @app.verb("read")
 def read(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     start_message_id: StartMessageId = "latest",
     inclusive: Inclusive = False,
     start: From = None,
@@ -113,7 +112,6 @@ def read(
 
     Exit codes: 3 the topic does not exist, 5 no connection, 7 timeout, or the idle timeout passed before -n messages.
     """
-    check_regular(topic, "read")
     position, end = position_of(call, "from", start or start_message_id), end_of(call, to, exit_on_end=exit_on_end)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}

@@ -6,7 +6,7 @@ from pulsarctl.produce.feed import Feed, MessageSplit
 from pulsarctl.produce.outgoing import Outgoing
 from pulsarctl.produce.transaction_publisher import TransactionPublisher
 from pulsarctl.raw.all_or_nothing import all_or_nothing, tell_interrupted
-from pulsarctl.raw.transaction_producer import TooLarge
+from pulsarctl.raw.outgoing_entry import TooLarge
 
 
 class AllOrNothing:

@@ -179,3 +179,20 @@ def check_persistent(topic: str) -> None:
     """Raises `UsageProblem` for a topic that has no transactions. `topic` is a full name."""
     if topic.startswith("non-persistent:"):
         raise UsageProblem("cannot publish to a non-persistent topic in a transaction")
+
+
+def check_scalable(
+    *, transaction: bool, chunking: bool, encrypts: bool, access_mode: str, sequence_id: int | None, schema: str
+) -> None:
+    """Raises `UsageProblem` for what messages of a scalable topic cannot have here."""
+    refused = {
+        "--transaction": transaction,
+        "--chunking": chunking,
+        "-ekn": encrypts,
+        "--access-mode": access_mode != "shared",
+        "--sequence-id": sequence_id is not None,
+        "--schema auto": schema == "auto",
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            raise UsageProblem(f"cannot use {option} with a scalable topic")

@@ -9,6 +9,7 @@ from pulsarctl.produce.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from pulsarctl.client.publisher import Publisher
+    from pulsarctl.produce.scalable_publisher import ScalablePublisher
 
 DRAIN_SECONDS = 5.0  # how long an interrupted run waits for the next receipt
 
@@ -17,7 +18,13 @@ class Sending:
     """`topic` is only for notices and errors."""
 
     def __init__(
-        self, publisher: "Publisher", outgoing: Outgoing, shape: MessageSplit, topic: str, *, quiet: bool
+        self,
+        publisher: "Publisher | ScalablePublisher",
+        outgoing: Outgoing,
+        shape: MessageSplit,
+        topic: str,
+        *,
+        quiet: bool,
     ) -> None:
         self._publisher = publisher
         self._outgoing = outgoing
@@ -48,6 +55,8 @@ class Sending:
         return self._publisher.lanes.acknowledged
 
     def _tell(self) -> None:
+        if self._outgoing.lines is not None:
+            self._publisher.pause()
         self._progress.show(f"{self._publisher.lanes.acknowledged:,} messages acknowledged")
 
     def _drain(self) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from pulsarctl.client.client_settings import PublishOptions
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.client.routing import Router
+from pulsarctl.raw.outgoing_entry import BATCH_MESSAGES_MAX, ProducerSettings
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.raw.transaction import Transaction
-from pulsarctl.raw.transaction_producer import BATCH_MESSAGES_MAX, ProducerSettings, TransactionProducer
+from pulsarctl.raw.transaction_producer import TransactionProducer
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.names import partition_name
 

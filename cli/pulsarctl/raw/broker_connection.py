@@ -22,6 +22,8 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandCloseConsumer,
     CommandCloseProducer,
     CommandError,
+    CommandScalableTopicAssignmentUpdate,
+    CommandScalableTopicUpdate,
     CommandSendError,
     CommandSendReceipt,
     ProtocolVersion,
@@ -40,9 +42,23 @@ RETRY_SECONDS = 0.2  # to the next attempt, while a topic is loading or a broker
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
 Arrived = (
-    MessageFrame | MessageRun | CommandCloseConsumer | CommandSendReceipt | CommandSendError | CommandCloseProducer
+    MessageFrame
+    | MessageRun
+    | CommandCloseConsumer
+    | CommandSendReceipt
+    | CommandSendError
+    | CommandCloseProducer
+    | CommandScalableTopicUpdate
+    | CommandScalableTopicAssignmentUpdate
 )
-UNASKED = (BaseCommand.CLOSE_CONSUMER, BaseCommand.SEND_RECEIPT, BaseCommand.SEND_ERROR, BaseCommand.CLOSE_PRODUCER)
+UNASKED = (
+    BaseCommand.CLOSE_CONSUMER,
+    BaseCommand.SEND_RECEIPT,
+    BaseCommand.SEND_ERROR,
+    BaseCommand.CLOSE_PRODUCER,
+    BaseCommand.SCALABLE_TOPIC_UPDATE,
+    BaseCommand.SCALABLE_TOPIC_ASSIGNMENT_UPDATE,
+)
 Reply = TypeVar("Reply")
 
 
@@ -58,6 +74,10 @@ class NotReady(CliError):
 
 class NotAllowed(CliError):
     """The broker does not do this, because of its settings or of the kind of the topic."""
+
+
+class Terminated(CliError):
+    """The topic takes no more messages. A segment of a scalable topic has successors."""
 
 
 class NotOpen(Conflict):
@@ -86,6 +106,7 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
     ServerError.InvalidTxnStatus: NotOpen,
     ServerError.TransactionConflict: Conflict,
     ServerError.ConsumerBusy: Conflict,
+    ServerError.TopicTerminatedError: Terminated,
 }
 
 
@@ -143,6 +164,11 @@ class BrokerConnection(ClientProtocol):
         """The version that the broker reports. The bundled broker's starts with `pulsarctl`."""
         assert self.connected is not None, "the handshake is complete"
         return self.connected.server_version
+
+    @property
+    def has_scalable_topics(self) -> bool:
+        assert self.connected is not None, "the handshake is complete"
+        return self.connected.feature_flags.supports_scalable_topics
 
     def request(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
         """Sends the frame that `frame_of` builds for a new request ID, and returns the reply with this ID.

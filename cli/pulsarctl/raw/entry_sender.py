@@ -67,10 +67,14 @@ class EntrySender:
         Raises `ConnectionLost`, `TimedOut`, or the broker's refusal of an earlier entry.
         """
         messages = max(metadata.num_messages_in_batch, 1)
+        sequence_id = self.sequence_id
+        self.sequence_id += messages
+        self._window.append(len(data))
+        self._bytes += len(data)
         self._connection.send(
             client_commands.send(
                 PRODUCER_ID,
-                self.sequence_id,
+                sequence_id,
                 data,
                 messages=messages,
                 is_chunk=metadata.num_chunks_from_msg > 1,
@@ -78,14 +82,19 @@ class EntrySender:
                 transaction=self._transaction,
             )
         )
-        self.sequence_id += messages
-        self._window.append(len(data))
-        self._bytes += len(data)
         self._drain(WINDOW_ENTRIES, WINDOW_BYTES)
 
-    def flush(self) -> None:
-        """Returns when the broker has stored everything. Raises as `send` does."""
-        self._drain(0, 0)
+    @property
+    def pending(self) -> int:
+        """How many entries have no receipt yet."""
+        return len(self._window)
+
+    def flush(self, timeout_seconds: float | None = None) -> None:
+        """Returns when the broker has stored everything. Raises as `send` does.
+
+        `timeout_seconds` bounds the wait for each receipt, in place of the connection's timeout.
+        """
+        self._drain(0, 0, timeout_seconds)
 
     def close(self) -> None:
         self._connection.close()
@@ -112,10 +121,10 @@ class EntrySender:
             else:
                 return connection, success
 
-    def _drain(self, entries: int, size: int) -> None:
+    def _drain(self, entries: int, size: int, timeout_seconds: float | None = None) -> None:
         self._take()
         while len(self._window) > entries or self._bytes > size:
-            deadline = time.monotonic() + self._connection.timeout_seconds
+            deadline = time.monotonic() + (timeout_seconds or self._connection.timeout_seconds)
             if not self._connection.receive(deadline):
                 raise TimedOut(f"{self._connection.url} confirmed nothing for {self.topic} in time")
             self._take()

@@ -32,14 +32,24 @@ Start = MessageId | PublishedSince
 
 
 class PartitionConsumer:
-    """`topic` is the name of the partition, `partition` its index or -1. `start` is inclusive."""
+    """`topic` is the name of the partition, `partition` its index or -1. `start` is inclusive.
+
+    `consumer_id` is by default the index of the partition.
+    """
 
     def __init__(
-        self, topic: str, partition: int, start: Start, *, read_compacted: bool = False, permits: int = PERMITS
+        self,
+        topic: str,
+        partition: int,
+        start: Start,
+        *,
+        read_compacted: bool = False,
+        permits: int = PERMITS,
+        consumer_id: int | None = None,
     ) -> None:
         self.topic = topic
         self.partition = partition
-        self.consumer_id = max(partition, 0)
+        self.consumer_id = max(partition, 0) if consumer_id is None else consumer_id
         self._start = start
         self._read_compacted = read_compacted
         self._next = start if isinstance(start, MessageId) else EARLIEST  # the earliest entry that may come next

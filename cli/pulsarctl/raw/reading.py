@@ -10,10 +10,12 @@ from pulsarctl.errors import CliError, NotFound, UsageProblem
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_reader import EntryReader, PublishedSince, Start
 from pulsarctl.raw.entry_record import Chunks, EntryRecord, records_of
+from pulsarctl.raw.scalable.segment_reader import SegmentReader
 from pulsarctl.raw.unsealing import Unsealing
 from pulsarctl.records.record import Record
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
+from pulsarctl.values.names import is_scalable
 from pulsarctl.values.positions import (
     AfterMessages,
     AtIndex,
@@ -27,6 +29,7 @@ from pulsarctl.values.positions import (
 GATHER_SECONDS = 0.05  # how long to collect records for one write
 
 Filter = Callable[[EntryRecord], bool]
+Reader = EntryReader | SegmentReader
 
 
 class Patience:
@@ -38,7 +41,7 @@ class Patience:
 class EntrySource:
     """Records of an iterator, which yields None if nothing arrives in time. Acknowledges nothing."""
 
-    def __init__(self, readers: list[EntryReader], records: Iterator[EntryRecord | None], patience: Patience) -> None:
+    def __init__(self, readers: list[Reader], records: Iterator[EntryRecord | None], patience: Patience) -> None:
         self.ended = False
         self._readers = readers
         self._records = records
@@ -92,6 +95,8 @@ class ReadRequest:
         """Raises what connecting and subscribing raise, or `UsageProblem` for an unsupported end."""
         if not isinstance(self.end, Latest | MessageId | AtTime | None):
             raise UsageProblem("cannot stop reading at this position", hint="use --to latest, L:E, a TIME, or -10m")
+        if is_scalable(self.topic):
+            self._check_scalable()
         patience = Patience()
         if isinstance(self.start, LastMessages):
             return self._last_messages(self.start.count, patience)
@@ -99,6 +104,15 @@ class ReadRequest:
         reader = self._reader(start, inclusive=self.inclusive)
         entries = _live(reader, patience) if self.end is None else self._to_end(reader)
         return EntrySource([reader], self._records(entries, filter_), patience)
+
+    def _check_scalable(self) -> None:
+        if isinstance(self.start, MessageId | AtIndex) or isinstance(self.end, MessageId):
+            raise UsageProblem(
+                "cannot use a message ID or an index with a scalable topic: each segment has its own",
+                hint="use earliest, latest, a TIME, -10m, -N, or +N",
+            )
+        if self.compacted:
+            raise UsageProblem("cannot read a compacted scalable topic: Pulsar does not compact segments")
 
     def _at_index(self, position: AtIndex) -> tuple[Start | Mapping[int, Start], Filter]:
         """If the broker cannot tell where the index is, each message must say its own."""
@@ -124,18 +138,21 @@ class ReadRequest:
             records = itertools.chain(records, self._records(_live(following, patience), None))
         return EntrySource(readers, records, patience)
 
-    def _reader(self, start: Start | Mapping[int, Start], *, inclusive: bool = True) -> EntryReader:
+    def _reader(self, start: Start | Mapping[int, Start], *, inclusive: bool = True) -> Reader:
+        url, seconds, security = self.settings.service_url, self.timeout_seconds, self.settings
+        if is_scalable(self.topic):
+            return SegmentReader(url, self.topic, start=start, timeout_seconds=seconds, security=security)
         return EntryReader(
-            self.settings.service_url,
+            url,
             self.topic,
             start=start,
             inclusive=inclusive,
-            timeout_seconds=self.timeout_seconds,
-            security=self.settings,
+            timeout_seconds=seconds,
+            security=security,
             read_compacted=self.compacted,
         )
 
-    def _to_end(self, reader: EntryReader) -> Iterator[Entry]:
+    def _to_end(self, reader: Reader) -> Iterator[Entry]:
         ends = reader.last_ids()
         match self.end:
             case MessageId(ledger_id, entry_id):
@@ -161,7 +178,7 @@ def _raising(error: CliError) -> Iterator[EntryRecord | None]:
     yield
 
 
-def _live(reader: EntryReader, patience: Patience) -> Iterator[Entry | None]:
+def _live(reader: Reader, patience: Patience) -> Iterator[Entry | None]:
     while True:
         yield reader.read(patience.seconds)
 

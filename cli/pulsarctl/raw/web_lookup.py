@@ -7,11 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from pulsarctl.admin.http import AdminHttp
-from pulsarctl.errors import CannotConnect
+from pulsarctl.errors import CannotConnect, UsageProblem
 from pulsarctl.settings.addresses import Address, service_addresses
 from pulsarctl.settings.client_security import ClientSecurity
 from pulsarctl.settings.settings import Settings
-from pulsarctl.values.names import topic_path
+from pulsarctl.values.names import is_scalable, topic_path
 
 
 class WebLookup:
@@ -35,6 +35,11 @@ class WebLookup:
         return int(metadata.get("partitions", 0))
 
     def owner(self, topic: str) -> Address:
+        """Raises `UsageProblem` for a scalable topic, because brokers do not look up segments over HTTP."""
+        if is_scalable(topic):
+            raise UsageProblem(
+                f"cannot reach {topic} through an http service URL", hint="use a pulsar:// or pulsar+ssl:// URL"
+            )
         answer: dict[str, Any] = self._http.get(f"/lookup/v2/topic/{topic_path(topic)}")
         url = answer.get(self._key) or (answer.get("brokerUrlSsl") if self._key == "brokerUrlTls" else "")
         if not url:

@@ -14,6 +14,13 @@ Topic = Annotated[
         metavar="TOPIC", help="Name of the topic, as TOPIC, TENANT/NAMESPACE/TOPIC, or a persistent:// URL."
     ),
 ]
+AnyTopic = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPIC",
+        help="Name of the topic, as TOPIC, TENANT/NAMESPACE/TOPIC, or a persistent:// or topic:// URL.",
+    ),
+]
 Subscription = Annotated[
     str, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Name of the subscription.")
 ]

@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pulsarctl.errors import CliError, NotFound
+from pulsarctl.errors import CliError, NotFound, UsageProblem
 from pulsarctl.shell.call import Call
-from pulsarctl.values.names import full_topic, partition_name
+from pulsarctl.values.names import full_topic, is_scalable, partition_name, scalable_topic
 
 
 def chosen(topic: str, partition: int | None) -> str:
-    """The full name of the topic or of one partition. Raises `UsageProblem`."""
+    """The full name of the topic, which may be scalable, or of one partition. Raises `UsageProblem`."""
+    if is_scalable(topic):
+        if partition is not None:
+            raise UsageProblem("cannot use --partition with a scalable topic: it has segments")
+        return scalable_topic(topic)
     return full_topic(topic) if partition is None else partition_name(topic, partition)
 
 

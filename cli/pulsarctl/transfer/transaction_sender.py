@@ -3,8 +3,9 @@
 import pyarrow as pa
 
 from pulsarctl.admin.schemas import SchemaInfo
+from pulsarctl.raw.outgoing_entry import ProducerSettings
 from pulsarctl.raw.transaction import Transaction
-from pulsarctl.raw.transaction_producer import ProducerSettings, TransactionProducer
+from pulsarctl.raw.transaction_producer import TransactionProducer
 from pulsarctl.tables.writing.payloads import Payloads
 from pulsarctl.transfer.message_rows import encoding, message_rows
 from pulsarctl.transfer.target import Target

@@ -12,6 +12,7 @@ from pulsarctl.errors import UsageProblem
 
 PARTITION_SUFFIX = "-partition-"
 SCALABLE = "topic"  # the domain of scalable topics
+SEGMENT = "segment"  # the domain of their segments
 COMPACTION_CURSOR = "__compaction"  # the broker's own subscription of a compacted topic
 _PARTITION = re.compile(rf"(?<=[^/]){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z")  # as in Pulsar, no leading zeros
 
@@ -34,9 +35,14 @@ def full_topic(topic: str) -> str:
     return f"{domain}://{rest}"
 
 
+def is_scalable(topic: str) -> bool:
+    """Whether the name has the domain of scalable topics."""
+    return topic.startswith(f"{SCALABLE}://")
+
+
 def check_regular(topic: str, command: str) -> None:
     """Raises `UsageProblem` for a scalable topic, whose messages only clients of the V5 API can have."""
-    if topic.startswith(f"{SCALABLE}://"):
+    if is_scalable(topic):
         raise UsageProblem(
             f"'{command}' does not support scalable topics", hint="use a client of the V5 API of Pulsar 5.0"
         )
@@ -59,6 +65,11 @@ def scalable_topic(topic: str) -> str:
 def scalable_path(topic: str) -> str:
     """`public/default/t%2F1`. Raises `UsageProblem`."""
     return "/".join(segment(part) for part in scalable_topic(topic).partition("://")[2].split("/", 2))
+
+
+def segment_name(topic: str, start: int, end: int, segment_id: int) -> str:
+    """A segment of a scalable topic, with its range of hashes, as Pulsar names it."""
+    return f"{SEGMENT}://{topic.partition('://')[2]}/{start:04x}-{end:04x}-{segment_id}"
 
 
 def topic_path(topic: str) -> str:
@@ -88,9 +99,15 @@ def without_partition(topic: str) -> str:
     return _PARTITION.sub("", topic)
 
 
+def whole_topic(topic: str) -> str:
+    """The topic that a partition or a segment belongs to, or the topic itself."""
+    domain, _, rest = topic.partition("://")
+    return f"{SCALABLE}://{rest.rpartition('/')[0]}" if domain == SEGMENT else without_partition(topic)
+
+
 def namespace_of(topic: str) -> str:
     """`tenant/ns`. Raises `UsageProblem`."""
-    full = scalable_topic(topic) if topic.startswith(f"{SCALABLE}://") else full_topic(topic)
+    full = scalable_topic(topic) if is_scalable(topic) else full_topic(topic)
     return "/".join(full.partition("://")[2].split("/", 2)[:2])
 
 

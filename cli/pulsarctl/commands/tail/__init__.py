@@ -18,7 +18,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.reading import position_of
 from pulsarctl.stop_signals import orderly_end
-from pulsarctl.values.names import check_regular, is_namespace, namespace_of
+from pulsarctl.values.names import is_namespace, namespace_of
 from pulsarctl.values.positions import AtTime, Earliest, LastMessages, Latest, Position
 from pulsarctl.values.quantities import parse_duration
 
@@ -83,8 +83,6 @@ def tail(
     from pulsarctl.commands.tail.following import Followed, existing, follow, matching
     from pulsarctl.raw.reading import EntrySource, ReadRequest
 
-    for topic in topics:
-        check_regular(topic, "tail")
     position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
     topics, follows_new, is_one_namespace = _patterns(topics, is_regex=regex)
     current = matching(call, topics) if follows_new else existing(call, topics)

@@ -13,7 +13,7 @@ from pulsarctl.raw.reading import EntrySource
 from pulsarctl.records.record import Record
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import monotonic
-from pulsarctl.values.names import full_topic, namespace_of, without_partition
+from pulsarctl.values.names import full_topic, is_scalable, namespace_of, scalable_topic, without_partition
 from pulsarctl.values.positions import Position
 
 RUNS_MAX = 64  # of records that readers have and that are not printed yet
@@ -137,14 +137,17 @@ def follow(
 
 def existing(call: Call, topics: Sequence[str]) -> list[str]:
     """The full names. Raises `NotFound` for a topic that does not exist, which a reader would create."""
-    names = [full_topic(topic) for topic in topics]
+    names = [scalable_topic(topic) if is_scalable(topic) else full_topic(topic) for topic in topics]
     for name in names:
         if not _exists(call, name):
-            raise NotFound(f"{name} does not exist", hint=f"pulsarctl topics list {namespace_of(name)}")
+            noun = "scalable-topics" if is_scalable(name) else "topics"
+            raise NotFound(f"{name} does not exist", hint=f"pulsarctl {noun} list {namespace_of(name)}")
     return list(dict.fromkeys(names))
 
 
 def _exists(call: Call, name: str) -> bool:
+    if is_scalable(name):
+        return name in call.admin.scalable_topics.list(namespace_of(name))
     listed = call.admin.topics.list(namespace_of(name), domain=name.partition("://")[0])
     return any(listed_name == name or without_partition(listed_name) == name for listed_name in listed)
 

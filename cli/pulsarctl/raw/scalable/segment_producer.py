@@ -1,0 +1,141 @@
+"""One producer on a segment of a scalable topic, which remembers the messages that the broker has not stored."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from broker_core.wire.batch import BatchMessage
+from broker_core.wire.pulsar_api_pb2 import MessageMetadata
+from pulsarctl.raw.entry_sender import EntrySender
+from pulsarctl.raw.outgoing_entry import (
+    BATCH_BYTES_MAX,
+    BATCH_MESSAGES_MAX,
+    IDLE_SECONDS,
+    EntryBuilder,
+    ProducerSettings,
+    TooLarge,
+    bytes_in_batch,
+    is_too_large,
+)
+from pulsarctl.raw.scalable.layout import Segment
+from pulsarctl.raw.topic_lookup import TopicLookup
+from pulsarctl.raw.wire_schema import wire_schema
+
+
+class Outgoing(NamedTuple):
+    """`position` is that in the run, from 1. `deliver_at` is in milliseconds since the epoch."""
+
+    position: int
+    key: str | None
+    message: BatchMessage
+    deliver_at: int | None = None
+
+
+class MessageTooLarge(TooLarge):
+    """`position` is that of the message in the run."""
+
+    def __init__(self, outgoing: Outgoing) -> None:
+        super().__init__(len(outgoing.message.payload))
+        self.position = outgoing.position
+
+
+class SegmentProducer:
+    """`stored` is called with messages that the broker has stored, in the order of `add`.
+
+    `lookup()` opens a lookup of its own. The producer is opened for the first entry.
+    """
+
+    def __init__(
+        self,
+        lookup: Callable[[], TopicLookup],
+        segment: Segment,
+        settings: ProducerSettings,
+        stored: Callable[[Sequence[Outgoing]], None],
+    ) -> None:
+        self.segment = segment
+        self._lookup = lookup
+        self._settings = replace(settings, name=f"{settings.name}-seg-{segment.id}")  # as clients of Pulsar 5.0 do
+        self._stored = stored
+        self._batch: list[Outgoing] = []
+        self._batch_bytes = 0
+        self._sent: deque[list[Outgoing]] = deque()  # the messages of each entry without a receipt
+        self._own_lookup: TopicLookup | None = None
+        self._sender: EntrySender | None = None
+        self._used = time.monotonic()
+
+    @property
+    def unstored(self) -> list[Outgoing]:
+        """The messages that the broker has not confirmed, in the order of `add`."""
+        return [message for entry in self._sent for message in entry] + self._batch
+
+    def add(self, outgoing: Outgoing) -> None:
+        """Raises `MessageTooLarge`, what connecting raises, or the broker's refusal.
+
+        `unstored` then has the message, too.
+        """
+        is_alone = not self._settings.batching or outgoing.deliver_at
+        self._batch.append(outgoing)
+        self._batch_bytes += bytes_in_batch(outgoing.message)
+        if is_alone or self._batch_bytes > BATCH_BYTES_MAX:
+            self._send(len(self._batch) - 1)
+        if is_alone or self._batch_bytes >= BATCH_BYTES_MAX or len(self._batch) == BATCH_MESSAGES_MAX:
+            self._send(len(self._batch))
+
+    def flush(self) -> None:
+        """Returns when the broker has stored everything. Raises as `add` does."""
+        self._send(len(self._batch))
+        self.await_receipts(None)
+
+    def await_receipts(self, timeout_seconds: float | None) -> None:
+        """Of what is sent; what is not stays so."""
+        if self._sender is not None:
+            try:
+                self._sender.flush(timeout_seconds)
+            finally:
+                self._settle(self._sender)
+
+    def close(self) -> None:
+        if self._own_lookup is not None:
+            self._own_lookup.close()
+        self._own_lookup = self._sender = None
+
+    def _send(self, count: int) -> None:
+        """Sends the first messages of the batch in one entry."""
+        messages = self._batch[:count]
+        if not messages:
+            return
+        sender = self._opened()
+        metadata, entry = self._entry(sender, messages)
+        if is_too_large(metadata, entry, sender.entry_bytes_max):
+            raise MessageTooLarge(messages[0])
+        self._sent.append(messages)
+        del self._batch[:count]
+        self._batch_bytes = sum(bytes_in_batch(outgoing.message) for outgoing in self._batch)
+        try:
+            sender.send(metadata, entry)
+        finally:
+            self._settle(sender)
+        self._used = time.monotonic()
+
+    def _entry(self, sender: EntrySender, messages: list[Outgoing]) -> tuple[MessageMetadata, bytes]:
+        entries = EntryBuilder(self._settings, sender.schema_version)
+        first = messages[0]
+        if self._settings.batching and not first.deliver_at:
+            return entries.batch([outgoing.message for outgoing in messages], sender.sequence_id)
+        return entries.alone(first.message, sender.sequence_id, first.deliver_at)
+
+    def _opened(self) -> EntrySender:
+        """A connection that was idle for long is opened again, because the broker may have closed it."""
+        if not self._sent and time.monotonic() - self._used > IDLE_SECONDS:
+            self.close()
+        if self._sender is None:
+            self._own_lookup = self._lookup()
+            schema = None if self._settings.schema is None else wire_schema(self._settings.schema)
+            self._sender = EntrySender(self._own_lookup, self.segment.topic, self._settings.name, schema)
+        return self._sender
+
+    def _settle(self, sender: EntrySender) -> None:
+        while len(self._sent) > sender.pending:
+            self._stored(self._sent.popleft())

@@ -1,0 +1,48 @@
+"""Publishing to a scalable topic while its segments are split and merged."""
+
+from collections.abc import Callable
+
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from pulsarctl.errors import NotFound
+from pulsarctl.raw.scalable.segment_reader import SegmentReader
+from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
+from tests.broker.scalable.requests import Requests
+from tests.cli.raw.scalable.numbered import Numbers, by_key
+
+Change = Callable[[str], None]
+
+
+def test_messages_without_a_receipt_follow_in_order_when_their_segment_is_sealed(
+    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer, change: Change
+) -> None:
+    numbers = Numbers()
+    for path in ("split/0", "split/1", "merge/2/3", "merge/4/5", "merge/6/7", "split/8"):
+        numbers.send(producer, 5000)
+        change(path)
+    numbers.send(producer, 5000)
+    producer.flush()
+    assert (producer.sent, producer.acknowledged, producer.acknowledged_in_order) == (35_000, 35_000, 35_000)
+    with SegmentReader(pulsar_broker.service_url, scalable) as reader:
+        assert by_key(reader.to(reader.last_ids())) == numbers.expected
+
+
+def test_messages_without_a_receipt_are_sent_again_when_the_broker_unloads_their_segment(
+    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer, admin: Requests
+) -> None:
+    numbers = Numbers()
+    numbers.send(producer, 2000)
+    assert admin("PUT", "namespaces/public/default/unload").status == 204
+    numbers.send(producer, 2000)
+    producer.flush()
+    with SegmentReader(pulsar_broker.service_url, scalable) as reader:
+        stored = by_key(reader.to(reader.last_ids()))
+    assert {key: list(dict.fromkeys(repeated)) for key, repeated in stored.items()} == numbers.expected
+
+
+def test_a_topic_that_is_deleted_takes_no_messages(producer: SegmentsProducer, admin: Requests, scalable: str) -> None:
+    Numbers().send(producer, 100)
+    assert admin("DELETE", f"scalable/public/default/{scalable.rpartition('/')[2]}?force=true").status == 204
+    with pytest.raises(NotFound, match="Scalable topic not found"):
+        producer.flush()
