@@ -216,8 +216,12 @@ site: $(FULL) ## build the documentation as a site in build/site/html
 	@$(PY) .ci/docs/site.py build/site
 
 .PHONY: pictures
-pictures: $(READY) ## draw the terminal pictures of the documentation from a real broker
+pictures: BEFORE ?= 00716f42
+pictures: $(FULL) ## draw every picture of the documentation from a real broker (needs chromium)
 	@$(PY) .ci/docs/picture.py
+	@$(PY) .ci/docs/screens.py
+	@$(PY) .ci/docs/screens.py $(BEFORE)
+	@PULSARCTL_WRITE_SCREENSHOTS=1 $(PY) -m pytest -q -n 0 tests/broker/console/test_in_chromium.py tests/cli/backlog/test_page.py
 
 .PHONY: site-pictures
 site-pictures: site ## draw four pages of the site, light, dark, and on a phone, in build/site/pictures (needs chromium)

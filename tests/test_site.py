@@ -1,24 +1,31 @@
-"""The site of the documentation: it builds without a warning, contains every page, and has no broken link."""
+"""The site of the documentation: it builds without a warning, contains every page, and has no broken link.
 
+A browser walks the site, too, and types the questions into its search.
+"""
+
+import asyncio
 import json
 import re
 import runpy
-import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+from tests.support.chromium import CHROMIUM, Chromium
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BUILDER = ROOT / ".ci" / "docs" / "site.py"
 NAVIGATION = runpy.run_path(str(ROOT / ".ci" / "docs" / "navigation.py"))
 
-SEARCH = Path(__file__).parent / "site_search.js"
 QUESTIONS = {
     "install": "how-to/install.html",
     "pytest fixture": "tutorial/test-fixture.html",
@@ -31,6 +38,15 @@ QUESTIONS = {
     "migrate from Apache Pulsar": "how-to/migration.html",
     "query a topic with SQL": "how-to/sql.html",
 }
+
+
+# What the open page links to, loads, and has as anchors.
+LINKED = "[...document.querySelectorAll('[href], [src]')].map(e => e.href || e.src)"
+ANCHORS = "[...document.querySelectorAll('[id], [name]')].flatMap(e => [e.id, e.name])"
+# The search draws itself in a shadow tree.
+SEARCH_BOX = "[...document.querySelectorAll('div')].find(e => e.shadowRoot).shadowRoot"
+FIRST_HIT = f"{SEARCH_BOX}.querySelector('[aria-posinset=\"1\"]')"
+CLEAR = f"{SEARCH_BOX}.querySelector('input').select(), document.execCommand('delete')"
 
 
 class Links(HTMLParser):
@@ -100,13 +116,72 @@ def test_a_page_loads_nothing_from_other_hosts(site: Path) -> None:
     assert '<link rel="stylesheet" href="http' not in page
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node runs the program of the search")
-def test_the_search_answers_ten_questions_of_new_users_with_its_first_page(site: Path) -> None:
-    questions = json.dumps(list(QUESTIONS))
-    asked = subprocess.run(["node", SEARCH, site], input=questions, capture_output=True, text=True, check=False)
-    assert asked.returncode == 0, asked.stderr
-    first = {question: places[:1] for question, places in zip(QUESTIONS, json.loads(asked.stdout), strict=True)}
-    assert first == {question: [page] for question, page in QUESTIONS.items()}
+@pytest.fixture
+def served(site: Path) -> Iterator[str]:
+    """The address of the site, in a server that knows nothing but its directory."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium browser on PATH")
+def test_a_browser_that_follows_every_link_meets_no_error(served: str, site: Path, tmp_path: Path) -> None:
+    anchors, links, messages = asyncio.run(walk(served, tmp_path))
+    assert anchors.keys() == {str(page.relative_to(site)) for page in site.rglob("*.html")} - {"404.html"}
+    assert [link for link in links if not leads_somewhere(link, anchors)] == []
+    assert messages == []
+
+
+async def walk(served: str, profile: Path) -> tuple[dict[str, set[str]], set[str], list[str]]:
+    """The anchors of each page that links lead to, the links, and what the browser reports, such as missing files."""
+    waiting, anchors, links = ["index.html"], dict[str, set[str]](), set[str]()
+    async with Chromium(profile) as browser:
+        while waiting:
+            page = waiting.pop()
+            await browser.open(served + page)
+            anchors[page] = set(await browser.run(ANCHORS))
+            links |= {link.removeprefix(served) for link in await browser.run(LINKED) if link.startswith(served)}
+            waiting = [path for path in {link.partition("#")[0] for link in links} if path.endswith(".html")]
+            waiting = [path for path in waiting if path not in anchors]
+        files = json.dumps([link for link in links if ".html" not in link])
+        await browser.run(f"Promise.all({files}.map(file => fetch('/' + file)))")
+    return anchors, links, browser.messages
+
+
+def leads_somewhere(link: str, anchors: dict[str, set[str]]) -> bool:
+    page, _, anchor = link.partition("#")
+    return not anchor or page not in anchors or unquote(anchor) in anchors[page]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium browser on PATH")
+async def test_the_search_box_answers_ten_questions_of_new_users_with_its_first_hit(
+    served: str, tmp_path: Path
+) -> None:
+    async with Chromium(tmp_path) as browser:
+        await browser.open(f"{served}index.html")
+        await browser.run("document.querySelector('.md-search__button').click()")
+        await browser.until(f"{SEARCH_BOX}.querySelector('input')")
+        hits = {question: await first_hit(browser, question) for question in QUESTIONS}
+    assert {question: urlsplit(hit).path[1:] for question, hit in hits.items()} == QUESTIONS
+
+
+async def first_hit(browser: Chromium, question: str) -> str:
+    """The page that the search shows first. The hits of the last question leave first: they may stay for a moment."""
+    await browser.run(CLEAR)
+    await browser.until(f"!{FIRST_HIT}")
+    await browser.send("Input.insertText", text=question)
+    await browser.until(FIRST_HIT)
+    return str(await browser.run(f"{FIRST_HIT}.href"))
 
 
 def test_the_search_works_without_a_server(site: Path) -> None:

@@ -1,4 +1,4 @@
-"""Writes pictures to docs/images: a session on a terminal, and one picture for each command that shows a page.
+"""Draws what commands show on a terminal, and writes the session in docs/images/terminal.svg.
 
 Run it when the output changes: `make pictures`. The commands talk to a broker of its own. Text and colors
 are what they write to their terminal, and rich only draws them.
@@ -20,7 +20,6 @@ from rich.text import Text
 from broker_core.testing import EmbeddedBroker
 
 TARGET = Path(__file__).parents[2] / "docs" / "images" / "terminal.svg"
-SCREENS = TARGET.parent / "screens"
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 WIDTH = 100  # the widest of these tables and commands fits
 OVERWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")  # a line of progress
@@ -35,56 +34,16 @@ SESSION = (
     "pulsarctl topics stat public/shop/orders",
 )
 
-# A topic whose subscription "billing" has a backlog and no consumer, and a file that asks for more.
-PREPARED = (
-    "pulsarctl namespaces create public/shop",
-    "pulsarctl namespaces set-retention public/shop -t 7d -s 10G",
-    "pulsarctl topics create public/shop/orders",
-    "pulsarctl topics create-subscription public/shop/orders -s billing",
-    "pulsarctl topics create-subscription public/shop/orders -s audit",
-    "seq 1 2000 | pulsarctl produce public/shop/orders",
-    "pulsarctl consume public/shop/orders -s audit -n 1200 > /dev/null",
-    "pulsarctl export -n public/shop > state.yaml",
-    "sed -i 's/10080/1440/' state.yaml",
-    r"printf '  public/shop/refunds:\n    partitions: 4\n    subscriptions: {billing: }\n' >> state.yaml",
-)
-PAGES = {
-    "describe": "pulsarctl describe topic public/shop/orders",
-    "top": "pulsarctl top subscriptions --once --namespace public/shop",
-    "explain": "pulsarctl explain public/shop/orders -s billing",
-    "doctor": "pulsarctl doctor",
-    "diff": "pulsarctl diff -f state.yaml",
-}
-
 
 def main() -> None:
     with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as home:
         TARGET.write_text(drawn(session(broker, Path(home))))
-    with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as home:
-        for name, shown in pages(broker, Path(home)).items():
-            (SCREENS / f"{name}.svg").write_text(drawn(shown))
 
 
 def session(broker: EmbeddedBroker, home: Path) -> str:
     """Each command and what its terminal shows, control sequences included."""
     environment = settings(broker, home)
     return "".join(f"$ {command}\n{on_a_terminal(command, environment)}" for command in SESSION)
-
-
-def pages(broker: EmbeddedBroker, home: Path) -> dict[str, str]:
-    """What the terminal shows for each of `PAGES`, with the ports that a broker has if it is not asked for others."""
-    environment = settings(broker, home)
-    for command in PREPARED:
-        shell = ["bash", "-ec", command]
-        subprocess.run(shell, check=True, env=environment, cwd=home, capture_output=True, timeout=60)
-    usual = {broker.http_url: "http://localhost:8080", broker.service_url: "pulsar://localhost:6650", str(home): "~"}
-    found = {}
-    for name, command in PAGES.items():
-        shown = f"$ {command}\n{on_a_terminal(command, environment, home)}"
-        for own, replaced in usual.items():
-            shown = shown.replace(own, replaced)
-        found[name] = shown
-    return found
 
 
 def settings(broker: EmbeddedBroker, home: Path) -> dict[str, str]:
@@ -98,9 +57,11 @@ def settings(broker: EmbeddedBroker, home: Path) -> dict[str, str]:
     }
 
 
-def on_a_terminal(command: str, environment: Mapping[str, str], directory: Path | None = None) -> str:
+def on_a_terminal(
+    command: str, environment: Mapping[str, str], directory: Path | None = None, width: int = WIDTH
+) -> str:
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (40, WIDTH))
+    termios.tcsetwinsize(theirs, (40, width))
     shell = ["bash", "-c", command]
     with subprocess.Popen(shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=directory) as run:
         os.close(theirs)
@@ -119,10 +80,10 @@ def read(terminal: int) -> bytes:
         return b""
 
 
-def drawn(shown: str) -> str:
+def drawn(shown: str, width: int = WIDTH) -> str:
     """A picture that fetches nothing: the reader's own monospace font will do."""
     with open(os.devnull, "w") as nowhere:
-        console = Console(record=True, width=WIDTH, file=nowhere, color_system="standard", no_color=False)
+        console = Console(record=True, width=width, file=nowhere, color_system="standard", no_color=False)
         console.print(Text.from_ansi(shown))
     return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title="pulsarctl"), flags=re.DOTALL)
 

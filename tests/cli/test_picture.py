@@ -1,4 +1,4 @@
-"""The picture of a terminal in the README shows what the commands print, in the same colors."""
+"""The pictures of terminals in the documentation show what the commands print, in the same colors."""
 
 import html
 import re
@@ -10,6 +10,7 @@ from broker_core.testing import EmbeddedBroker
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 STYLE = re.compile(r"\.\S+-(r\d+) \{ (.*?) \}")
+IMAGE = re.compile(r"!\[[^]]*]\((?!https?:)([^)]+)\)")
 TEXT = re.compile(r'<text class="\S+-(r\d+)" [^>]*>(.*?)</text>', re.DOTALL)
 
 
@@ -23,14 +24,20 @@ def test_the_picture_shows_what_a_terminal_shows(tmp_path: Path) -> None:
     picture = runpy.run_path(str(ROOT / ".ci" / "docs" / "picture.py"))
     with EmbeddedBroker() as broker:
         shown = picture["drawn"](picture["session"](broker, tmp_path))
-    assert painted((IMAGES / "terminal.svg").read_text()) == painted(shown), "run .ci/docs/picture.py"
+    assert painted((IMAGES / "terminal.svg").read_text()) == painted(shown), "run make pictures"
     assert len(set(STYLE.findall(shown))) > 1
 
 
 def test_the_pictures_load_nothing_from_the_network() -> None:
-    pictures = [IMAGES / "terminal.svg", *(IMAGES / "screens").glob("*.svg")]
-    assert len(pictures) == 6
+    pictures = list(IMAGES.rglob("*.svg"))
+    assert len(pictures) == 21
     assert not any("url(http" in picture.read_text() for picture in pictures)
+
+
+def test_a_page_shows_every_picture() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    shown = {(page.parent / link).resolve() for page in pages for link in IMAGE.findall(page.read_text())}
+    assert shown == {path for path in IMAGES.rglob("*") if path.is_file()}
 
 
 def shape(svg: str) -> set[str]:
@@ -39,14 +46,15 @@ def shape(svg: str) -> set[str]:
 
 
 def test_the_screens_show_the_pages_of_the_commands(tmp_path: Path) -> None:
-    picture = runpy.run_path(str(ROOT / ".ci" / "docs" / "picture.py"))
+    screens = runpy.run_path(str(ROOT / ".ci" / "docs" / "screens.py"))
     with EmbeddedBroker() as broker:
-        shown = picture["pages"](broker, tmp_path)
-    assert set(shown) == {path.stem for path in (IMAGES / "screens").glob("*.svg")}
-    for name, text in shown.items():
-        kept = (IMAGES / "screens" / f"{name}.svg").read_text()
-        command = f"$ {picture['PAGES'][name]}"
+        shown = screens["pages"](broker, tmp_path)
+    kept = {path.stem: path.read_text() for path in (IMAGES / "screens").glob("*.svg")}
+    assert set(kept) == {f"{name}-{width}" for name, width in shown}
+    for (name, width), text in shown.items():
+        svg = kept[f"{name}-{width}"]
+        command = f"$ {screens['PAGES'][name]}"
         assert command in text
-        assert command in {line for line, _ in painted(kept)}
-        assert shape(kept) == shape(picture["drawn"](text)), "run .ci/docs/picture.py"
+        assert command in {line for line, _ in painted(svg)}
+        assert shape(svg) == shape(screens["PICTURE"]["drawn"](text, width)), "run make pictures"
         assert str(tmp_path) not in text

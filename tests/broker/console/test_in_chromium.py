@@ -15,7 +15,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.console import ConsoleConfig
 from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
-from tests.broker.console.chromium import CHROMIUM, Chromium
+from tests.support.chromium import CHROMIUM, Chromium
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
 ORDERS = "persistent://public/default/orders"

@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 
 from broker_core.console.paths import BACKLOGS
-from tests.broker.console.chromium import CHROMIUM, Chromium
 from tests.cli.console.running import console
 from tests.long.real_pulsar.java_pulsar import JavaPulsar
+from tests.support.chromium import CHROMIUM, Chromium
 
 TOPIC = "persistent://public/default/console-orders"
 MESSAGES = 12
