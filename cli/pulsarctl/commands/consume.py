@@ -143,10 +143,8 @@ def consume(
     """
     check_regular(topic, "consume")
     _check_mode(subscription_mode)
-    if regex and partition is not None:
-        raise UsageProblem("cannot combine --regex and --partition")
     reach = Reach(
-        topic if regex else chosen(topic, partition),
+        _topic(topic, partition, is_regex=regex),
         None if start is None else position_of(call, "from", start),
         end_of(call, to, exit_on_end=exit_on_end),
     )
@@ -164,7 +162,7 @@ def consume(
         key_sharing=key_sharing(hash_ranges, out_of_order=allow_out_of_order, subscription_type=kind),
         consumer_name=consumer_name,
         from_earliest=one_of(subscription_position, ("latest", "earliest"), "position") == "earliest",
-        queue_size=queue_size or (min(stops.count, QUEUE_SIZE) if stops.count else QUEUE_SIZE),
+        queue_size=queue_size or _queue_size(stops),
         properties=pairs(properties),
         replicated=replicated,
         compacted=compacted,
@@ -178,14 +176,11 @@ def consume(
     if transaction:
         check_together(options, reach, stops, is_temporary=is_temporary)
     warn_of_two_clusters(call, topic)
-    if transaction:
-        with explained(call, topic, partition):
-            _run_together(call, reach.topic, options, show, stops, rate, timeout_seconds)
-        return
-    subscribing = Subscribing(options, reach, is_temporary=is_temporary)
     with explained(call, topic, partition):
-        printed = _run(call, subscribing, show, stops, rate, timeout_seconds)
-    _report(call, subscribing, printed)
+        if transaction:
+            _run_together(call, reach.topic, options, show, stops, rate, timeout_seconds)
+        else:
+            _run(call, Subscribing(options, reach, is_temporary=is_temporary), show, stops, rate, timeout_seconds)
 
 
 def _check_mode(subscription_mode: str) -> None:
@@ -196,13 +191,26 @@ def _check_mode(subscription_mode: str) -> None:
         )
 
 
+def _topic(name: str, partition: int | None, *, is_regex: bool) -> str:
+    """The full name of the topic or of one partition, or the regular expression."""
+    if not is_regex:
+        return chosen(name, partition)
+    if partition is not None:
+        raise UsageProblem("cannot combine --regex and --partition")
+    return name
+
+
+def _queue_size(stops: Stops) -> int:
+    return min(stops.count, QUEUE_SIZE) if stops.count else QUEUE_SIZE
+
+
 def _key_file(call: Call, private_key: str | None) -> str | None:
     return None if private_key is None else call.with_resource(private_key_file(private_key))
 
 
 def _run(
     call: Call, subscribing: Subscribing, show: Show | None, stops: Stops, rate: float, timeout_seconds: float
-) -> int:
+) -> None:
     settings = call.settings
     render.guard_stdout()
     call.with_resource(orderly_end())
@@ -213,10 +221,11 @@ def _run(
     try:
         source = subscribing.open(client, lambda name: has_backlog(call.admin, name, subscribing.options.subscription))
         connected = subscribing.all_connected
-        return consume_all(source, show, stops, rate=rate, quiet=settings.quiet, is_connected=connected)
+        printed = consume_all(source, show, stops, rate=rate, quiet=settings.quiet, is_connected=connected)
     finally:
         subscribing.close()
         client.close()
+    _report(call, subscribing, printed)
 
 
 def _run_together(

@@ -142,7 +142,7 @@ def produce(
     elif transaction:
         check_transaction(name, chunking=chunking, encrypts=encrypts, access_mode=mode, sequence_id=sequence_id)
     call.with_resource(orderly_end())
-    key_file = None if encryption_key_value is None else call.with_resource(public_key_file(encryption_key_value))
+    key_file = _key_file(call, encryption_key_value)
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
     now_ms, seconds = clock.now_ms(), parse_duration(timeout)
     schema = _schema(call, topic, value_schema)
@@ -168,8 +168,7 @@ def produce(
         schema=schema.announced,
     )
     split = MessageSplit(key, key_delimiter, tombstone, null_value, schema.encode)
-    if outgoing.lines == STDIN and render.stdin_is_terminal():
-        call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
+    _tell_of_stdin(call, outgoing)
     warn_of_two_clusters(call, name)
     with explained(call, topic, partition):
         if transaction:
@@ -178,10 +177,23 @@ def produce(
             sent = _publish_to_segments(call, name, options, outgoing, split, rate)
         else:
             sent = _publish(call, name, options, outgoing, split, rate)
+    _report(call, name, sent, in_transaction=transaction)
+
+
+def _key_file(call: Call, public_key: str | None) -> str | None:
+    return None if public_key is None else call.with_resource(public_key_file(public_key))
+
+
+def _tell_of_stdin(call: Call, outgoing: Outgoing) -> None:
+    if outgoing.lines == STDIN and render.stdin_is_terminal():
+        call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
+
+
+def _report(call: Call, topic: str, sent: int, *, in_transaction: bool) -> None:
     if render.is_structured(call.output):
-        call.show({"topic": name, "messages": sent})
+        call.show({"topic": topic, "messages": sent})
     else:
-        call.notice(f"{sent} messages successfully produced{' in one transaction' if transaction else ''}")
+        call.notice(f"{sent} messages successfully produced{' in one transaction' if in_transaction else ''}")
 
 
 def _publish(

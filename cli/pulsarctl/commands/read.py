@@ -33,7 +33,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.reading import end_of, message_output, position_of
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.message_ids import MessageId
-from pulsarctl.values.positions import Latest
+from pulsarctl.values.positions import Latest, Position
 from pulsarctl.values.quantities import parse_duration
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def read(
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
     show = message_output(call, template, schema_type, frozenset(), **details)
-    if isinstance(position, MessageId) and position.partition >= 0 and partition is None:
-        partition = position.partition
+    if partition is None:
+        partition = _partition_of(position)
     action = crypto_failure_action_of(crypto_failure_action)
 
     from pulsarctl.raw.reading import ReadRequest
@@ -142,6 +142,11 @@ def read(
     with closing(source):
         printed = consume_all(source, show, stops, rate=rate, quiet=call.settings.quiet)
     _report(call, request, printed)
+
+
+def _partition_of(position: Position) -> int | None:
+    """The partition that a message ID names."""
+    return position.partition if isinstance(position, MessageId) and position.partition >= 0 else None
 
 
 def _unsealing(key: str, action: str) -> "Unsealing":

@@ -46,9 +46,18 @@ def _lines_of_file(file: str, delimiter: str) -> Sequence[bytes]:
 
 
 def publish_options(
-    *, batching: bool, delay_ms: float, messages: int, size: str, compression: str, pending: int, send_seconds: float
+    *,
+    batching: bool,
+    delay_ms: float,
+    messages: int,
+    size: str,
+    compression: str,
+    pending: int,
+    send_seconds: float,
+    chunking: bool = False,
+    producer_name: str | None = None,
+    access_mode: str = "shared",
 ) -> PublishOptions:
-    """The options without chunks, a name, and an access mode, which `replace` sets."""
     return PublishOptions(
         compression=compression,
         batching=batching and delay_ms > 0,
@@ -57,4 +66,7 @@ def publish_options(
         batch_bytes_max=max(1, parse_size(size)),
         pending_messages_max=pending,
         send_timeout_ms=max(1, round(send_seconds * 1000)),
+        chunking=chunking,
+        producer_name=producer_name,
+        access_mode=access_mode,
     )

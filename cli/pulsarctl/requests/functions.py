@@ -1,6 +1,7 @@
 """The parts that functions, sources, and sinks share: the name, the configuration, and the verbs of its life."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pulsarctl.admin.form import Form
@@ -87,65 +88,42 @@ INSTANCE = Field("instance", "Number of one instance. Default: all.", ("--instan
 
 def lifecycle(kind: str, root: str) -> tuple[Request, ...]:
     """The verbs to get, list, delete, start, stop, restart, and watch one."""
-    path, fields, example = f"//admin/v3/{root}/{{tenant}}/{{ns}}/{{name}}", identity(kind), "--name copy"
-
-    def act(verb: str) -> Request:
-        return Request(
-            verb,
-            "POST",
-            path,
-            f"{verb.capitalize()} the instances of a {kind}.",
-            example,
-            (*fields, INSTANCE),
-            check=check_identity,
-            ending=f"{{instance}}/{verb}",
-            otherwise=verb,
-        )
-
+    namespace, fields = f"//admin/v3/{root}/{{tenant}}/{{ns}}", identity(kind)
+    of_one = partial(Request, path=f"{namespace}/{{name}}", example="--name copy", check=check_identity)
+    question = f"Delete {kind} {{tenant}}/{{ns}}/{{name}}?"
     return (
-        Request(
-            "get",
-            "GET",
-            path,
-            f"Show the configuration of a {kind}.",
-            example,
-            fields,
-            Shown.VALUE,
-            check=check_identity,
-        ),
+        of_one("get", "GET", summary=f"Show the configuration of a {kind}.", fields=fields, shown=Shown.VALUE),
         Request(
             "list",
             "GET",
-            f"//admin/v3/{root}/{{tenant}}/{{ns}}",
+            namespace,
             f"List the {kind}s of a namespace.",
             "--tenant public --namespace default",
             fields[:2],
             Shown.NAMES,
         ),
-        Request(
-            "delete",
-            "DELETE",
-            path,
-            f"Delete a {kind}.",
-            example,
-            fields,
-            check=check_identity,
-            question=f"Delete {kind} {{tenant}}/{{ns}}/{{name}}?",
-        ),
-        Request(
+        of_one("delete", "DELETE", summary=f"Delete a {kind}.", fields=fields, question=question),
+        of_one(
             "status",
             "GET",
-            path,
-            f"Show the status of a {kind}.",
-            example,
-            (*fields, INSTANCE),
-            Shown.VALUE,
-            ("getstatus",),
-            check=check_identity,
+            summary=f"Show the status of a {kind}.",
+            fields=(*fields, INSTANCE),
+            shown=Shown.VALUE,
+            also=("getstatus",),
             ending="{instance}/status",
             otherwise="status",
         ),
-        *(act(verb) for verb in ("start", "stop", "restart")),
+        *(
+            of_one(
+                verb,
+                "POST",
+                summary=f"{verb.capitalize()} the instances of a {kind}.",
+                fields=(*fields, INSTANCE),
+                ending=f"{{instance}}/{verb}",
+                otherwise=verb,
+            )
+            for verb in ("start", "stop", "restart")
+        ),
     )
 
 

@@ -4,14 +4,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pulsarctl.admin.form import Form, Text
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic, namespace_path, scalable_path, segment, subscription_segment, topic_path
-
-if TYPE_CHECKING:
-    pass
 
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 Values = dict[str, Any]

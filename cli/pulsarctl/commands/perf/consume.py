@@ -71,15 +71,14 @@ def consume(
     from pulsarctl.client.messaging import Messaging
     from pulsarctl.perf.running import Plan, Run, Side
 
+    details = [
+        SubscribeOptions(name, kind, from_earliest=from_earliest, queue_size=queue_size) for name in subscription_names
+    ]
     end = Latest() if exit_on_end else None
     consumers = [
-        Subscribing(
-            SubscribeOptions(subscription, kind, from_earliest=from_earliest, queue_size=queue_size),
-            Reach(topic, end=end),
-            is_temporary=False,
-        )
+        Subscribing(one, Reach(topic, end=end), is_temporary=False)
         for topic in names
-        for subscription in subscription_names
+        for one in details
         for _ in range(num_consumers)
     ]
     tally = Tally()

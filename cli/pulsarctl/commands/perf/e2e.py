@@ -1,6 +1,7 @@
 """`pulsarctl perf e2e`: publish and consume a load in one run."""
 
 import secrets
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 
 from pulsarctl.client.subscribe_options import SubscribeOptions
@@ -10,6 +11,7 @@ from pulsarctl.errors import TimedOut
 from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
 from pulsarctl.perf.payloads import keys_of
+from pulsarctl.perf.record import Measured
 from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_compression
 from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
@@ -86,15 +88,19 @@ def e2e(
     details = SubscribeOptions(f"pulsarctl-perf-{secrets.token_hex(6)}", of_type, queue_size=queue_size)
     load = Load(stamps.payload, keys, rate, num_messages, window, warm_up)
     with closing(Messaging(call.settings, wait)) as client, ExitStack() as subscriptions:
-        consumers = [
-            subscriptions.enter_context(closing(Subscribing(details, Reach(topic), is_temporary=True)))
-            for topic in names
-        ]
+        consumers = [Subscribing(details, Reach(topic), is_temporary=True) for topic in names]
+        for consumer in consumers:
+            subscriptions.enter_context(closing(consumer))
         sources = [(consumer.open(client, lambda name: None), consumer.all_connected) for consumer in consumers]
         ends = BothEnds(open_producers(client, names, num_producers, publishing), load, wait, seconds)
         run = Run(ends.sides(sources, stamps), Plan(0, every, wait + 1, ends.is_over), call.notice)
         measured = run.finish()
     conclude(call, run, measured, as_csv=as_csv)
-    missing = measured[0].counts.messages - measured[1].counts.messages
-    if missing > 0 and not run.is_interrupted:
-        raise TimedOut(f"{missing:,} acknowledged messages did not arrive within {wait:g} s")
+    if not run.is_interrupted:
+        _check_arrived(measured, wait)
+
+
+def _check_arrived(measured: Sequence[Measured], wait_seconds: float) -> None:
+    produced, consumed = (side.counts.messages for side in measured)
+    if produced > consumed:
+        raise TimedOut(f"{produced - consumed:,} acknowledged messages did not arrive within {wait_seconds:g} s")

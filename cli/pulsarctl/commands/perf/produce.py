@@ -1,7 +1,6 @@
 """`pulsarctl perf produce`: publish a load and measure the acknowledgments."""
 
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 
 from pulsarctl.commands.perf.final_record import conclude, use_format
@@ -90,8 +89,10 @@ def produce(
         compression=kind,
         pending=window,
         send_seconds=send_wait,
+        chunking=chunking,
+        producer_name=producer_name,
+        access_mode=access,
     )
-    publishing = replace(publishing, chunking=chunking, producer_name=producer_name, access_mode=access)
     load = Load(bodies.__next__, keys, rate, num_messages, window, warm_up, exit_on_failure, later or None)
     if num_partitions:
         create_partitioned(call.admin, names, num_partitions)
