@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from broker_core.offload.orders import OffloadJob, Removal
     from broker_core.offload.worker_process import WorkerProcess
     from broker_core.storage.engine import StorageEngine
+    from broker_core.storage.records.ledger_file import Ledger
     from broker_core.topic_log import DurableLog
 
 log = logging.getLogger(__name__)
@@ -140,53 +141,62 @@ class TieredStorage:
 
     async def offload(self, log: DurableLog, ledger_id: int, rules: OffloadRules, worker: WorkerProcess) -> bool:
         """Makes a verified copy. False if the ledger was deleted meanwhile. Raises `OffloadFailed`, StorageError."""
-        from broker_core.offload.manifest import tier_path
-        from broker_core.offload.orders import OffloadJob
-
         self._check_store(rules.driver, rules.settings)
         ledger = await log.copies.written_out(ledger_id)
         if ledger is None:
             return False
-        uuid, table = str(uuid4()), await self._table(log.name)
-        copy = OffloadedCopy(
-            topic=log.name,
+        copy = await self._new_copy(log.name, ledger_id, rules)
+        job = await self._job(log, ledger, copy, rules)
+        store = _name_of(check_driver(copy.driver, copy.place))
+        async with self._tidying.of(store):
+            self._uploading[copy.uuid] = store
+        try:
+            return await self._copy(log, copy, job, worker)
+        finally:
+            del self._uploading[copy.uuid]
+            if self._storage.catalog.unwanted_copies:
+                self._unwanted.set()
+
+    async def _new_copy(self, ledger_name: str, ledger_id: int, rules: OffloadRules) -> OffloadedCopy:
+        """The record of the copy before anything is uploaded."""
+        from broker_core.offload.manifest import tier_path
+
+        uuid = str(uuid4())
+        return OffloadedCopy(
+            topic=ledger_name,
             ledger_id=ledger_id,
             uuid=uuid,
             driver=rules.driver,
             place=place_of(rules.driver, rules.settings),
-            path=tier_path(await self.instance(), log.name, ledger_id, uuid),
+            path=tier_path(await self.instance(), ledger_name, ledger_id, uuid),
             prepared_ms=self._clock.wall_ms(),
-            table=table,
+            table=await self._table(ledger_name),
         )
-        job = OffloadJob(
+
+    async def _job(self, log: DurableLog, ledger: Ledger, copy: OffloadedCopy, rules: OffloadRules) -> OffloadJob:
+        """The orders for the worker process."""
+        from broker_core.offload.orders import OffloadJob
+
+        return OffloadJob(
             source=str(ledger.path),
-            scratch=str(filenames.offload_directory(self._storage.path) / f"{uuid}.parquet"),
-            topic=log.name,
-            ledger_id=ledger_id,
+            scratch=str(filenames.offload_directory(self._storage.path) / f"{copy.uuid}.parquet"),
+            topic=copy.topic,
+            ledger_id=copy.ledger_id,
             entries=ledger.info.entries,
             end=ledger.info.end,
-            uuid=uuid,
+            uuid=copy.uuid,
             path=copy.path,
-            driver=rules.driver,
+            driver=copy.driver,
             settings=dict(rules.settings),
             instance=await self.instance(),
             cluster=self._cluster,
             bytes_per_second=self.config.upload_mb_per_second * (1 << 20),
             limits=self._limits,
-            table=table,
-            schemas=self._schemas_of(log.name) if table else [],
-            earlier=await self._earlier(log, ledger_id, copy.place) if table else [],
-            aborted=log.transactions.aborted.get(ledger_id, []) if log.transactions is not None else [],
+            table=dict(copy.table),
+            schemas=self._schemas_of(copy.topic) if copy.table else [],
+            earlier=await self._earlier(log, copy.ledger_id, copy.place) if copy.table else [],
+            aborted=log.transactions.aborted.get(copy.ledger_id, []) if log.transactions is not None else [],
         )
-        store = _name_of(check_driver(copy.driver, copy.place))
-        async with self._tidying.of(store):
-            self._uploading[uuid] = store
-        try:
-            return await self._copy(log, copy, job, worker)
-        finally:
-            del self._uploading[uuid]
-            if self._storage.catalog.unwanted_copies:
-                self._unwanted.set()
 
     async def _table(self, ledger_name: str) -> dict[str, str]:
         if not self.config.table_format:
