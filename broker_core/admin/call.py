@@ -15,7 +15,7 @@ from urllib.parse import unquote, unquote_plus
 
 from broker_core.errors import InvalidName, InvalidRequest
 from broker_core.metadata.policies.json_values import whole_number
-from broker_core.names import NamespaceName, TopicName, parse_topic
+from broker_core.names import SCALABLE, SEGMENT, NamespaceName, TopicName, parse_topic
 
 if TYPE_CHECKING:
     from broker_core.admin.body_memory import Share
@@ -80,8 +80,16 @@ class Call(NamedTuple):
         return NamespaceName.of(self.part("tenant"), *cluster, self.part("namespace"))
 
     def topic(self) -> TopicName:
-        """The topic in the path; raises `InvalidName`."""
-        return self.topic_of(self.parts["domain"])
+        """The topic in the path, or the segment of a scalable one; raises `InvalidName`."""
+        return self.segment() if "descriptor" in self.parts else self.topic_of(self.parts["domain"])
+
+    def segment(self) -> TopicName:
+        """The segment in the path; raises `InvalidName`."""
+        topic = self.topic_of(SCALABLE)
+        try:
+            return parse_topic(f"{SEGMENT}://{topic.namespace}/{topic.local}/{self.part('descriptor')}")
+        except InvalidName:
+            raise InvalidName("Segment name is not valid") from None
 
     def topic_of(self, domain: str) -> TopicName:
         """Like `topic`, for a path without a domain."""

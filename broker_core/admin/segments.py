@@ -11,24 +11,17 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.scalable import if_enabled
 from broker_core.admin.shapes import STRINGS
-from broker_core.errors import Conflict, InvalidName, SubscriptionNotFound, TopicNotFound
+from broker_core.errors import Conflict, SubscriptionNotFound, TopicNotFound
 from broker_core.metadata.policies.json_values import names, whole_number
-from broker_core.names import SCALABLE, TopicName, parse_topic
+from broker_core.names import SCALABLE
 from broker_core.security.operations import SUPER_USER
 
 if TYPE_CHECKING:
     from broker_core.admin.call import Handler
+    from broker_core.names import TopicName
     from broker_core.scalable.layout import Segment
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.topic import Topic
-
-
-def _name(call: Call) -> TopicName:
-    topic = call.topic_of(SCALABLE)
-    try:
-        return parse_topic(f"segment://{topic.namespace}/{topic.local}/{call.part('descriptor')}")
-    except InvalidName:
-        raise InvalidName("Segment name is not valid") from None
 
 
 def _in_layout(call: Call, name: TopicName) -> Segment | None:
@@ -39,7 +32,7 @@ def _in_layout(call: Call, name: TopicName) -> Segment | None:
 
 
 async def _segment(call: Call) -> Topic:
-    name = _name(call)
+    name = call.segment()
     if not call.broker.topics.exists(name):
         raise TopicNotFound(f"Segment {name} not found")
     return await call.broker.topics.get(name)
@@ -54,7 +47,7 @@ async def _subscription(call: Call) -> Subscription:
 
 async def create(call: Call) -> None:
     """Creates a segment that its topic has, with subscriptions at its start."""
-    name, body = _name(call), call.json()
+    name, body = call.segment(), call.json()
     call.broker.scalable.records.find(name.base)
     segment = _in_layout(call, name)
     if segment is None:
@@ -68,7 +61,7 @@ async def terminate(call: Call) -> None:
 
 async def delete(call: Call) -> None:
     """Deletes a segment, which an unknown one is already."""
-    name = _name(call)
+    name = call.segment()
     if _in_layout(call, name) is not None:
         raise Conflict(f"{name.base} has this segment; a merge seals it, and it goes once it is read")
     if call.broker.topics.exists(name):

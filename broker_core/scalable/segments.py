@@ -77,6 +77,8 @@ class SegmentTopics:
         """Ends the topic of a segment: it takes no more messages. Returns its durable subscriptions."""
         topic = await self._topics.get(self.name_of(name, segment), create=bool(segment.legacy_topic))
         await topic.terminate()
+        if topic.ledger.on_disk is not None:
+            await topic.ledger.on_disk.roll()  # tiered storage takes sealed ledgers only
         return durable_subscriptions(topic)
 
     async def delete(self, name: TopicName, segment: Segment, *, force: bool) -> None:

@@ -170,7 +170,7 @@ class AdminHttp:
             with suppress(CliError):
                 answer = self._exchange("GET", listed, None, "")
                 if not without.is_unknown(refusal(answer.status, answer.text, "", "", authenticates=True), listed):
-                    return without.no_such_request(problem)
+                    return without.no_such_request(problem, path)
         return without.no_scalable_topics(problem)
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pulsarctl.admin.http import AdminHttp
 from pulsarctl.values.json_text import parse_json
-from pulsarctl.values.names import topic_path
+from pulsarctl.values.names import is_scalable, scalable_path, topic_path
 
 Document = dict[str, Any]
 DEFINED_IN_JSON = ("AVRO", "JSON", "PROTOBUF", "PROTOBUF_NATIVE", "KEY_VALUE")
@@ -68,7 +68,8 @@ class Schemas:
 
 
 def _path(topic: str) -> str:
-    return f"/admin/v2/schemas/{topic_path(topic).partition('/')[2]}"
+    path = scalable_path(topic) if is_scalable(topic) else topic_path(topic).partition("/")[2]
+    return f"/admin/v2/schemas/{path}"
 
 
 def with_version(topic: str, response: Document) -> Document:

@@ -5,6 +5,7 @@ import re
 from pulsarctl.errors import CliError, NotFound
 
 ROOT = "/admin/v2/scalable/"
+SEGMENTS = "/admin/v2/segments/"
 NAMESPACE_POLICY = "/scalableTopicAutoScalePolicy"
 _NO_RESOURCE = re.compile(r"(HTTP 404 )?Not Found\Z|this broker has no resource at ")
 _NO_BUNDLE = "Invalid bundle range"  # Pulsar 4 takes the last part of the path for a bundle
@@ -15,7 +16,7 @@ def is_unknown(problem: CliError, path: str) -> bool:
     reason = problem.reason or ""
     if path.endswith(NAMESPACE_POLICY) and (problem.status == 405 or reason.startswith(_NO_BUNDLE)):
         return True
-    is_about_them = path.startswith(ROOT) or path.endswith(NAMESPACE_POLICY)
+    is_about_them = path.startswith((ROOT, SEGMENTS)) or path.endswith(NAMESPACE_POLICY)
     return is_about_them and problem.status == 404 and _NO_RESOURCE.match(reason) is not None
 
 
@@ -28,8 +29,10 @@ def no_scalable_topics(problem: CliError) -> NotFound:
     return _not_found("this broker has no scalable topics (Pulsar 5.0 and later)", problem)
 
 
-def no_such_request(problem: CliError) -> NotFound:
-    """A milestone of Pulsar 5.0 has scalable topics, but not all that 5.0.0 has."""
+def no_such_request(problem: CliError, path: str) -> NotFound:
+    """A milestone of Pulsar 5.0 has scalable topics, but not all that 5.0.0 has, and no Pulsar tells about segments."""
+    if path.startswith(SEGMENTS):
+        return _not_found("only pulsarctl's broker tells which ledgers and messages a segment has", problem)
     return _not_found("this broker has scalable topics, but not this request (Pulsar 5.0.0 and later)", problem)
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from pulsarctl.admin.parts import part_names
 from pulsarctl.errors import NotFound, UsageProblem
-from pulsarctl.values.names import full_topic, without_partition
+from pulsarctl.values.names import readable_topic, without_partition
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -19,7 +20,7 @@ def partitions(admin: "AdminClient", target: str) -> list[str]:
     Raises `NotFound` for a name that does not exist and for a pattern that matches nothing.
     """
     if not _is_pattern(target) and target.count("/") != 1:
-        return admin.topics.parts(full_topic(target))
+        return part_names(admin, readable_topic(target))
     matches = list(_matching(admin, *_segments(target)))
     if not matches and _is_pattern(target):
         raise NotFound(f"no persistent topic matches '{target}'")

@@ -4,7 +4,7 @@ A run that is killed has either added its rows and its progress, or neither.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from pulsarctl.errors import UsageProblem
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 CREATED = "pulsarctl.created"  # when each partition was created
+ENDED = "pulsarctl.ended"  # the segments that were sealed and read
 RUN = "pulsarctl.run"  # the last run that added rows
 
 Through = dict[str, tuple[int, int]]
@@ -52,11 +53,17 @@ def created_of(table: "Table | None") -> dict[str, str]:
     return members
 
 
+def ended_of(table: "Table | None") -> set[str]:
+    """Empty for a table of an earlier version."""
+    return set(json.loads(table.properties.get(ENDED, "[]"))) if table is not None else set()
+
+
 def append(
     topic: str,
     planned: Through,
     through: Through,
     created: Mapping[str, str],
+    ended: Collection[str],
     files: list[str],
     run: str,
     table: "Table",
@@ -67,5 +74,5 @@ def append(
         raise Overtaken
     if files:
         transaction.add_files(files)
-    known = {KIND: LAKE, THROUGH: json.dumps(through), CREATED: json.dumps(created), RUN: run}
-    transaction.set_properties(known)
+    progress = {THROUGH: json.dumps(through), CREATED: json.dumps(created), ENDED: json.dumps(sorted(ended))}
+    transaction.set_properties({KIND: LAKE, **progress, RUN: run})

@@ -21,10 +21,11 @@ from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.own_files import check_folder, load_table
-from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, through_of
+from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, ended_of, through_of
 from pulsarctl.tables.data_loss import LeftOut, end_of, gone_between
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.values.names import full_topic
+from pulsarctl.tables.segment_history import gone_segments, still_there
+from pulsarctl.values.names import readable_topic
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -66,7 +67,7 @@ class TopicLake:
         """
         for _ in range(ATTEMPTS):
             with contextlib.suppress(Overtaken):
-                return self._run(full_topic(topic), options, access)
+                return self._run(readable_topic(topic), options, access)
         raise CliError(f"cannot add to the table of {topic}: other runs add to it at the same time")
 
     def table(self, topic: str) -> "Table | None":
@@ -75,7 +76,7 @@ class TopicLake:
         table = load_table(self._catalog, name)
         if table is None:
             return None
-        check_lake(table, full_topic(topic))
+        check_lake(table, readable_topic(topic))
         check_folder(table, self._place.location)
         return table
 
@@ -91,15 +92,16 @@ class TopicLake:
         parts = rows.plan(snapshot)
         created = _checked(table, topic, rows.options.access, snapshot, planned)
         allowed = not rows.options.fail_on_data_loss
-        left_out = LeftOut(gone=gone_between(snapshot.known, planned, _adding_to(topic), allowed=allowed))
-        ends = {name: end_of(stats) for name, stats in snapshot.known.items()}
-        through = planned | {name: end for name, end in ends.items() if end > NOWHERE}
-        if not parts and (table is None or through == planned):
+        vanished = gone_segments({*planned, *created_of(table)}, ended_of(table), snapshot.known)
+        left_out = LeftOut(gone=gone_between(snapshot.known, planned, vanished, _adding_to(topic), allowed=allowed))
+        through = _through(planned, snapshot)
+        if not parts and (table is None or (through, snapshot.sealed) == (planned, ended_of(table))):
             return Kept(table_name(topic), 0, 0, "" if table is None else table.metadata_location, left_out)
         with TemporaryDirectory(prefix="pulsarctl-lake-") as scratch:
             count, files = _write(Path(scratch), rows, parts, left_out)
             table = self._widened(topic, rows.schema, table)
-            self._add(table, files, partial(append, topic, planned, through, created))
+            created = still_there(created, snapshot.known)
+            self._add(table, files, partial(append, topic, planned, through, created, snapshot.sealed))
         return Kept(table_name(topic), count, len(files), table.metadata_location, left_out)
 
     def _widened(self, topic: str, schema: Any, table: "Table | None") -> "Table":
@@ -147,6 +149,12 @@ def _checked(
         admin.close()
 
 
+def _through(planned: Through, snapshot: "TopicSnapshot") -> Through:
+    """The end of each partition as of now."""
+    ends = {name: end_of(stats) for name, stats in snapshot.known.items()}
+    return still_there(planned, ends) | {name: end for name, end in ends.items() if end > NOWHERE}
+
+
 def _adding_to(topic: str) -> str:
     return f"add to the table {table_name(topic)}"
 
@@ -154,7 +162,7 @@ def _adding_to(topic: str) -> str:
 def table_name(topic: str) -> str:
     """The name that the broker's offloads give the topic's table, too. Raises `UsageProblem`."""
     try:
-        return ".".join(table_names.table_name(parse_topic(full_topic(topic))))
+        return ".".join(table_names.table_name(parse_topic(readable_topic(topic))))
     except InvalidName as error:
         raise UsageProblem(f"cannot name the table of {topic}: {error}") from error
 

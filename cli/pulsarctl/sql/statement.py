@@ -20,7 +20,7 @@ from pulsarctl.sql.conditions import Conditions, conditions_of
 from pulsarctl.sql.dialects import DIALECTS
 from pulsarctl.sql.engine import SqlEngine
 from pulsarctl.sql.fixed_time import Edit, edited, with_time
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import readable_topic
 
 _READS = "specify a SELECT; to write messages, use produce, ops import, or ops replay"
 
@@ -112,7 +112,7 @@ def _topic(table: Any) -> tuple[str, str]:
     written = "/".join(parts)
     if written.startswith("non-persistent://"):
         raise UsageProblem(f"cannot read {written}: a non-persistent topic keeps no messages")
-    return written, full_topic(written)
+    return written, readable_topic(written)
 
 
 def _renamed(table: Any, relation: str, engine: SqlEngine) -> Edit:

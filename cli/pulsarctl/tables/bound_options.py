@@ -11,7 +11,7 @@ from pulsarctl.tables.bounds import FIRST, LAST, Bound, Bounds
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.json_text import parse_json
 from pulsarctl.values.message_ids import MessageId
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import readable_topic
 from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
 from pulsarctl.values.times import utc
 
@@ -60,7 +60,7 @@ def _by_partition(name: str, text: str) -> dict[str, str]:
 
 
 def _partition(key: str) -> str:
-    return key if key.isdecimal() else full_topic(key)
+    return key if key.isdecimal() else readable_topic(key)
 
 
 def _bound(name: str, text: str, anywhere: Bound) -> Bound:

@@ -6,7 +6,7 @@ long as that ledger has other entries to keep, so a run is sure of its beginning
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,15 +63,20 @@ def gone_after(topic: str, stats: Mapping[str, Any], read: LedgerPosition) -> st
 
 
 def gone_between(
-    known: Mapping[str, Mapping[str, Any]], read: Mapping[str, LedgerPosition], doing: str, *, allowed: bool
+    known: Mapping[str, Mapping[str, Any]],
+    read: Mapping[str, LedgerPosition],
+    vanished: Iterable[str],
+    doing: str,
+    *,
+    allowed: bool,
 ) -> list[str]:
     """A text for each partition in `read`, the ends of an earlier run, that may have lost messages since.
 
-    `known` has the `internalStats` of each partition. Raises `DataLoss`, which says that it cannot do what `doing`
-    names, unless loss is `allowed`.
+    `known` has the `internalStats` of each partition, and `vanished` a text for each that is not there. Raises
+    `DataLoss`, which says that it cannot do what `doing` names, unless loss is `allowed`.
     """
     texts = [gone_after(name, stats, read[name]) for name, stats in known.items() if name in read]
-    gone = [text for text in texts if text is not None]
+    gone = [text for text in texts if text is not None] + list(vanished)
     if gone and not allowed:
         raise DataLoss(f"cannot {doing}: {gone[0]}", hint=HINT)
     return gone

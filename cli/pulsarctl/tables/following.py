@@ -2,6 +2,10 @@
 
 An offset is the last entry that belongs to a step, for each partition: `{"persistent://a/b/c": "7:41"}`, sorted by
 name. A partition that an offset does not name starts at its first entry, so new partitions and topics are read whole.
+
+An offset names each segment of a scalable topic, and says which of them has ended: `{"segment://...": "7:41 ended"}`.
+The next offset leaves out a segment that is gone. That is a loss unless it has ended, and so is a segment that no
+offset has named.
 """
 
 import time
@@ -16,14 +20,17 @@ from pulsarctl.tables.data_loss import DataLoss, gone_after, warn
 from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import topic_parts
+from pulsarctl.tables.segment_history import gone_segments, still_there
 from pulsarctl.tables.stream_options import StreamOptions
 from pulsarctl.values.message_ids import EARLIEST, LATEST, parse_message_id
+from pulsarctl.values.names import is_segment
 
 Offset = dict[str, str]
 Stats = dict[str, Any]  # internalStats of one partition
 
 REFRESH_SECONDS = 1.0  # Spark asks every 10 ms
 BEFORE_FIRST = "-1:-1"
+ENDED = " ended"  # after the last entry of a sealed segment
 
 
 class Following:
@@ -33,6 +40,7 @@ class Following:
         self._options = options
         self._limits = limits
         self._stats: dict[str, Stats] = {}
+        self._sealed: set[str] = set()
         self._asked = -REFRESH_SECONDS
         self._stepped = time.monotonic()
         self._target: Offset | None = None
@@ -49,7 +57,7 @@ class Following:
     def latest(self) -> Offset:
         """The end of each partition."""
         self._refresh()
-        return {topic: _end(stats) for topic, stats in sorted(self._stats.items())}
+        return {topic: self._end(topic) for topic in sorted(self._stats)}
 
     def stop_at_latest(self) -> None:
         """Stops at the present end of each partition: no later step goes further."""
@@ -61,12 +69,14 @@ class Following:
         latest = self.latest() if self._target is None else self._target
         backlogs = {topic: self._backlog(topic, start.get(topic, BEFORE_FIRST), end) for topic, end in latest.items()}
         entries = {topic: sum(part.entries for part in ranges) for topic, ranges in backlogs.items()}
-        if not any(entries.values()) or (limited and self._waits(sum(entries.values()))):
+        read = {topic: end for topic, end in latest.items() if not entries[topic]}
+        known = still_there(start, latest) | _segments(start, read)
+        if (not any(entries.values()) and known == start) or (limited and self._waits(sum(entries.values()))):
             return start
         self._stepped = time.monotonic()
         share = self._share(backlogs, entries) if limited else 1.0
         ends = {topic: _after(ranges, share, latest[topic]) for topic, ranges in backlogs.items() if ranges}
-        return dict(sorted((start | ends).items()))
+        return dict(sorted((known | ends).items()))
 
     def between(self, start: Offset, end: Offset) -> list[LedgerRange]:
         """The messages after `start`, up to `end`, cut into parts. They are the same at each call.
@@ -75,6 +85,9 @@ class Following:
         """
         if any(topic not in self._stats for topic in end):
             self._refresh(force=True)
+        ended = [topic for topic, at in start.items() if at.endswith(ENDED)]
+        for loss in gone_segments(start, ended, end):
+            self._lose(loss)
         parts = [
             part
             for topic, last in end.items()
@@ -85,17 +98,18 @@ class Following:
 
     def kept(self, offset: Offset) -> Offset:
         """The part of an offset after which nothing is lost, as far as the latest answers of the brokers say."""
-        return {topic: at for topic, at in offset.items() if self._gone(topic, at) is None}
+        there = still_there(offset, self._stats)
+        return {topic: at.removesuffix(ENDED) for topic, at in there.items() if self._gone(topic, at) is None}
 
     def _first(self, admin: AdminClient, topic: str) -> str:
         if not self._limits.has_start:
-            return _end(self._stats[topic])
+            return self._end(topic)
         bound = self._options.start.of(topic)
         if bound.time_ms is not None:
             message_id = admin.topics.message_id_at(topic, bound.time_ms)
             return _text((int(message_id["ledgerId"]), int(message_id["entryId"]) - 1))
         if bound.position == LATEST.position:
-            return _end(self._stats[topic])
+            return self._end(topic)
         ledger_id, entry_id = bound.position
         return BEFORE_FIRST if bound.position == EARLIEST.position else _text((ledger_id, entry_id - 1))
 
@@ -104,10 +118,18 @@ class Following:
             return
         admin = self._options.access.admin()
         try:
-            self._stats = {topic: admin.topics.internal_stats(topic) for topic in topic_parts(admin, self._options)}
+            parts = topic_parts(admin, self._options)
+            self._stats = {part.topic: admin.topics.internal_stats(part.topic) for part in parts}
+            self._sealed = {part.topic for part in parts if part.is_sealed}
         finally:
             admin.close()
         self._asked = time.monotonic()
+
+    def _end(self, topic: str) -> str:
+        """The last entry, marked in a sealed segment of which readers may get everything."""
+        stats = self._stats[topic]
+        is_over = topic in self._sealed and stats.get("visibleEnd", stats["lastConfirmedEntry"]) == _end(stats)
+        return f"{_end(stats)}{ENDED}" if is_over else _end(stats)
 
     def _backlog(self, topic: str, start: str, end: str) -> list[LedgerRange]:
         if topic not in self._stats:
@@ -121,7 +143,7 @@ class Following:
             return []
         if gone := self._gone(topic, start):
             self._lose(gone)
-        if _position(end)[0] not in _ledgers(stats):
+        if _position(end) > _position(start) and _position(end)[0] not in _ledgers(stats):
             self._lose(f"entry {end} of {topic} is gone")
         return list(_ranges(topic, stats, start, end))
 
@@ -192,12 +214,22 @@ def _with_beginning(part: LedgerRange, stats: Stats) -> LedgerRange:
     return part.looking_back(by_ledger[part.ledger_id])
 
 
+def _segments(offset: Offset, read: Offset) -> Offset:
+    """Of the segments that have nothing to read now: those that have ended, and those that are new."""
+    return {
+        topic: end if end.endswith(ENDED) else BEFORE_FIRST
+        for topic, end in read.items()
+        if is_segment(topic) and (end.endswith(ENDED) or topic not in offset)
+    }
+
+
 def _after(ranges: list[LedgerRange], share: float, end: str) -> str:
-    """The position at which a share of the ranges ends, at least one entry."""
+    """The position at which a share of the ranges ends, at least one entry; `end` if it is that one."""
     left = max(int(sum(part.entries for part in ranges) * share), 1)
     for part in ranges:
         if left <= part.entries:
-            return _text((part.ledger_id, part.first + left - 1))
+            at = _text((part.ledger_id, part.first + left - 1))
+            return end if at == end.removesuffix(ENDED) else at
         left -= part.entries
     return end
 
@@ -211,7 +243,7 @@ def _end(stats: Stats) -> str:
 
 
 def _position(text: str) -> LedgerPosition:
-    return parse_message_id(text).position
+    return parse_message_id(text.removesuffix(ENDED)).position
 
 
 def _text(position: LedgerPosition) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pulsarctl.admin.client import AdminClient
+from pulsarctl.admin.parts import Part, parts_of
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.tables.bounds import Bound
 from pulsarctl.tables.ledger_files import LedgerFiles
@@ -22,16 +23,23 @@ LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
 class TopicSnapshot:
     """The ledgers and cursors of each topic partition, as of the first time it was asked.
 
-    Plans that share one agree about which messages exist. `known` are the answers of an earlier one.
+    Plans that share one agree about which messages exist. `known` are the answers of an earlier one. `sealed`: the
+    segments that took no more messages before they were asked.
     """
 
     def __init__(self, known: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._stats: dict[str, Mapping[str, Any]] = dict(known or {})
+        self.sealed: set[str] = set()
 
     @property
     def known(self) -> Mapping[str, Mapping[str, Any]]:
         """The answers so far."""
         return self._stats
+
+    def of_part(self, admin: AdminClient, part: Part) -> Mapping[str, Any]:
+        if part.is_sealed and part.topic not in self._stats:
+            self.sealed.add(part.topic)
+        return self.of(admin, part.topic)
 
     def of(self, admin: AdminClient, topic: str) -> Mapping[str, Any]:
         if topic not in self._stats:
@@ -49,7 +57,7 @@ def plan(options: TableOptions, snapshot: TopicSnapshot | None = None) -> list[L
     admin = options.access.admin()
     try:
         place_of = _place_of(admin, options)
-        parts = [(topic, known.of(admin, topic)) for topic in topic_parts(admin, options)]
+        parts = [(part.topic, known.of_part(admin, part)) for part in topic_parts(admin, options)]
         ranges = [
             ledger_range for topic, stats in parts for ledger_range in _ranges(admin, options, topic, stats, place_of)
         ]
@@ -70,10 +78,14 @@ def _place_of(admin: AdminClient, options: TableOptions) -> LocationOf:
     return place_of
 
 
-def topic_parts(admin: AdminClient, options: TableOptions) -> list[str]:
-    """The full names of partitions, and of topics without partitions. Raises `NotFound`."""
+def topic_parts(admin: AdminClient, options: TableOptions) -> list[Part]:
+    """Partitions, segments, and topics that have neither. Raises `NotFound`."""
     if options.topics:
-        return [part for topic in options.topics for part in admin.topics.parts(topic)]
+        return [part for topic in options.topics for part in parts_of(admin, topic)]
+    return [Part(name) for name in _chosen(admin, options)]
+
+
+def _chosen(admin: AdminClient, options: TableOptions) -> list[str]:
     if options.namespace:
         return _listed(admin, options.namespace)
     topics_pattern = re.compile(_full_pattern(options.topics_pattern))

@@ -41,7 +41,8 @@ class TopicTable:
             return cls(options)
         admin = options.access.admin()
         try:
-            return cls(options, value_type(admin, topic_parts(admin, options), options.decode))
+            names = [part.topic for part in topic_parts(admin, options)]
+            return cls(options, value_type(admin, names, options.decode))
         finally:
             admin.close()
 

@@ -25,7 +25,7 @@ _DRAFT = re.compile(rf"\.{re.escape(NAME)}\.\w+\.tmp")
 class Manifest:
     """`next` has the first position of the next run by partition. It is None if the export had an end.
     A partition that it does not name had nothing to read; there the next run begins at `start` of the first.
-    `created` says when each partition was created.
+    `created` says when each partition was created, and `ended` which segments were sealed and read.
 
     `schemas` has the schema of each version that messages may name.
     """
@@ -43,6 +43,12 @@ class Manifest:
     files: list[FileFacts] = field(default_factory=list)
     start: str = ""
     created: dict[str, str] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+
+    @property
+    def known(self) -> set[str]:
+        """The partitions that existed."""
+        return {*(self.next or {}), *self.created}
 
 
 def new_id() -> str:

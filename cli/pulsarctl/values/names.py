@@ -15,6 +15,7 @@ SCALABLE = "topic"  # the domain of scalable topics
 SEGMENT = "segment"  # the domain of their segments
 COMPACTION_CURSOR = "__compaction"  # the broker's own subscription of a compacted topic
 _PARTITION = re.compile(rf"(?<=[^/]){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z")  # as in Pulsar, no leading zeros
+_SEGMENT = re.compile(rf"{SEGMENT}://([^/]+/[^/]+/.+)/([0-9a-f]{{4}}-[0-9a-f]{{4}}-([0-9]{{1,18}}))\Z", re.DOTALL)
 
 
 def full_topic(topic: str) -> str:
@@ -35,9 +36,20 @@ def full_topic(topic: str) -> str:
     return f"{domain}://{rest}"
 
 
+def readable_topic(topic: str) -> str:
+    """The full name of a topic whose messages a job reads: it may be scalable, or a segment. Raises `UsageProblem`."""
+    if is_segment(topic):
+        return topic
+    return scalable_topic(topic) if is_scalable(topic) else full_topic(topic)
+
+
 def is_scalable(topic: str) -> bool:
     """Whether the name has the domain of scalable topics."""
     return topic.startswith(f"{SCALABLE}://")
+
+
+def is_segment(topic: str) -> bool:
+    return _SEGMENT.match(topic) is not None
 
 
 def check_regular(topic: str, command: str) -> None:
@@ -45,6 +57,15 @@ def check_regular(topic: str, command: str) -> None:
     if is_scalable(topic):
         raise UsageProblem(
             f"'{command}' does not support scalable topics", hint="use a client of the V5 API of Pulsar 5.0"
+        )
+
+
+def check_writable(topic: str) -> None:
+    """Raises `UsageProblem` for a scalable topic: jobs write with the official client, which has none."""
+    if is_scalable(topic) or is_segment(topic):
+        raise UsageProblem(
+            f"cannot write to {topic}: jobs do not write to scalable topics",
+            hint="name a regular topic, or use pulsarctl produce",
         )
 
 
@@ -73,7 +94,9 @@ def segment_name(topic: str, start: int, end: int, segment_id: int) -> str:
 
 
 def topic_path(topic: str) -> str:
-    """`persistent/public/default/t%2F1`."""
+    """`persistent/public/default/t%2F1`, and of a segment `segments/public/default/t%2F1/0000-ffff-0`."""
+    if match := _SEGMENT.match(topic):
+        return "/".join(["segments", *(segment(part) for part in match[1].split("/", 2)), match[2]])
     domain, _, rest = full_topic(topic).partition("://")
     return "/".join([domain, *(segment(part) for part in rest.split("/", 2))])
 
@@ -89,26 +112,23 @@ def is_partition(topic: str) -> bool:
 
 
 def partition_index(topic: str) -> int:
-    """The index in the name of a partition, -1 for other topics."""
+    """The index in the name of a partition, the ID of a segment, -1 for other topics."""
+    if match := _SEGMENT.match(topic):
+        return int(match[3])
     match = _PARTITION.search(topic)
     return int(match[1]) if match else -1
 
 
 def without_partition(topic: str) -> str:
-    """The partitioned topic that a partition belongs to, or the topic itself."""
-    return _PARTITION.sub("", topic)
-
-
-def whole_topic(topic: str) -> str:
     """The topic that a partition or a segment belongs to, or the topic itself."""
-    domain, _, rest = topic.partition("://")
-    return f"{SCALABLE}://{rest.rpartition('/')[0]}" if domain == SEGMENT else without_partition(topic)
+    if match := _SEGMENT.match(topic):
+        return f"{SCALABLE}://{match[1]}"
+    return _PARTITION.sub("", topic)
 
 
 def namespace_of(topic: str) -> str:
     """`tenant/ns`. Raises `UsageProblem`."""
-    full = scalable_topic(topic) if is_scalable(topic) else full_topic(topic)
-    return "/".join(full.partition("://")[2].split("/", 2)[:2])
+    return "/".join(readable_topic(topic).partition("://")[2].split("/", 2)[:2])
 
 
 def is_namespace(name: str) -> bool:

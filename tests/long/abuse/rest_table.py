@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.admin import broker_stats, other_services, pending_acks, scalable, segments, transactions
+from broker_core.admin import broker_stats, other_services, pending_acks, scalable, segment_logs, segments, transactions
 from broker_core.admin.routes import Route
 from tests.long.abuse.hostile import BODIES, NUMBERS, PARTS, VALUES, document, places, replaced
 
@@ -209,9 +209,13 @@ PLAIN = {  # handlers that read neither a body nor a query, and those that refus
     for route in (*other_services.ROUTES, *broker_stats.ROUTES, *transactions.ROUTES, *pending_acks.ROUTES)
 }
 OF_SCALABLE_TOPICS = {
-    **{row_name(route.path): Row(None, route.query) for route in (*scalable.ROUTES, *segments.ROUTES)},
+    **{
+        row_name(route.path): Row(None, route.query)
+        for route in (*scalable.ROUTES, *segments.ROUTES, *segment_logs.ROUTES)
+    },
     "/admin/v2/scalable/{tenant}/{namespace}/{topic}": Row({"key": "value"}, ("numInitialSegments", "force")),
     "/admin/v2/segments/{tenant}/{namespace}/{topic}/{descriptor}": Row(["s"], ("force",)),
+    "/admin/v2/segments/{tenant}/{namespace}/{topic}/{descriptor}/offload": Row(POSITION),
     "/lookup/v2/topic/topic/{tenant}/{namespace}/{topic}": Row(None, ("listenerName",)),
 }
 

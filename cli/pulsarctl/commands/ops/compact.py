@@ -16,7 +16,7 @@ from pulsarctl.shell.broker_tasks import raise_if_failed, wait_for
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import full_topic, is_scalable
 from pulsarctl.values.quantities import parse_duration
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def compact(
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
+    if is_scalable(topic):
+        raise UsageProblem(f"cannot compact {topic}: Pulsar does not compact scalable topics")
     require_arrow("compact a topic in a job")
     if not is_bundled(call):
         raise UsageProblem(

@@ -16,7 +16,7 @@ from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import readable_topic
 
 if TYPE_CHECKING:
     from pulsarctl.commands.ops.export_plan import ExportRequest
@@ -98,7 +98,7 @@ def export(
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
     request = export_plan.ExportRequest(
-        topic=full_topic(topic),
+        topic=readable_topic(topic),
         place=export_plan.place_named(directory),
         format=export_plan.format_named(format),
         start=start,

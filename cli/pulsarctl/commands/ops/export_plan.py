@@ -90,6 +90,7 @@ def plan(call: Call, request: ExportRequest, where: Where) -> ExportPlan:
     from pulsarctl.tables.bound_options import fixed
     from pulsarctl.tables.data_loss import gone_between
     from pulsarctl.tables.plan import TopicSnapshot
+    from pulsarctl.tables.segment_history import gone_segments
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.transfer.part_files import Layout
 
@@ -100,7 +101,8 @@ def plan(call: Call, request: ExportRequest, where: Where) -> ExportPlan:
     parts = table.plan(snapshot)
     created = _check_same(call, request, before, snapshot)
     job = Job.reading("export", where, parts)
-    gone = gone_between(snapshot.known, _read(before), _adding_to(request), allowed=request.allow_loss)
+    vanished = () if before is None else gone_segments(before.known, before.ended, snapshot.known)
+    gone = gone_between(snapshot.known, _read(before), vanished, _adding_to(request), allowed=request.allow_loss)
     run = 0 if before is None else before.runs
     layout = Layout(request.place, request.format, request.by, request.key_groups, run)
     return ExportPlan(request, table, layout, parts, job, before, created, snapshot, gone)
@@ -201,11 +203,12 @@ def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "
 
 
 def _start(call: Call, request: ExportRequest, before: "Manifest | None") -> str:
+    from pulsarctl.admin.parts import part_names
     from pulsarctl.tables.bound_options import continued
 
     if before is None:
         return request.start
-    return continued(before.start or request.start, before.next or {}, call.admin.topics.parts(request.topic))
+    return continued(before.start or request.start, before.next or {}, part_names(call.admin, request.topic))
 
 
 def _check_same(
@@ -232,6 +235,7 @@ def _read(before: "Manifest | None") -> dict[str, tuple[int, int]]:
 
 
 def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifest":
+    from pulsarctl.tables.segment_history import still_there
     from pulsarctl.transfer.manifest import Manifest, new_id
 
     request, before = of.request, of.before
@@ -248,15 +252,17 @@ def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifes
         next=None if ended else _next(of),
         schemas=schemas_of(call, request.topic),
         files=[*(before.files if before else ()), *files],
-        created=of.created,
+        created=still_there(of.created, of.snapshot.known),
+        ended=sorted(of.snapshot.sealed),
         start=(before.start if before else "") or request.start,
     )
 
 
 def _next(of: ExportPlan) -> dict[str, str]:
+    from pulsarctl.tables.segment_history import still_there
     from pulsarctl.transfer.exporting import next_positions
 
-    before = (of.before.next if of.before else None) or {}
+    before = still_there((of.before.next if of.before else None) or {}, of.snapshot.known)
     return next_positions(before, of.snapshot, of.table.options.start, now_ms())
 
 

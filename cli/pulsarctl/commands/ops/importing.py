@@ -17,7 +17,7 @@ from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import check_writable, full_topic
 
 if TYPE_CHECKING:
     from pulsarctl.commands.ops.import_plan import ImportPlan, ImportRequest
@@ -101,6 +101,7 @@ def import_(
     if spark_submit:
         show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
+    check_writable(topic)
     require_arrow("import")
     from pulsarctl.commands.ops import import_plan
     from pulsarctl.transfer.imported_rows import import_source

@@ -13,7 +13,7 @@ from pulsarctl.output.render import Table
 from pulsarctl.shell.arguments import Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import readable_topic
 
 if TYPE_CHECKING:
     from pulsarctl.tables.topic_table import TopicTable
@@ -64,7 +64,7 @@ def profile(
     require_arrow("profile a topic")
     from pulsarctl.profiling.profile import Profiling, merged, report
 
-    table = _table(call, full_topic(topic), columns, start, end, full_scan=full_scan)
+    table = _table(call, readable_topic(topic), columns, start, end, full_scan=full_scan)
     parts = table.plan()
     job = Job.reading("profile", Where.given(engine, local_max, master, conf), parts)
     if dry_run:

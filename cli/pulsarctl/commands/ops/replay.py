@@ -18,7 +18,7 @@ from pulsarctl.shell.arguments import Rate, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import check_writable, full_topic, is_scalable, readable_topic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,8 @@ def replay(
     from pulsarctl.transfer.only_run import only_run
     from pulsarctl.transfer.replay_state import ReplayFiles
 
-    source, name = full_topic(topic), full_topic(target)
+    check_writable(target)
+    source, name = readable_topic(topic), full_topic(target)
     if source == name:
         raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")
     if transaction:
@@ -130,11 +131,20 @@ def _table(call: Call, request: _Request, start: str, end: str) -> "TopicTable":
     options["fail_on_data_loss"] = "false" if request.allow_loss else "true"
     options["columns"] = ",".join(columns(typed=False))
     if request.subscription:
-        for part in call.admin.topics.parts(request.source):
-            if request.subscription not in call.admin.topics.subscriptions(part):
-                raise NotFound(f"cannot replay: {part} has no subscription {request.subscription}")
+        _check_subscription(call, request.source, request.subscription)
         options["subscriptions"] = request.subscription
     return TopicTable.open(replace(TableOptions.parse(options), access=access(call)))
+
+
+def _check_subscription(call: Call, topic: str, subscription: str) -> None:
+    """Raises `NotFound`. A segment need not have it: only those that are not read to the end do."""
+    if is_scalable(topic):
+        known = {topic: call.admin.scalable_topics.stats(topic).get("subscriptions") or {}}
+    else:
+        known = {part: call.admin.topics.subscriptions(part) for part in call.admin.topics.parts(topic)}
+    for name, subscriptions in known.items():
+        if subscription not in subscriptions:
+            raise NotFound(f"cannot replay: {name} has no subscription {subscription}")
 
 
 def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSender, LeftOut]":

@@ -5,13 +5,14 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from pulsarctl.errors import CannotConnect, CliError, TimedOut
+from pulsarctl.admin.parts import part_names
+from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.shell.broker_tasks import POLL_FIRST_SECONDS, POLL_MAX_SECONDS, raise_if_failed, wait_for
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.message_ids import LATEST
-from pulsarctl.values.names import full_topic, namespace_path
+from pulsarctl.values.names import is_scalable, namespace_path, readable_topic
 from pulsarctl.values.quantities import human_size, parse_duration
 from pulsarctl.values.stores import offload_settings
 
@@ -46,6 +47,11 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
     Example: pulsarctl ops offload shop/eu/orders --to file:///var/lib/offload
     """
     settings = None if to is None else offload_settings(to)
+    if to is not None and is_scalable(target):
+        raise UsageProblem(
+            f"cannot set the store of {target}: a scalable topic has the offload policy of its namespace",
+            hint="name the namespace with --to, or omit --to",
+        )
     deadline = monotonic() + parse_duration(timeout)
     topics = _parts(call, target)
     before = {topic: _offloaded_ledgers(call, topic) for topic in topics}
@@ -168,6 +174,6 @@ def _is_namespace(target: str) -> bool:
 def _parts(call: Call, target: str) -> list[str]:
     """Topics without partitions, and each partition of the others."""
     if not _is_namespace(target):
-        return call.admin.topics.parts(full_topic(target))
+        return part_names(call.admin, readable_topic(target))
     names = call.admin.topics.list(namespace_path(target), domain="persistent")
     return [name for name in names if not name.rpartition("/")[2].startswith("__")]

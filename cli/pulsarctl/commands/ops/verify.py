@@ -14,7 +14,7 @@ from pulsarctl.output.render import Table
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import readable_topic
 from pulsarctl.values.quantities import human_size
 from pulsarctl.values.stores import offload_settings
 
@@ -85,7 +85,7 @@ def verify(
     elif topic is not None:
         where = Where.given(engine, local_max, master, conf)
         places = {"data_directory": data_directory, "tier_store": tier_store}
-        _verify_topic(call, full_topic(topic), places, where, dry_run=dry_run)
+        _verify_topic(call, readable_topic(topic), places, where, dry_run=dry_run)
 
 
 def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:

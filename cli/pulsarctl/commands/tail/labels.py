@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from pulsarctl.output import render
 from pulsarctl.records.record import Record
-from pulsarctl.values.names import whole_topic
+from pulsarctl.values.names import without_partition
 from pulsarctl.values.times import utc
 
 STYLES = ("cyan", "magenta", "green", "yellow", "blue", "red", "bold cyan", "bold magenta", "bold green", "bold yellow")
@@ -26,7 +26,7 @@ class Labels:
             self._width = min(LABEL_MAX, max(self._width, len(self._name(topic))))
 
     def show(self, record: Record, text: str) -> None:
-        topic = whole_topic(record.topic)
+        topic = without_partition(record.topic)
         self.add(topic)
         render.labeled(f"{self._name(topic):<{self._width}}", self._styles[topic], text)
 

@@ -7,7 +7,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.tables import option_values as values
 from pulsarctl.tables.access import LOCAL, Access
 from pulsarctl.tables.access_options import ACCESS_READERS, access_of
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import check_writable, full_topic
 
 SCHEMAS = ("none", "string", "json", "avro")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -42,6 +42,7 @@ class WriteOptions:
 
 
 def _topic(name: str, text: str) -> str:
+    check_writable(text)
     return full_topic(text)
 
 
