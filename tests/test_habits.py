@@ -20,7 +20,19 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")})
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 NAMED_TARGET = re.compile(r"(?:`|^ {4})make ([a-z-]+)", re.MULTILINE)  # in a page
-BY_HAND = {"bench", "completions", "docs", "help", "proto", "quick", "ready", "release", "replication-latency", "audit"}
+BY_HAND = {
+    "bench",
+    "completions",
+    "docs",
+    "help",
+    "pictures",
+    "proto",
+    "quick",
+    "ready",
+    "release",
+    "replication-latency",
+    "audit",
+}
 RELEASE = runpy.run_path(str(ROOT / ".ci" / "release.py"))
 LOWER_BOUNDS = runpy.run_path(str(ROOT / ".ci" / "lower_bounds.py"))
 

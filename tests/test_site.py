@@ -118,7 +118,7 @@ def test_a_page_loads_nothing_from_other_hosts(site: Path) -> None:
 
 @pytest.fixture
 def served(site: Path) -> Iterator[str]:
-    """The address of the site, in a server that knows nothing but its directory."""
+    """The address of the site, in a server of its directory alone."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}/"

@@ -81,7 +81,7 @@ def test_a_list_that_is_not_that_of_the_segment_is_refused(ranges: list[Range], 
 
 
 @given(st.integers(1, 64), st.lists(st.sampled_from("abcdef"), max_size=12), st.randoms(use_true_random=False))
-def test_buckets_are_shared_equally_whoever_came_first(count: int, names: list[str], order: random.Random) -> None:
+def test_buckets_are_shared_equally_in_any_order_of_arrival(count: int, names: list[str], order: random.Random) -> None:
     members = [Member(name, number) for number, name in enumerate(names)]
     shuffled = order.sample(members, len(members))
     ranges = shared_by(count, shuffled)
