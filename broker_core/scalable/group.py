@@ -101,6 +101,7 @@ class ConsumerGroup:
         self._grace_seconds = grace_seconds
         self._changed = changed
         self._owners: dict[int, str] = {}
+        self._lost: set[str] = set()  # topics of segments whose consumer lost its connection
         self._is_due = False
 
     def join(self, name: str, outbound: Outbound, consumer_id: int) -> RegisteredConsumer:
@@ -129,10 +130,17 @@ class ConsumerGroup:
         if consumer.outbound is not outbound:
             return
         consumer.outbound = None
-        if self.is_ordered and consumer.segments and all(map(self._is_free, consumer.segments)):
+        if self.is_ordered and consumer.segments and all(map(self._is_given_up, consumer.segments)):
             self.leave(consumer)
         else:
             self.await_return(consumer)
+
+    def segment_left(self, topic: str, *, lost: bool) -> None:
+        """The consumer of a segment closed it, or lost its connection, which need not be that of its registration."""
+        (self._lost.add if lost else self._lost.discard)(topic)
+
+    def _is_given_up(self, segment: Segment) -> bool:
+        return self._is_free(segment) and segment.topic_of(self.topic.name) not in self._lost
 
     def await_return(self, consumer: RegisteredConsumer) -> None:
         """The consumer leaves unless a client registers it again in time."""

@@ -214,6 +214,12 @@ class ScalableTopics:
         """A consumer of a topic, perhaps of a segment, has left, or a subscription has read a sealed one to its end."""
         self.groups.assign(resolved(name.base), subscription)
 
+    def segment_left(self, name: TopicName, subscription: str, *, lost: bool) -> None:
+        """A client closed its consumer of a topic, perhaps of a segment, or `lost` its connection."""
+        group = self.groups.of(resolved(name.base)).get(subscription)
+        if group is not None:
+            group.segment_left(str(name), lost=lost)
+
     def close(self) -> None:
         self.groups.close()
 

@@ -299,10 +299,15 @@ class Session:
         for producer in list(self.producers.values()):
             producer.close()
         self.producers.clear()
-        consumers, self.consumers = [attachment.consumer for attachment in self.consumers.values()], {}
+        attached, self.consumers = list(self.consumers.values()), {}
         # All of them leave before the first one waits for the disk, or fails.
-        leaving = [consumer async for consumer in sliced(consumers) if consumer.leave()]
+        leaving = [one.consumer async for one in sliced(attached) if self._lose(one)]
         await gathered(leaving, self._flush)
+
+    def _lose(self, attached: Attachment) -> bool:
+        subscription = attached.subscription
+        self.broker.scalable.segment_left(subscription.topic_name, subscription.name, lost=True)
+        return attached.consumer.leave()
 
     async def _flush(self, consumer: Consumer) -> None:
         try:

@@ -231,5 +231,7 @@ async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) 
     session.creating_consumers.pop(command.consumer_id, None)
     attached = session.consumers.pop(command.consumer_id, None)
     if attached is not None:
+        subscription = attached.subscription
+        session.broker.scalable.segment_left(subscription.topic_name, subscription.name, lost=False)
         await attached.consumer.close()
     return commands.success(command.request_id)

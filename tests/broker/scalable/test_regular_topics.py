@@ -7,12 +7,15 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import ScalableConfig
+from broker_core.names import parse_topic
+from broker_core.scalable.topics import resolved
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, send, unregister, update
 from tests.broker.scalable.requests import Requests
+from tests.support.condition import wait_until
 from tests.support.raw_client import RawClient
 from tests.support.raw_publishing import producer
 
@@ -139,6 +142,22 @@ def test_a_lost_consumer_keeps_its_segments_until_it_returns(broker: EmbeddedBro
         next_assignment(stays)
         with RawClient(broker.service_url) as returned:
             assert assigned(register(returned, topic, "s", "b")) == kept
+
+
+def test_a_lost_consumer_keeps_its_segments_if_it_had_them_on_another_connection(
+    broker: EmbeddedBroker, topic: str
+) -> None:
+    with RawClient(broker.service_url) as stays, RawClient(broker.service_url) as registered:
+        register(stays, topic, "s", "a")
+        register(registered, topic, "s", "b")
+        with RawClient(broker.service_url) as lost:
+            subscribe(lost, f"{topic}-partition-2", "s", 7)
+        partition = broker.broker.topics.loaded[f"{topic}-partition-2"]
+        wait_until(lambda: not partition.subscriptions["s"].consumers, 5)
+        group = broker.broker.scalable.groups.of(resolved(parse_topic(topic)))["s"]
+        registered.close()
+        wait_until(lambda: any(one.outbound is None for one in group.consumers.values()), 5)
+        assert set(group.consumers) == {"a", "b"}
 
 
 def test_a_consumer_that_closed_its_segments_before_its_connection_has_left(broker: EmbeddedBroker, topic: str) -> None:
