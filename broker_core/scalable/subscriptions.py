@@ -56,7 +56,7 @@ class ScalableSubscriptions:
 
         group = self._groups_of(name).get(subscription)
         for consumer in list(group.consumers.values()) if group is not None else ():
-            consumer.group.leave(consumer)
+            consumer.expel()
         async with self._changes.alone(name):
             await self._changes.put_changed(name, changed)
             async for _segment, topic, _consumed in self._cursors(name, subscription):

@@ -42,6 +42,7 @@ def test_a_deleted_stream_subscription_stays_deleted(
     admin("PUT", PATH)
     register(client, X, "s", "a")
     assert admin("DELETE", f"{PATH}/subscriptions/s").status == 204
+    assert next_assignment(client) == [], "a client that kept its segments would subscribe to them again"
     admin("POST", f"{PATH}/split/0")
     record = broker.broker.scalable.records.find(parse_topic(X))
     assert (dict(record.subscriptions), dict(record.consumers)) == ({}, {})
