@@ -10,7 +10,7 @@ from broker_core.names import parse_topic
 from broker_core.topics.deletion import check_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from broker_core.dispatch.consumer import Consumer
     from broker_core.metadata.tenancy.tenancy import Tenancy
@@ -49,12 +49,17 @@ class SegmentTopics:
     def has_topic(self, name: TopicName) -> bool:
         return self._topics.exists(name)
 
-    def has_older_clients(self, name: TopicName) -> bool:
-        """Whether clients use a topic that do not know scalable topics; the others mark producers and consumers."""
+    def has_older_clients(self, name: TopicName, registered: Container[str]) -> bool:
+        """Whether clients use a topic that do not know scalable topics; the others mark producers and consumers.
+
+        `registered`: the subscriptions of registered consumers, which 5.0.0-M1 does not mark.
+        """
         topic = self._topics.loaded.get(str(name))
         if topic is None:
             return False
-        users: list[Producer | Consumer] = [*topic.producers.values(), *topic.subscriptions.consumers()]
+        users: list[Producer | Consumer] = list(topic.producers.values())
+        for subscription, consumed in topic.subscriptions.items():
+            users += () if subscription in registered else consumed.consumers
         return any(user.metadata.get(KNOWS_SCALABLE_TOPICS) != "true" for user in users)
 
     def topics_in_use(self) -> set[TopicName]:

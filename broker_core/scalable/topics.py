@@ -183,7 +183,8 @@ class ScalableTopics:
         if self.records.get(resolved(name)) is None and not partitions and not self.segments.has_topic(name):
             raise TopicNotFound(f"Topic {name} not found")
         parts = [name.partition_name(index) for index in range(partitions)] or [name]
-        if not force and any(map(self.segments.has_older_clients, parts)):
+        registered = self.groups.of(resolved(name))
+        if not force and any(self.segments.has_older_clients(part, registered) for part in parts):
             raise Conflict(f"Clients that do not know scalable topics are connected to {name}")
         await self.changes.migrate(resolved(name), name, partitions)
 

@@ -10,7 +10,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, update
 from tests.broker.scalable.requests import Requests
 from tests.support.raw_client import RawClient
-from tests.support.raw_consuming import receive, subscribe
+from tests.support.raw_consuming import close_consumer, receive, subscribe
 from tests.support.raw_publishing import producer, send
 
 REGULAR = "persistent://public/default/old"
@@ -62,6 +62,16 @@ def test_a_stream_consumer_reads_the_old_partitions_first(
     command.ack.message_id.add().CopyFrom(message.message_id)
     client.send(frame(command))
     assert next_assignment(client) == ["0000-ffff-1"]
+
+
+def test_a_registered_consumer_knows_scalable_topics(admin: Requests, client: RawClient) -> None:
+    register(client, REGULAR, "s", "a")
+    subscribe(client, REGULAR, name="s")
+    subscribe(client, REGULAR, 2, name="other")
+    assert admin("POST", f"{PATH}/migrate").status == 409
+    client.send(close_consumer(2))
+    client.expect(BaseCommand.SUCCESS)
+    assert admin("POST", f"{PATH}/migrate").status == 204
 
 
 def test_older_clients_hold_a_migration_up_unless_it_is_forced(admin: Requests, client: RawClient) -> None:
