@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import clients.Eventually;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.pulsar.client.api.v5.Message;
 import org.apache.pulsar.client.api.v5.Producer;
 import org.apache.pulsar.client.api.v5.StreamConsumer;
@@ -19,12 +21,18 @@ final class KeyedMessages {
 
     private final Map<String, Integer> last = new TreeMap<>();
     private final Set<Integer> seen = new LinkedHashSet<>();
+    private final Map<StreamConsumer<String>, Set<String>> segments = new HashMap<>();
     private int sent;
 
     void send(Producer<String> producer, int count) throws Exception {
         for (int i = 0; i < count; i++, sent++) {
             producer.newMessage().key("k" + sent % 16).value("" + sent).send();
         }
+    }
+
+    /** As if these messages had been sent. */
+    void expect(int count) {
+        sent += count;
     }
 
     /** Receives and acknowledges until all that was sent has come; checks that each of these consumers got some. */
@@ -38,10 +46,16 @@ final class KeyedMessages {
                     add(message);
                     consumer.acknowledgeCumulative(message.id());
                     active.add(consumer);
+                    segments.computeIfAbsent(consumer, key -> new TreeSet<>()).add(OnScalableTopic.segmentOf(message));
                 }
             }
             return seen.size() == sent && active.containsAll(List.of(consumers));
         });
+    }
+
+    /** Where the messages of a consumer came from. */
+    Set<String> segmentsOf(StreamConsumer<String> consumer) {
+        return Set.copyOf(segments.get(consumer));
     }
 
     /** Messages may come again if they were not acknowledged, but none may be missing before one of the same key. */

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.admin.PulsarAdminException.NotAuthorizedException;
 import org.apache.pulsar.client.api.v5.Checkpoint;
 import org.apache.pulsar.client.api.v5.PulsarClient;
 import org.apache.pulsar.client.api.v5.PulsarClientException;
@@ -20,6 +21,8 @@ import org.apache.pulsar.client.api.v5.schema.Schema;
 import org.apache.pulsar.common.policies.data.AuthAction;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** TLS, tokens, and permissions, on the broker of SECURED_SERVICE_URL and SECURED_ADMIN_URL. */
 class SecurityTest extends V5Test {
@@ -59,6 +62,15 @@ class SecurityTest extends V5Test {
         use(Tokens.signed(CREDENTIALS, ROLE, 600));
     }
 
+    /** Makes the topic of the test a scalable one if that is its domain. */
+    private void useDomain(String domain) throws Exception {
+        if (domain.equals("topic")) {
+            topic = OnScalableTopic.scalable(topic);
+            admin.scalableTopics().createScalableTopic(topic, 1);
+            admin.scalableTopics().splitSegment(topic, 0);
+        }
+    }
+
     private void send() throws PulsarClientException {
         client.newProducer(Schema.string()).topic(topic).sendTimeout(Duration.ofSeconds(5)).create()
                 .newMessage().key("k").value("v").send();
@@ -71,8 +83,10 @@ class SecurityTest extends V5Test {
         client.newCheckpointConsumer(Schema.string()).topic(topic).startPosition(Checkpoint.earliest()).create().close();
     }
 
-    @Test
-    void aTokenPublishesConsumesAndReads() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"persistent", "topic"})
+    void aTokenPublishesConsumesAndReads(String domain) throws Exception {
+        useDomain(domain);
         use(good());
         send();
         assertEquals("v", next(queue("q").subscribe()::receive).value());
@@ -88,24 +102,30 @@ class SecurityTest extends V5Test {
         assertThrows(PulsarClientException.class, this::consume);
     }
 
-    @Test
-    void aRoleWithoutPermissionsGetsNothing() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"persistent", "topic"})
+    void aRoleWithoutPermissionsGetsNothing(String domain) throws Exception {
+        useDomain(domain);
         useRole();
         assertThrows(PulsarClientException.class, this::send);
         assertThrows(PulsarClientException.class, () -> queue("q").subscribe());
         assertThrows(PulsarClientException.class, () -> stream(client, "a").subscribe());
     }
 
-    @Test
-    void aRoleThatMayProduceDoesNotConsume() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"persistent", "topic"})
+    void aRoleThatMayProduceDoesNotConsume(String domain) throws Exception {
+        useDomain(domain);
         useRole(AuthAction.produce);
         send();
         assertThrows(PulsarClientException.class, () -> queue("q").subscribe());
         assertThrows(PulsarClientException.class, () -> stream(client, "a").subscribe());
     }
 
-    @Test
-    void aRoleThatMayConsumeDoesNotProduce() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"persistent", "topic"})
+    void aRoleThatMayConsumeDoesNotProduce(String domain) throws Exception {
+        useDomain(domain);
         useRole(AuthAction.consume);
         consume();
         assertThrows(PulsarClientException.class, this::send);
@@ -125,6 +145,34 @@ class SecurityTest extends V5Test {
         send();
         assertQuiet(stream::receive);
         assertQuiet(queue::receive);
+    }
+
+    @Test
+    void aStreamConsumerThatLosesThePermissionLosesItsSegments() throws Exception {
+        useDomain("topic");
+        useRole(AuthAction.consume, AuthAction.produce);
+        var stream = stream(client, "a").subscribe();
+        send();
+        next(stream::receive);
+        admin.namespaces().revokePermissionsOnNamespace(namespace, ROLE);
+        Eventually.until("no consumer is left", () -> admin.scalableTopics().getStats(topic).getSubscriptions()
+                .get("s").consumerCount() == 0);
+        use(good());
+        send();
+        assertQuiet(stream::receive);
+    }
+
+    @Test
+    void onlyASuperUserSplitsAndOnlyAnAdministratorDeletes() throws Exception {
+        useDomain("topic");
+        admin.namespaces().grantPermissionOnNamespace(namespace, ROLE, Set.of(AuthAction.consume, AuthAction.produce));
+        try (PulsarAdmin guest = PulsarAdmin.builder().serviceHttpUrl(required("SECURED_ADMIN_URL"))
+                .tlsTrustCertsFilePath(TRUSTED)
+                .authentication(TOKEN_PLUGIN, "token:" + Tokens.signed(CREDENTIALS, ROLE, 600)).build()) {
+            assertThrows(NotAuthorizedException.class, () -> guest.scalableTopics().splitSegment(topic, 1));
+            assertThrows(NotAuthorizedException.class, () -> guest.scalableTopics().mergeSegments(topic, 1, 2));
+            assertThrows(NotAuthorizedException.class, () -> guest.scalableTopics().deleteScalableTopic(topic, true));
+        }
     }
 
     private int consumers() throws Exception {

@@ -83,7 +83,7 @@ abstract class V5Test {
     }
 
     /** With TLS and a token if the broker under test needs them. */
-    private static PulsarClientBuilder builder() {
+    protected static PulsarClientBuilder builder() {
         PulsarClientBuilder builder = PulsarClient.builder()
                 .serviceUrl(required("PULSAR_SERVICE_URL"))
                 .operationTimeout(ARRIVES);
