@@ -30,7 +30,7 @@ from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
-from broker_core.metadata.policies.offload_policies import OffloadRules, rules_of
+from broker_core.metadata.policies.offload_policies import OffloadRules
 from broker_core.metadata.schema.described import described
 from broker_core.metadata.schema.registry import SchemaRegistry
 from broker_core.metadata.tenancy.cluster_name import claim
@@ -285,14 +285,7 @@ class Broker:
             connection.permissions_changed()
 
     def _offload_rules(self, ledger_name: str) -> OffloadRules:
-        policies = self.tenancy.effective.of(topic_of_ledger(ledger_name))
-        return rules_of(
-            policies.offload,
-            policies.offload_threshold_bytes,
-            policies.offload_threshold_seconds,
-            policies.offload_deletion_lag_ms,
-            self.config.offload,
-        )
+        return self.tenancy.effective.of(topic_of_ledger(ledger_name)).offload_rules(self.config.offload)
 
     def _offload_schemas(self, ledger_name: str) -> list[dict[str, Any]]:
         return [described(stored) for stored in self.schemas.versions(topic_of_ledger(ledger_name))]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.errors import Conflict, NotAcceptable, NotAllowed, TopicFenced
-from broker_core.metadata.policies.offload_policies import OffloadRules, rules_of
+from broker_core.metadata.policies.offload_policies import OffloadRules
 from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.offload import selection
 from broker_core.offload.errors import NotConfigured, OffloadFailed, detail_of, masked
@@ -73,15 +73,7 @@ class Offloading(TopicPart):
 
     @property
     def rules(self) -> OffloadRules:
-        policies = self._context.policies
-        config = self._tier.config
-        return rules_of(
-            policies.offload,
-            policies.offload_threshold_bytes,
-            policies.offload_threshold_seconds,
-            policies.offload_deletion_lag_ms,
-            config,
-        )
+        return self._context.policies.offload_rules(self._tier.config)
 
     async def policies_changed(self) -> None:
         if self._context.log.on_disk is not None:

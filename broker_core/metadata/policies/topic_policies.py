@@ -14,6 +14,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
 from broker_core.config.frozen import frozen
 from broker_core.config.metric_labels import check_labels, labels_in
+from broker_core.config.offload import OffloadConfig
 from broker_core.errors import InvalidRequest, InvalidValue
 from broker_core.metadata.policies.json_values import (
     Reader,
@@ -24,7 +25,12 @@ from broker_core.metadata.policies.json_values import (
     truth,
     whole_number,
 )
-from broker_core.metadata.policies.offload_policies import OffloadPolicies, configured_store
+from broker_core.metadata.policies.offload_policies import (
+    OffloadPolicies,
+    OffloadRules,
+    configured_store,
+    rules_of,
+)
 from broker_core.metadata.policies.values import (
     NON_PARTITIONED,
     AutoSubscriptionCreation,
@@ -246,6 +252,15 @@ class TopicPolicies:
     metric_labels: tuple[str, ...] = policy(
         "allowed_topic_property_keys_for_metrics", _labels, lambda c: labels_in(c.metrics.property_keys)
     )
+
+    def offload_rules(self, config: OffloadConfig) -> OffloadRules:
+        return rules_of(
+            self.offload,
+            self.offload_threshold_bytes,
+            self.offload_threshold_seconds,
+            self.offload_deletion_lag_ms,
+            config,
+        )
 
 
 POLICIES: Mapping[str, Policy] = {
