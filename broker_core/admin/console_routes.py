@@ -23,6 +23,8 @@ _SHOWN = (
     paths.TRANSACTIONS,
     paths.TOPIC,
     paths.SUBSCRIPTION,
+    paths.SCALABLE_TOPICS,
+    paths.SCALABLE_TOPIC,
     paths.SAMPLE,
     paths.MESSAGES,
     paths.ACTION,

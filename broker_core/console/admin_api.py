@@ -107,6 +107,12 @@ class TopicName:
     def tenant(self) -> str:
         return self.namespace.partition("/")[0]
 
+    @property
+    def scalable(self) -> TopicName | None:
+        """The scalable topic itself, or that of a segment; None for other topics."""
+        whole = parse_topic(str(self)).base
+        return TopicName(whole.domain, str(whole.namespace), whole.local) if whole.is_scalable else None
+
     def partition(self, number: int) -> TopicName:
         return TopicName(self.domain, self.namespace, f"{self.local}{PARTITION_SUFFIX}{number}")
 

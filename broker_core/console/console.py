@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from broker_core.console import action_pages, lists, messages, paths, topic, transactions
+from broker_core.console import action_pages, lists, messages, paths, scalable, topic, transactions
 from broker_core.console.admin_api import AdminApi, Refused
 from broker_core.console.page import Page, PageFrame, Request, problem
 
@@ -22,6 +22,8 @@ PAGES: Mapping[str, Show] = {
     paths.TRANSACTIONS: transactions.transactions,
     paths.TOPIC: topic.topic_page,
     paths.SUBSCRIPTION: topic.subscription_page,
+    paths.SCALABLE_TOPICS: scalable.scalable_topics,
+    paths.SCALABLE_TOPIC: scalable.scalable_topic,
     paths.SAMPLE: topic.sample_page,
     paths.MESSAGES: messages.messages_page,
     paths.ACTION: action_pages.confirm,

@@ -12,8 +12,18 @@ from broker_core.console.health import STUCK, health_of
 from broker_core.console.markup import Child, Html, address, link, row, tag
 from broker_core.console.markup import table as table_of
 from broker_core.console.page import Page, PageFrame, Request, name_of, namespace_crumbs, page
-from broker_core.console.paths import BACKLOGS, HOME, NAMESPACES, SUBSCRIPTION, TOPIC, TOPICS, TRANSACTIONS
+from broker_core.console.paths import (
+    BACKLOGS,
+    HOME,
+    NAMESPACES,
+    SCALABLE_TOPICS,
+    SUBSCRIPTION,
+    TOPIC,
+    TOPICS,
+    TRANSACTIONS,
+)
 from broker_core.console.quantities import count, counted, rate, size
+from broker_core.console.scalable import names_in
 from broker_core.names import without_partition
 from broker_core.rates.time_slices import sliced
 
@@ -75,9 +85,16 @@ async def topics(frame: PageFrame, request: Request, api: AdminApi) -> Page:
         await _long_table(caption, headings, rows),
         _pages(namespace, text, number, len(matching)),
         tag("p", link(address(BACKLOGS, namespace=namespace), "Largest backlogs of this namespace")),
+        await _scalable_topics(api, namespace),
         offered(frame, "namespace", namespace=namespace),
     )
     return page(frame, namespace, namespace_crumbs(namespace), *content)
+
+
+async def _scalable_topics(api: AdminApi, namespace: str) -> Html | None:
+    total = len(await names_in(api, namespace))
+    text = counted(total, "scalable topic")
+    return tag("p", link(address(SCALABLE_TOPICS, namespace=namespace), text)) if total else None
 
 
 async def _names(api: AdminApi, namespace: str, text: str) -> tuple[list[str], frozenset[str]]:

@@ -12,8 +12,18 @@ from broker_core.console.backlog import backlog_of, backlog_of_all, heading
 from broker_core.console.health import health_of
 from broker_core.console.markup import Child, Html, address, link, tag
 from broker_core.console.markup import table as table_of
-from broker_core.console.page import Page, PageFrame, Request, facts, name_of, page, subscription_crumbs, topic_crumbs
-from broker_core.console.paths import MESSAGES, SUBSCRIPTION, TOPIC
+from broker_core.console.page import (
+    Page,
+    PageFrame,
+    Request,
+    facts,
+    name_of,
+    page,
+    see_other,
+    subscription_crumbs,
+    topic_crumbs,
+)
+from broker_core.console.paths import MESSAGES, SCALABLE_TOPIC, SUBSCRIPTION, TOPIC
 from broker_core.console.quantities import count, counted, moment, number, rate, size
 
 ROWS_MAX = 500  # rows of a table of subscriptions, partitions, producers, or consumers
@@ -56,6 +66,8 @@ async def sample_page(_frame: PageFrame, request: Request, api: AdminApi) -> Pag
 
 async def topic_page(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic = TopicName.parse(request.query.get("name", ""))
+    if topic.scalable is not None:
+        return see_other(address(SCALABLE_TOPIC, name=topic.scalable))
     partitions = await partitions_of(api, topic)
     stats = await stats_of(api, topic, partitions)
     browse = tag("p", link(address(MESSAGES, topic=topic), "Browse its messages"))
@@ -158,6 +170,8 @@ async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
 
 async def subscription_page(frame: PageFrame, request: Request, api: AdminApi) -> Page:
     topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("name", "")
+    if topic.scalable is not None:
+        return see_other(address(SCALABLE_TOPIC, name=topic.scalable))
     partitions, stats, subscription = await subscription_of(api, topic, name)
     health = health_of(subscription)
     state = tag("p", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}", class_="health")
