@@ -19,6 +19,11 @@ class MetricsConfig:
     producers: bool = setting(
         "exposeProducerLevelMetricsInPrometheus", False, "Whether /metrics also shows each producer."
     )
+    backlog_age: bool = setting(
+        "exposeSubscriptionBacklogAgeInPrometheus",
+        False,
+        "Whether /metrics shows the age of each subscription's backlog; a scrape may read it from disk.",
+    )
     property_labels: bool = setting(
         "exposeCustomTopicMetricLabelsEnabled",
         False,

@@ -35,6 +35,7 @@ from broker_core.stats.topic_metrics import (
     of_throttled,
     of_writes,
 )
+from broker_core.stats.topic_stats import NO_BACKLOG, earliest_backlog
 from broker_core.stats.transaction_metrics import BUFFER, of_buffer, of_coordinator
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ async def blocks_of(broker: Broker, slices: TimeSlices) -> AsyncIterator[list[Bl
         if topic.replicators.by_cursor and broker.config.replication.metrics:
             for other, stats in (await replication_stats(topic)).items():
                 blocks.append((f'{labels},remote_cluster="{escaped(other)}"', REPLICATION, of_replicator(stats)))
+        if shows.topics and shows.backlog_age:
+            blocks += [block async for block in _ages(labels, topic)]
         for block in _of_topic(labels, topic, totals, shows):
             if shows.topics:
                 blocks.append(block)
@@ -96,6 +99,14 @@ def _own_labels(broker: Broker, topic: Topic) -> str:
         return ""
     properties = broker.topics.properties_of(topic.name)
     return "".join(f',{key}="{escaped(properties[key])}"' for key in keys if key in properties)
+
+
+async def _ages(labels: str, topic: Topic) -> AsyncIterator[Block]:
+    """How old the oldest message is that each subscription has not acknowledged, in seconds; -1 without one."""
+    now = topic.clock.wall_ms()
+    for name, published_ms in (await earliest_backlog(topic)).items():
+        age = NO_BACKLOG if published_ms == NO_BACKLOG else max(0, now - published_ms) // 1000
+        yield f'{labels},subscription="{escaped(name)}"', ("pulsar_subscription_storage_backlog_age_seconds",), (age,)
 
 
 def _of_topic(labels: str, topic: Topic, totals: Totals, shows: MetricsConfig) -> Iterator[Block]:

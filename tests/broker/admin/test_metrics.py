@@ -279,3 +279,22 @@ async def test_a_property_that_cannot_be_a_label_is_refused(shop: Admin, key: st
     option = f"allowedTopicPropertyKeysForMetrics=owner,{key}"
     with pytest.raises(InvalidConfiguration, match=f"-X {option}"):
         load_config(environment={}, options=[option])
+
+
+AGES = MetricsConfig(backlog_age=True)
+
+
+@pytest.mark.parametrize("shop_with", [AGES], indirect=True)
+async def test_the_age_of_the_backlog_of_each_subscription_is_shown_if_configured(shop_with: Admin) -> None:
+    age = "pulsar_subscription_storage_backlog_age_seconds", f'{TOPIC},subscription="s"'
+    assert (await metrics(shop_with))[age] == -1
+    hour_ago = shop_with.broker.clock.wall_ms() - 3_600_000
+    await shop_with.publish(FULL, [b"x"], publish_time=hour_ago)
+    assert 3_600 <= (await metrics(shop_with))[age] < 3_660
+    await shop_with("POST", "persistent/acme/shop/plain/subscription/s/skip_all")
+    assert (await metrics(shop_with))[age] == -1
+
+
+async def test_the_age_of_backlogs_is_off_by_default(shop: Admin) -> None:
+    await shop("PUT", "persistent/acme/shop/plain/subscription/s")
+    assert "backlog_age_seconds" not in (await shop("GET", "/metrics")).text
