@@ -31,6 +31,7 @@ async def analyze(call: Call) -> dict[str, Any]:
     return {
         "entries": counts.entries,
         "messages": counts.messages,
+        "markerMessages": counts.markers,
         "filterRejectedEntries": 0,
         "filterAcceptedEntries": counts.entries,
         "filterRescheduledEntries": 0,

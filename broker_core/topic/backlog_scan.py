@@ -21,11 +21,13 @@ READ_BYTES = 1 << 20
 class BacklogScan:
     """`aborted`: a bound was reached before the end. A batch is one entry of several messages.
 
-    `first` and `last` are the positions of the first and the last entry that was counted.
+    `first` and `last` are the positions of the first and the last entry that was counted. `markers` are entries
+    without messages for consumers.
     """
 
     entries: int = 0
     messages: int = 0
+    markers: int = 0
     aborted: bool = False
     first: Position | None = None
     last: Position | None = None
@@ -33,7 +35,9 @@ class BacklogScan:
     def add(self, block: Block, first: int, last: int) -> None:
         """Counts the entries of the block from `first` up to `last`, exclusive."""
         self.entries += last - first
-        self.messages += sum(block.counts[first:last])
+        counts = block.counts[first:last]
+        self.messages += sum(counts)
+        self.markers += sum(count == 0 for count in counts)
         self.first = self.first or Position(block.ledger_id, block.first_entry_id + first)
         self.last = Position(block.ledger_id, block.first_entry_id + last - 1)
 

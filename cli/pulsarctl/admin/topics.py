@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from pulsarctl.admin.http import AdminHttp
-from pulsarctl.values.message_ids import MessageId
+from pulsarctl.values.message_ids import MessageId, message_id_in
 from pulsarctl.values.names import full_topic, namespace_path, partition_name, subscription_segment, topic_path
 
 ROOT = "/admin/v2"
@@ -279,7 +279,17 @@ class Topics:
         return _document(self._http.post(f"{_path(topic)}/offload/restore"))
 
     def analyze_backlog(self, topic: str, subscription: str, position: MessageId | None) -> Document:
-        """The backlog of a subscription, counted by reading it: from a position, or from its mark-delete position."""
+        """The backlog of a subscription, counted by reading it: from a position, or from its mark-delete position.
+
+        A broker reads a limited part at a time, so this asks until the end.
+        """
+        found = part = self._part_of_backlog(topic, subscription, position)
+        while part.get("aborted") and (last := message_id_in(str(part.get("lastMessageId")))):
+            part = self._part_of_backlog(topic, subscription, MessageId(last.ledger_id, last.entry_id + 1))
+            found = _joined(found, part)
+        return found
+
+    def _part_of_backlog(self, topic: str, subscription: str, position: MessageId | None) -> Document:
         body = None if position is None else _reset_cursor_data(position)
         return _document(self._http.post(f"{_subscription(topic, subscription)}/analyzeBacklog", body))
 
@@ -296,6 +306,12 @@ class Topics:
 
     def remove_policy(self, topic: str, name: str, **query: object) -> None:
         self._http.delete(f"{_path(topic)}/{name}", **query)
+
+
+def _joined(before: Document, after: Document) -> Document:
+    """Two parts of a backlog as one: counts are added up, and the rest is that of the second part."""
+    sums = {key: before[key] + value for key, value in after.items() if type(value) is int and key in before}
+    return {**before, **after, **sums, **{key: before[key] for key in ("firstMessageId",) if key in before}}
 
 
 def _path(topic: str) -> str:

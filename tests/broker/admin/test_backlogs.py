@@ -36,6 +36,14 @@ async def test_acknowledged_messages_and_those_before_the_position_do_not_count(
     assert (await shop("POST", ANALYZE, last)).json["entries"] == 1
 
 
+async def test_markers_count_as_entries_without_messages(shop: Admin) -> None:
+    await shop("PUT", f"{TOPIC}/subscription/s")
+    await shop.publish(FULL, [b"marker"], num_messages_in_batch=0)
+    await shop.publish(FULL, [b"1"])
+    found = (await shop("POST", ANALYZE)).json
+    assert (found["entries"], found["messages"], found["markerMessages"]) == (2, 1, 1)
+
+
 async def test_a_count_ends_at_the_configured_number_of_entries(shop: Admin) -> None:
     await shop("PUT", f"{TOPIC}/subscription/s")
     await shop.publish(FULL, [b"x"] * 6)

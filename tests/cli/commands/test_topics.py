@@ -2,11 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from broker_core.testing import EmbeddedBroker
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.storage import StorageConfig
+from broker_core.config.topic import TopicConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from tests.cli.publishing import publish
+from tests.support.official_client import connect
 from tests.support.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
@@ -192,3 +198,17 @@ def test_the_list_of_topics_can_be_restricted_to_those_with_properties(cli: Cli,
     assert cli("topics", "update-properties", topic, "-p", "owner=b&b", "-p", "zone=1") == OK
     for owner, outcome in (("b&b", Outcome(0, f"{DEFAULT}/{topic}\n", "")), ("b", Outcome(0, "", "no topic\n"))):
         assert cli("topics", "list", "public/default", "-p", f"owner={owner}", "--properties", "zone=1") == outcome
+
+
+def test_a_backlog_is_counted_to_its_end_in_parts(tmp_path: Path) -> None:
+    config = BrokerConfig(
+        server=FREE_PORTS, topics=TopicConfig(scan_entries=3), storage=StorageConfig(max_entries_per_ledger=2)
+    )
+    with EmbeddedBroker(config=config) as broker, closing(connect(broker.service_url)) as client:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        assert cli("topics", "create-subscription", "t", "-s", "s", "-m", "earliest").exit_code == 0
+        publish(client, "t", *[b"x"] * 8)
+        found = json.loads(cli("topics", "analyze-backlog", "t", "-s", "s", "-o", "json").stdout)
+    counts = {"entries": 8, "messages": 8, "filterAcceptedEntries": 8, "markerMessages": 0, "aborted": False}
+    assert {key: found[key] for key in counts} == counts
+    assert found["firstMessageId"] < found["lastMessageId"]

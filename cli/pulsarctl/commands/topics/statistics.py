@@ -165,6 +165,8 @@ def analyze_backlog(
 ) -> None:
     """Count what a subscription has not acknowledged, by reading it.
 
+    The broker reads a limited number of entries at a time, so the command asks it again until the end.
+
     Example: pulsarctl topics analyze-backlog orders -s billing
     """
     start = None if position is None else parse_message_id(position)
