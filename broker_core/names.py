@@ -167,6 +167,12 @@ def check_partitioned_name(topic: TopicName) -> None:
         raise PreconditionFailed(f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'")
 
 
+def check_new_topic(topic: TopicName) -> None:
+    """Raises `InvalidName` for blanks at an end, as Pulsar 5.0 does; existing topics keep such names."""
+    if topic.local != topic.local.strip():
+        raise InvalidName(f"Topic name is not valid: '{topic.local}' begins or ends with a blank")
+
+
 def check_has_messages(topic: TopicName) -> None:
     """Raises `InvalidName` for a scalable topic, whose messages are in its segments."""
     if topic.is_scalable:

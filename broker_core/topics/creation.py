@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.errors import Conflict
-from broker_core.names import NON_PERSISTENT, PERSISTENT, within
+from broker_core.names import NON_PERSISTENT, PERSISTENT, check_new_topic, within
 from broker_core.topics.quota import TopicQuota
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class TopicCreation:
             await asyncio.wait([self._operations[key]])
         if self._documents.get(name) is not None:
             return False
+        check_new_topic(name)
         if not awaited:
             self._being_deleted.check(name)
         if name in self._claimed or self._tenancy.partitioned.count(name):

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, Conflict, LimitReached, PreconditionFailed, TopicNotFound
-from broker_core.names import check_has_messages
+from broker_core.names import check_has_messages, check_new_topic
 from broker_core.rates.time_slices import gathered, sliced
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime, to_the_end
@@ -75,6 +75,7 @@ class PartitionedTopics:
 
     def _claim(self, name: TopicName) -> contextlib.AbstractContextManager[None]:
         """Claims the name. Call it once the change runs: a deletion of the namespace waits only for running changes."""
+        check_new_topic(name)
         self._topics.being_deleted.check(name)
         self._topics.auto_creation.check_regular(name)
         return self._topics.creation.claim(name)
