@@ -45,6 +45,7 @@ async def internal_body(topic: Topic) -> dict[str, Any]:
         "cursors": cursors,
         "schemaLedgers": [],
         "compactedLedger": _compacted(topic),
+        **({"properties": dict(ledger.properties)} if ledger.properties else {}),
         **_visible_end(ledger),
     }
 

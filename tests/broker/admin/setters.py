@@ -183,6 +183,7 @@ NOTHING_SET: dict[str, str] = {
     "/autoScalePolicy": "tests/broker/scalable/test_auto_scale.py",
     "/admin/v2/scalable/": "tests/broker/scalable/test_layouts.py",
     "/admin/v2/segments/": "for tools; they make and seal topics",
+    "metadata/migration": "refused",
     "migration": "sends clients away: tests/clients/test_migrated_topics.py",
     "resourcegroup": "removes what the path with a name sets",
     "/property/{key}": "removes what the path with a value sets",

@@ -53,3 +53,9 @@ async def test_a_bookie_has_a_rack_in_one_group(admin: Admin) -> None:
     assert (await admin("DELETE", f"{path}/b:1")).status == 204
     missing = await admin("DELETE", f"{path}/b:1")
     assert (missing.status, missing.reason) == (404, "Bookie rack placement configuration not found: b:1")
+
+
+async def test_the_metadata_store_has_no_migration(admin: Admin) -> None:
+    assert (await admin("GET", "metadata/migration/status")).json == {"phase": "NOT_STARTED"}
+    refused = await admin("POST", "metadata/migration/start?target=oxia://host")
+    assert (refused.status, "not configured for migration" in refused.reason) == (400, True)

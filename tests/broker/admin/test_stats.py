@@ -229,6 +229,12 @@ async def test_internal_stats_of_a_topic_with_messages(shop: Admin) -> None:
     assert shown["compactedLedger"]["ledgerId"] == -1
 
 
+async def test_internal_stats_show_the_properties_of_the_log(shop: Admin) -> None:
+    topic = await shop.broker.topics.get(parse_topic(f"{FULL}/plain"))
+    await topic.ledger.store_properties({"a": "b"})
+    assert (await shop("GET", f"{PLAIN}/internalStats")).json["properties"] == {"a": "b"}
+
+
 async def test_internal_stats_of_a_new_topic_show_one_empty_ledger(shop: Admin) -> None:
     [ledger] = (await shop("GET", f"{PLAIN}/internalStats")).json["ledgers"]
     assert (ledger["entries"], ledger["size"], ledger["offloaded"]) == (0, 0, False)

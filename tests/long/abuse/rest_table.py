@@ -261,6 +261,8 @@ ROWS: dict[str, Row] = {
     "/admin/v2/namespaces/revokePermissionsOnTopics": Row([GRANT]),
     "T/subscription/{subscription}/analyzeBacklog": Row(POSITION),
     "/admin/v2/bookies/all": Row(),
+    "/admin/v2/metadata/migration/start": Row(None, ("target",)),
+    "/admin/v2/metadata/migration/status": Row(),
     "/admin/v2/bookies/racks-info": Row(),
     "/admin/v2/bookies/racks-info/{bookie}": Row({"rack": "/r", "hostname": "h"}, ("group",)),
     "/admin/v2/resourcegroups": Row(),
