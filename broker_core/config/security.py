@@ -31,6 +31,11 @@ class SecurityConfig:
         "Interval at which the broker checks whether a connection's credentials have expired (s).",
         least=0.01,
     )
+    strict_method: bool = setting(
+        "strictAuthMethod",
+        False,
+        "Whether an HTTP request must name its method of authentication (X-Pulsar-Auth-Method-Name).",
+    )
     original_data: bool = setting(
         "authenticateOriginalAuthData",
         False,

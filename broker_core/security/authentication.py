@@ -30,9 +30,11 @@ _LIBRARIES = {"jwt": "PyJWT", "cryptography": "cryptography", "bcrypt": "bcrypt"
 class Authentication:
     """The configured providers, in their order."""
 
-    def __init__(self, providers: list[Provider], anonymous_role: str) -> None:
+    def __init__(self, providers: list[Provider], anonymous_role: str, *, is_strict: bool = False) -> None:
+        """`is_strict`: a request that does not name its method is refused."""
         self._providers = providers
         self._anonymous = anonymous_role
+        self._is_strict = is_strict
 
     @classmethod
     def of(cls, setup: Setup) -> Authentication:
@@ -49,7 +51,7 @@ class Authentication:
             raise InvalidConfiguration("anonymousUserRole must not be one of superUserRoles: everyone would have it")
         if anonymous and (fault := role_fault(anonymous)):
             raise InvalidConfiguration(f"anonymousUserRole names a role {fault}")
-        return cls([_provider(name, setup) for name in listed], anonymous)
+        return cls([_provider(name, setup) for name in listed], anonymous, is_strict=config.strict_method)
 
     async def of_connection(self, method: str, credentials: Credentials) -> Identity:
         """The identity of a client of the binary protocol; raises `AuthenticationFailed`."""
@@ -65,6 +67,8 @@ class Authentication:
                 raise AuthenticationFailed(f"no credentials for the method {method[:64]!r}")
             judges = [provider for provider in self._providers if provider.method == method]
             return await _first(judges, sent[method])
+        if self._is_strict:
+            raise AuthenticationFailed("the request names no method (strictAuthMethod)")
         failure: AuthenticationFailed | None = None
         for provider in self._providers:
             if provider.method in sent:

@@ -294,6 +294,13 @@ def test_clients_without_credentials_have_the_anonymous_role() -> None:
         assert ask(broker, "GET", f"namespaces/{NAMESPACE}/topics", role="").status == 200
 
 
+def test_a_request_can_be_required_to_name_its_method() -> None:
+    with EmbeddedBroker(config=config(strict_method=True)) as broker:
+        assert ask(broker, "GET", "tenants").status == 401
+        for method, status in (("token", 200), ("basic", 401)):
+            assert ask(broker, "GET", "tenants", X_Pulsar_Auth_Method_Name=method).status == status
+
+
 def test_the_configuration_over_rest_shows_no_secret(broker: EmbeddedBroker) -> None:
     shown = ask(broker, "GET", "brokers/configuration/runtime")
     assert shown.json["tokenSecretKey"] == "******"
