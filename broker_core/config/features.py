@@ -187,6 +187,12 @@ class ScalableConfig:
         "How long a stream consumer whose connection is lost keeps its segments (s).",
         least=0,
     )
+    shares_buckets: bool = setting(
+        "scalableTopicEntryBucketSharingEnabled",
+        False,
+        "Whether several stream consumers share a segment by entry buckets, if there are more consumers than segments "
+        "and their clients are of Pulsar 5.0.0 or later.",
+    )
     bucket_budget: int = setting(
         "scalableTopicEntryBucketBudget",
         4,

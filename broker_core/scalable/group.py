@@ -2,6 +2,9 @@
 
 A segment moves in two steps: its consumer is told to give it up, and once no consumer is connected to the segment, the
 next one is told to read it. A consumer whose connection is lost keeps its segments for a grace period.
+
+Consumers that share a segment subscribe to it in another way than a consumer on its own. To change between both is a
+move, too: others join once the consumer that was on its own has closed the segment or opened it again to share it.
 """
 
 from __future__ import annotations
@@ -9,16 +12,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker_core.scalable.layout_message import assignment_message
-from broker_core.scalable.sharing import shared
+from broker_core.scalable.sharing import spread
 from broker_core.wire import scalable_commands
 
 if TYPE_CHECKING:
     from broker_core.client import Outbound
     from broker_core.names import TopicName
     from broker_core.scalable.layout import Layout, Segment
+    from broker_core.scalable.segments import Attached
     from broker_core.wire.pulsar_api_pb2 import ScalableConsumerAssignment
 
 
@@ -36,8 +40,20 @@ class GroupTopic(Protocol):
     def is_drained(self, segment: Segment, subscription: str) -> bool:
         """Whether the subscription has nothing left in a sealed segment."""
 
-    def is_free(self, segment: Segment, subscription: str) -> bool:
-        """Whether no consumer is connected to that subscription of the segment."""
+    def attached(self, segment: Segment, subscription: str) -> Attached:
+        """The consumers that are connected to that subscription of the segment."""
+
+    @property
+    def shares_segments(self) -> bool:
+        """Whether stream consumers share segments if there are not enough."""
+
+
+class Told(NamedTuple):
+    """What a client knows: the epoch, the IDs of the segments, and those of the shared ones."""
+
+    epoch: int
+    segments: list[int]
+    shared: frozenset[int]
 
 
 @dataclass(slots=True, eq=False)
@@ -48,10 +64,12 @@ class RegisteredConsumer:
     name: str
     outbound: Outbound | None = None
     consumer_id: int = 0
-    told: tuple[int, list[int]] = (-1, [])  # the epoch and the segments of the last assignment
+    told: Told | None = None  # the last assignment
     grace: asyncio.TimerHandle | None = None
     epoch: int = 0  # the epoch of the layout that `segments` belong to
     segments: list[Segment] = field(default_factory=list)
+    shared: frozenset[int] = frozenset()  # the IDs of segments that it shares with others
+    can_share: bool = True  # one that is expected is taken for one that can
 
     def belongs_to(self, outbound: Outbound, consumer_id: int) -> bool:
         """Whether that registration is the last one: another one may have taken the name."""
@@ -60,18 +78,20 @@ class RegisteredConsumer:
     def expel(self) -> None:
         """The client may consume no longer: it is told to give up all segments."""
         self.group.leave(self)
-        self.segments = []
+        self.segments, self.shared = [], frozenset()
         self.tell()
 
     def assignment(self) -> ScalableConsumerAssignment:
         """The current one, which the caller sends."""
-        self.told = (self.epoch, [segment.id for segment in self.segments])
-        return assignment_message(self.group.topic.name, self.epoch, self.segments)
+        self.told = self._now()
+        return assignment_message(self.group.topic.name, self.epoch, self.segments, self.shared)
+
+    def _now(self) -> Told:
+        return Told(self.epoch, [segment.id for segment in self.segments], self.shared)
 
     def tell(self) -> None:
         """Sends the assignment if it has changed."""
-        now = (self.epoch, [segment.id for segment in self.segments])
-        if self.outbound is not None and now != self.told:
+        if self.outbound is not None and self._now() != self.told:
             self.outbound.send(scalable_commands.assignment_update(self.consumer_id, self.assignment()))
 
     def cancel_grace(self) -> None:
@@ -90,7 +110,7 @@ class ConsumerGroup:
         grace_seconds: float,
         changed: Callable[[], None],
     ) -> None:
-        """`is_ordered`: a segment has one consumer, and is read after its parents.
+        """`is_ordered`: a segment is read after its parents, and its consumers give it up before others read it.
 
         `changed`: a consumer joined or left.
         """
@@ -100,18 +120,22 @@ class ConsumerGroup:
         self.consumers: dict[str, RegisteredConsumer] = {}
         self._grace_seconds = grace_seconds
         self._changed = changed
-        self._owners: dict[int, str] = {}
+        self._sharers: dict[int, tuple[str, ...]] = {}  # who has each segment, or has yet to give it up
         self._lost: set[str] = set()  # topics of segments whose consumer lost its connection
         self._is_due = False
 
-    def join(self, name: str, outbound: Outbound, consumer_id: int) -> RegisteredConsumer:
-        """Registers a consumer, or replaces the one with that name. `RegisteredConsumer.assignment` follows."""
+    def join(self, name: str, outbound: Outbound, consumer_id: int, *, can_share: bool = False) -> RegisteredConsumer:
+        """Registers a consumer, or replaces the one with that name. `RegisteredConsumer.assignment` follows.
+
+        `can_share`: whether its client knows entry buckets.
+        """
         consumer = self.consumers.get(name)
         if consumer is None:
             consumer = self.consumers[name] = RegisteredConsumer(self, name)
             self._changed()
         consumer.cancel_grace()
         consumer.outbound, consumer.consumer_id = None, consumer_id  # the caller sends the first assignment
+        consumer.can_share = can_share
         self.assign()
         consumer.outbound = outbound
         return consumer
@@ -169,18 +193,27 @@ class ConsumerGroup:
         """Shares the segments again. Call it when consumers, the layout, or what is drained have changed."""
         layout = self.topic.layout
         segments = {segment.id: segment for segment in self._ready(layout)}
-        wanted = shared(segments, self.consumers, self._owners)
-        self._owners = {
-            segment_id: owner if self._may_move(segments[segment_id], owner) else self._owners[segment_id]
-            for segment_id, owner in wanted.items()
-        }
+        wanted = spread({one.id: one.buckets for one in segments.values()}, self.consumers, self._able(), self._sharers)
+        self._sharers = {segment_id: self._moved(segments[segment_id], names) for segment_id, names in wanted.items()}
         given: dict[str, list[Segment]] = {name: [] for name in self.consumers}
-        for segment_id, owner in wanted.items():
-            if self._owners[segment_id] == owner:
-                given[owner].append(segments[segment_id])
+        shared = set()
+        for segment_id, names in wanted.items():
+            have = self._sharers[segment_id]
+            if len(names) > 1 or len(have) > 1:
+                shared.add(segment_id)
+            for name in names:
+                if name in have:
+                    given[name].append(segments[segment_id])
         for name, consumer in self.consumers.items():
             consumer.epoch, consumer.segments = layout.epoch, given[name]
+            consumer.shared = frozenset(shared.intersection(segment.id for segment in given[name]))
             consumer.tell()
+
+    def _able(self) -> set[str]:
+        """The consumers that can share segments."""
+        if not self.is_ordered or not self.topic.shares_segments:
+            return set()
+        return {name for name, consumer in self.consumers.items() if consumer.can_share}
 
     def _ready(self, layout: Layout) -> list[Segment]:
         if not self.is_ordered:
@@ -188,14 +221,21 @@ class ConsumerGroup:
         sealed = (segment for segment in layout.segments.values() if not segment.is_active)
         return layout.ready({segment.id: self.topic.is_drained(segment, self.subscription) for segment in sealed})
 
-    def _may_move(self, segment: Segment, owner: str) -> bool:
-        held_by = self._owners.get(segment.id)
-        if held_by is None or held_by == owner or not self.is_ordered:
-            return True
-        return self._is_free(segment)
+    def _moved(self, segment: Segment, wanted: tuple[str, ...]) -> tuple[str, ...]:
+        """Who has a segment from now on. One that is not `wanted` any more has it until it has closed it."""
+        have = self._sharers.get(segment.id, ())
+        if not have or set(have) == set(wanted) or not self.is_ordered:
+            return wanted
+        attached = self.topic.attached(segment, self.subscription)
+        if not attached.consumers:
+            return wanted
+        if attached.are_sharing:
+            is_last = attached.consumers == 1 and wanted[0] in have
+            return wanted if len(wanted) > 1 or is_last else have
+        return have
 
     def _is_free(self, segment: Segment) -> bool:
-        return self.topic.is_free(segment, self.subscription)
+        return not self.topic.attached(segment, self.subscription).consumers
 
     def close(self) -> None:
         for consumer in self.consumers.values():

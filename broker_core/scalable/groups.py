@@ -18,18 +18,22 @@ from broker_core.scalable.layout import Layout
 from broker_core.scalable.records import QUEUE, STREAM, ScalableTopic
 
 if TYPE_CHECKING:
+    from broker_core.config.features import ScalableConfig
     from broker_core.names import TopicName
     from broker_core.scalable.changes import LayoutChanges
     from broker_core.scalable.layout import Segment
     from broker_core.scalable.records import ScalableRecords
-    from broker_core.scalable.segments import SegmentTopics
+    from broker_core.scalable.segments import Attached, SegmentTopics
     from broker_core.tasks import Spawn
 
 
 class TopicGroups:
     """The groups of one topic, by subscription."""
 
-    def __init__(self, name: TopicName, layout: Callable[[], Layout], segments: SegmentTopics) -> None:
+    def __init__(
+        self, name: TopicName, layout: Callable[[], Layout], segments: SegmentTopics, config: ScalableConfig
+    ) -> None:
+        self._config = config
         self.name = name
         self._layout = layout
         self._segments = segments
@@ -51,8 +55,12 @@ class TopicGroups:
         (self._drained.add if drained else self._drained.discard)((segment.id, subscription))
         return drained
 
-    def is_free(self, segment: Segment, subscription: str) -> bool:
-        return self._segments.is_free(self.name, segment, subscription)
+    def attached(self, segment: Segment, subscription: str) -> Attached:
+        return self._segments.attached(self.name, segment, subscription)
+
+    @property
+    def shares_segments(self) -> bool:
+        return self._config.shares_buckets and self._segments.may_be_shared(self.name)
 
 
 class Groups:
@@ -64,7 +72,7 @@ class Groups:
         segments: SegmentTopics,
         changes: LayoutChanges,
         spawn: Spawn,
-        grace_seconds: float,
+        config: ScalableConfig,
         joined_or_left: Callable[[TopicName], None],
     ) -> None:
         """`joined_or_left` learns of each scalable topic whose registered consumers have changed."""
@@ -72,7 +80,7 @@ class Groups:
         self._segments = segments
         self._changes = changes
         self._spawn = spawn
-        self._grace_seconds = grace_seconds
+        self._config = config
         self._joined_or_left = joined_or_left
         self._topics: dict[TopicName, TopicGroups] = {}
 
@@ -97,14 +105,14 @@ class Groups:
             raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
         topic = self._topics.get(key)
         if topic is None:
-            topic = self._topics[key] = TopicGroups(name, layout, self._segments)
+            topic = self._topics[key] = TopicGroups(name, layout, self._segments, self._config)
         group = topic.by_subscription.get(subscription)
         if group is None:
             group = topic.by_subscription[subscription] = ConsumerGroup(
                 topic,
                 subscription,
                 is_ordered=is_ordered,
-                grace_seconds=self._grace_seconds,
+                grace_seconds=self._config.grace_seconds,
                 changed=lambda: self._members_changed(key, subscription),
             )
         if group.is_ordered != is_ordered:

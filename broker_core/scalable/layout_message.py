@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from broker_core.scalable.buckets import bucket_ranges
 from broker_core.wire.pulsar_api_pb2 import (
     ACTIVE,
     SEALED,
+    IntRange,
     ScalableAssignedSegment,
     ScalableConsumerAssignment,
     ScalableTopicDAG,
@@ -57,8 +59,10 @@ def _segment(segment: Segment) -> SegmentInfoProto:
     return message
 
 
-def assignment_message(name: TopicName, epoch: int, segments: Iterable[Segment]) -> ScalableConsumerAssignment:
-    """`name`: the topic whose segments they are."""
+def assignment_message(
+    name: TopicName, epoch: int, segments: Iterable[Segment], shared: Collection[int] = ()
+) -> ScalableConsumerAssignment:
+    """`name`: the topic whose segments they are. `shared`: the IDs of those that the consumer shares with others."""
     message = ScalableConsumerAssignment(layout_epoch=epoch)
     message.segments.extend(
         ScalableAssignedSegment(
@@ -66,7 +70,12 @@ def assignment_message(name: TopicName, epoch: int, segments: Iterable[Segment])
             hash_start=segment.start,
             hash_end=segment.end,
             segment_topic=segment.topic_of(name),
+            bucket_ranges=_buckets(segment) if segment.id in shared else (),
         )
         for segment in segments
     )
     return message
+
+
+def _buckets(segment: Segment) -> list[IntRange]:
+    return [IntRange(start=first, end=last) for first, last in bucket_ranges(segment.splits)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.errors import TopicNotFound
 from broker_core.names import parse_topic
+from broker_core.topic.subscription_type import KEY_SHARED, type_name
 from broker_core.topics.deletion import check_unused
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 
 KNOWS_SCALABLE_TOPICS = "__pulsar.v5.managed"  # in the metadata of producers and consumers
+
+
+class Attached(NamedTuple):
+    """The connected consumers of a segment. `are_sharing`: by entry buckets."""
+
+    consumers: int
+    are_sharing: bool
 
 
 class SegmentTopics:
@@ -133,11 +141,17 @@ class SegmentTopics:
         """The topics of all segments, also of those that no record has."""
         return self._topics.segments()
 
-    def is_free(self, name: TopicName, segment: Segment, subscription: str) -> bool:
-        """Whether no consumer is connected to the subscription of a segment."""
+    def attached(self, name: TopicName, segment: Segment, subscription: str) -> Attached:
+        """The consumers that are connected to the subscription of a segment."""
         topic = self.loaded(name, segment)
         consumed = None if topic is None else topic.subscriptions.get(subscription)
-        return consumed is None or not consumed.consumers
+        if consumed is None:
+            return Attached(0, are_sharing=False)
+        return Attached(len(consumed.consumers), are_sharing=consumed.delivery.sub_type == KEY_SHARED)
+
+    def may_be_shared(self, name: TopicName) -> bool:
+        """Whether the policies of a scalable topic allow the subscriptions of consumers that share a segment."""
+        return type_name(KEY_SHARED) in self._tenancy.effective.of(name).subscription_types
 
 
 def durable_subscriptions(topic: Topic) -> set[str]:

@@ -67,7 +67,7 @@ class ScalableTopics:
             self.segments,
             self.changes,
             spawn,
-            config.grace_seconds,
+            config,
             lambda name: self.scaling.decide_soon(name),
         )
         self.subscriptions = ScalableSubscriptions(self.records, self.segments, self.changes, self.groups.of)

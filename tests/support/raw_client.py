@@ -23,7 +23,8 @@ class RawClient:
     """A connected client. `next` returns items in order, and `expect` the next one of a type.
 
     What expects something skips PING; `next` does not.
-    `context` is for a `pulsar+ssl` URL; `source` is the address from which the client comes.
+    `context` is for a `pulsar+ssl` URL; `source` is the address from which the client comes, and `version` is that in
+    CONNECT.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class RawClient:
         receive_buffer: int | None = None,
         context: ssl.SSLContext | None = None,
         source: str = "",
+        version: str = "raw",
     ) -> None:
         host, _, port = service_url.partition("://")[2].rpartition(":")
         self.socket = socket.create_connection((host, int(port)), DEADLINE_SECONDS, (source, 0) if source else None)
@@ -41,6 +43,7 @@ class RawClient:
             self.socket = context.wrap_socket(self.socket, server_hostname=host)
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self._version = version
         self._decoder = FrameDecoder(FRAME_SIZE_MAX)
         self._items: deque[Any] = deque()
         if handshake:
@@ -48,7 +51,7 @@ class RawClient:
 
     def _shake_hands(self) -> None:
         try:
-            self.send(client_commands.connect("raw"))
+            self.send(client_commands.connect(self._version))
             self.connected = self.expect(BaseCommand.CONNECTED)
         except BaseException:  # no caller gets this client, so none could close it
             self.close()

@@ -18,6 +18,7 @@ from broker_core.scalable.topics import resolved
 from broker_core.server.session import Registration, Session
 from broker_core.wire import commands, scalable_commands
 from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.client_versions import knows_entry_buckets
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -81,7 +82,8 @@ async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScala
     session.check_open()
     _check_new_registration(session, name, command)
     group = scalable.group(name, command.subscription, is_ordered=command.consumer_type == pb.STREAM)
-    consumer = group.join(command.consumer_name, session.outbound, command.consumer_id)
+    can_share = knows_entry_buckets(session.client_version)
+    consumer = group.join(command.consumer_name, session.outbound, command.consumer_id, can_share=can_share)
     session.registered[command.consumer_id] = Registration(consumer, name)
     return scalable_commands.subscribed(command.request_id, consumer.assignment())
 

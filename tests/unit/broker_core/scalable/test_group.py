@@ -7,6 +7,7 @@ from broker_core.client import Outbound
 from broker_core.names import parse_topic
 from broker_core.scalable.group import ConsumerGroup
 from broker_core.scalable.layout import Layout, Segment
+from broker_core.scalable.segments import Attached
 from broker_core.scalable.synthetic import synthetic_layout
 
 NAME = parse_topic("persistent://public/default/wide")
@@ -30,8 +31,10 @@ class Wide:
     def is_drained(self, segment: Segment, subscription: str) -> bool:
         return True
 
-    def is_free(self, segment: Segment, subscription: str) -> bool:
-        return True
+    shares_segments = True
+
+    def attached(self, segment: Segment, subscription: str) -> Attached:
+        return Attached(0, are_sharing=False)
 
 
 def test_hundreds_of_consumers_of_hundreds_of_segments_join_without_long_pauses() -> None:

@@ -33,6 +33,13 @@ def test_a_producer_gets_the_first_hashes_of_the_entry_buckets() -> None:
     assert list(message.segments[0].entry_bucket_splits) == [0x4000, 0x8000, 0xC000]
 
 
+def test_a_consumer_that_shares_a_segment_gets_all_its_buckets() -> None:
+    layout = Layout.initial(2, 0, 2)
+    message = assignment_message(TOPIC, 0, layout.active, {1})
+    ranges = [[(one.start, one.end) for one in segment.bucket_ranges] for segment in message.segments]
+    assert ranges == [[], [(0, 0x7FFF), (0x8000, 0xFFFF)]]
+
+
 def answers(kind: int) -> list[Any]:
     """What a broker of Pulsar 5.0.0-M1 told a client of the V5 API about `topic://public/default/a`."""
     items = FrameDecoder(30_000).feed(stream("java_v5_segments", TO_CLIENT))
