@@ -83,8 +83,18 @@ def gone_between(
 
 
 def end_of(stats: Mapping[str, Any]) -> LedgerPosition:
-    """The last entry, or the place before the first one of a newer ledger, which outlives the older ledgers."""
+    """The last entry, or the place before the first one of a newer ledger, which outlives the older ledgers.
+
+    With an open transaction, it is the last entry before the first one of the transaction.
+    """
+    if not is_all_visible(stats):
+        return parse_message_id(stats["visibleEnd"]).position
     return max(_last(stats), (max(_ledgers(stats), default=-1), -1))
+
+
+def is_all_visible(stats: Mapping[str, Any]) -> bool:
+    """Whether readers get everything; messages after the first one of an open transaction come later."""
+    return "visibleEnd" not in stats or parse_message_id(stats["visibleEnd"]).position >= _last(stats)
 
 
 def _ledgers(stats: Mapping[str, Any]) -> list[int]:

@@ -16,7 +16,7 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError
 from pulsarctl.tables.ack_holes import LedgerPosition
 from pulsarctl.tables.bounds import Bound
-from pulsarctl.tables.data_loss import DataLoss, gone_after, warn
+from pulsarctl.tables.data_loss import DataLoss, gone_after, is_all_visible, warn
 from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import topic_parts
@@ -128,7 +128,7 @@ class Following:
     def _end(self, topic: str) -> str:
         """The last entry, marked in a sealed segment of which readers may get everything."""
         stats = self._stats[topic]
-        is_over = topic in self._sealed and stats.get("visibleEnd", stats["lastConfirmedEntry"]) == _end(stats)
+        is_over = topic in self._sealed and is_all_visible(stats)
         return f"{_end(stats)}{ENDED}" if is_over else _end(stats)
 
     def _backlog(self, topic: str, start: str, end: str) -> list[LedgerRange]:

@@ -10,6 +10,7 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.admin.parts import Part, parts_of
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.tables.bounds import Bound
+from pulsarctl.tables.data_loss import is_all_visible
 from pulsarctl.tables.ledger_files import LedgerFiles
 from pulsarctl.tables.ledger_ranges import LedgerLocation, LedgerRange, LocationOf, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
@@ -24,7 +25,7 @@ class TopicSnapshot:
     """The ledgers and cursors of each topic partition, as of the first time it was asked.
 
     Plans that share one agree about which messages exist. `known` are the answers of an earlier one. `sealed`: the
-    segments that took no more messages before they were asked.
+    segments that took no more messages before they were asked, and of which readers get everything.
     """
 
     def __init__(self, known: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -37,9 +38,11 @@ class TopicSnapshot:
         return self._stats
 
     def of_part(self, admin: AdminClient, part: Part) -> Mapping[str, Any]:
-        if part.is_sealed and part.topic not in self._stats:
+        is_final = part.is_sealed and part.topic not in self._stats
+        stats = self.of(admin, part.topic)
+        if is_final and is_all_visible(stats):
             self.sealed.add(part.topic)
-        return self.of(admin, part.topic)
+        return stats
 
     def of(self, admin: AdminClient, topic: str) -> Mapping[str, Any]:
         if topic not in self._stats:

@@ -51,6 +51,8 @@ def test_a_run_is_sure_of_its_beginning_while_the_ledger_exists(
         (stats("7:-1", 7), (7, -1)),
         (stats("5:20", -1), (5, 20)),
         (stats("-1:-1", -1), (-1, -1)),
+        (stats("5:20", 5) | {"visibleEnd": "5:20"}, (5, 20)),
+        (stats("7:20", 5, 7) | {"visibleEnd": "5:3"}, (5, 3)),  # the transaction that wrote 5:4 is open
     ],
 )
 def test_a_run_ends_in_the_newest_ledger(now: dict[str, Any], end: tuple[int, int]) -> None:

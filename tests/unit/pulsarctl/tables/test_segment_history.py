@@ -1,4 +1,4 @@
-"""Which segments that are gone may have had messages that nobody read."""
+"""Which segments that are gone may have had messages that no run has read."""
 
 from pulsarctl.tables.segment_history import gone_segments, still_there
 
