@@ -43,9 +43,8 @@ from pulsarctl.produce.produce_options import (
     Tombstone,
     Transaction,
     TransactionTimeout,
+    check_destination,
     check_encryption,
-    check_scalable,
-    check_transaction,
     parse_access_mode,
     parse_compression,
     parse_headers,
@@ -129,18 +128,15 @@ def produce(
     _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)
     name, mode = chosen(topic, partition), parse_access_mode(access_mode)
-    encrypts = encryption_key_name is not None
-    if is_scalable(name):
-        check_scalable(
-            transaction=transaction,
-            chunking=chunking,
-            encrypts=encrypts,
-            access_mode=mode,
-            sequence_id=sequence_id,
-            schema=value_schema,
-        )
-    elif transaction:
-        check_transaction(name, chunking=chunking, encrypts=encrypts, access_mode=mode, sequence_id=sequence_id)
+    check_destination(
+        name,
+        transaction=transaction,
+        chunking=chunking,
+        encrypts=encryption_key_name is not None,
+        access_mode=mode,
+        sequence_id=sequence_id,
+        schema=value_schema,
+    )
     call.with_resource(orderly_end())
     key_file = _key_file(call, encryption_key_value)
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)

@@ -1,11 +1,13 @@
 """The options of `produce`, and what they accept."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.choice import choice, one_of
+from pulsarctl.values.names import is_scalable
 
 ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -161,38 +163,38 @@ def check_encryption(name: str | None, key: str | None) -> None:
         raise UsageProblem("cannot encrypt with -ekn or -ekv alone", hint="use -ekn NAME -ekv PUBLIC_KEY")
 
 
-def check_transaction(topic: str, *, chunking: bool, encrypts: bool, access_mode: str, sequence_id: int | None) -> None:
-    """Raises `UsageProblem` for what messages of a transaction cannot have."""
-    refused = {
+def check_destination(
+    topic: str,
+    *,
+    transaction: bool,
+    chunking: bool,
+    encrypts: bool,
+    access_mode: str,
+    sequence_id: int | None,
+    schema: str,
+) -> None:
+    """Raises `UsageProblem` for what messages of a scalable topic or of a transaction cannot have here."""
+    special = {
         "--chunking": chunking,
         "-ekn": encrypts,
         "--access-mode": access_mode != "shared",
         "--sequence-id": sequence_id is not None,
     }
-    for option, is_given in refused.items():
+    if is_scalable(topic):
+        options = {"--transaction": transaction, **special, "--schema auto": schema == "auto"}
+        _refuse(options, "use {} with a scalable topic")
+    elif transaction:
+        _refuse(special, "combine --transaction and {}")
+        check_persistent(topic)
+
+
+def _refuse(options: Mapping[str, bool], action: str) -> None:
+    for option, is_given in options.items():
         if is_given:
-            raise UsageProblem(f"cannot combine --transaction and {option}")
-    check_persistent(topic)
+            raise UsageProblem(f"cannot {action.format(option)}")
 
 
 def check_persistent(topic: str) -> None:
     """Raises `UsageProblem` for a topic that has no transactions. `topic` is a full name."""
     if topic.startswith("non-persistent:"):
         raise UsageProblem("cannot publish to a non-persistent topic in a transaction")
-
-
-def check_scalable(
-    *, transaction: bool, chunking: bool, encrypts: bool, access_mode: str, sequence_id: int | None, schema: str
-) -> None:
-    """Raises `UsageProblem` for what messages of a scalable topic cannot have here."""
-    refused = {
-        "--transaction": transaction,
-        "--chunking": chunking,
-        "-ekn": encrypts,
-        "--access-mode": access_mode != "shared",
-        "--sequence-id": sequence_id is not None,
-        "--schema auto": schema == "auto",
-    }
-    for option, is_given in refused.items():
-        if is_given:
-            raise UsageProblem(f"cannot use {option} with a scalable topic")

@@ -128,23 +128,12 @@ def ranges_of_topic(
     `place_of` finds the file or the copy of a sealed ledger.
     `subscriptions` names those whose unacknowledged entries are wanted; None: all entries there are.
     """
-    cursors = None
-    if subscriptions is not None:
-        cursors = {
-            name: Cursor.from_stats(stats["cursors"][name]) for name in subscriptions if name in stats["cursors"]
-        }
-    last_confirmed = parse_message_id(stats["lastConfirmedEntry"]).position
+    cursors = None if subscriptions is None else _cursors(stats, subscriptions)
     if "visibleEnd" in stats:  # transactions: only the broker knows what was aborted
         place_of, end = with_the_broker, _earlier(end, stats["visibleEnd"])
     earlier: list[EntrySpan] = []
     for ledger in stats["ledgers"]:
-        ledger_id = ledger["ledgerId"]
-        is_open = ledger_id == last_confirmed[0] and not ledger["entries"]  # a sealed one has their number
-        last = last_confirmed[1] if is_open else ledger["entries"] - 1
-        size = max(ledger["size"], stats["currentLedgerSize"] if is_open else 0)
-        whole = LedgerRange(topic, ledger_id, 0, last, size, None, start.time_ms, end.time_ms)
-        if not is_open:
-            whole = replace(whole, place=place_of(topic, ledger_id))
+        whole = replace(_whole(topic, ledger, stats, place_of), since_ms=start.time_ms, until_ms=end.time_ms)
         cut = _cut(whole, start, end)
         readable = _cut(whole, start if begin is None else min(begin, start, key=_position), end)
         if cut is not None and readable is not None:
@@ -155,6 +144,20 @@ def ranges_of_topic(
             cut = _only_wanted(cut, cursors)
         if cut is not None:
             yield cut
+
+
+def _cursors(stats: Mapping[str, Any], subscriptions: Sequence[str]) -> dict[str, Cursor]:
+    return {name: Cursor.from_stats(stats["cursors"][name]) for name in subscriptions if name in stats["cursors"]}
+
+
+def _whole(topic: str, ledger: Mapping[str, Any], stats: Mapping[str, Any], place_of: LocationOf) -> LedgerRange:
+    """All entries of a ledger. The broker has those of the open one."""
+    ledger_id, last_confirmed = ledger["ledgerId"], parse_message_id(stats["lastConfirmedEntry"]).position
+    if ledger_id == last_confirmed[0] and not ledger["entries"]:  # a sealed one has their number
+        size = max(ledger["size"], stats["currentLedgerSize"])
+        return LedgerRange(topic, ledger_id, 0, last_confirmed[1], size, None)
+    place = place_of(topic, ledger_id)
+    return LedgerRange(topic, ledger_id, 0, ledger["entries"] - 1, ledger["size"], None, place=place)
 
 
 def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) -> list[LedgerRange]:
