@@ -31,6 +31,10 @@ class ScalableTopics:
     def stats(self, topic: str) -> Document:
         return dict(self._http.get(f"{ROOT}/{scalable_path(topic)}/stats"))
 
+    def delete_subscription(self, topic: str, subscription: str) -> None:
+        """Also while it has consumers."""
+        self._http.delete(f"{ROOT}/{scalable_path(topic)}/subscriptions/{segment(subscription)}")
+
     def seek(self, topic: str, subscription: str, timestamp_ms: int) -> None:
         path = f"{ROOT}/{scalable_path(topic)}/subscriptions/{segment(subscription)}/seek"  # decoded once
         self._http.post(path, timestamp=timestamp_ms)

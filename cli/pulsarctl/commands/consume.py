@@ -53,19 +53,19 @@ from pulsarctl.consume.reading_options import (
 )
 from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
 from pulsarctl.encryption.key_source import private_key_file
-from pulsarctl.errors import UsageProblem
+from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.facts.two_clusters import warn_of_two_clusters
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
 from pulsarctl.records.record_output import Show
-from pulsarctl.shell.arguments import Rate, Topic, pairs
+from pulsarctl.shell.arguments import AnyTopic, Rate, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.reading import end_of, message_output, position_of
 from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.choice import one_of
-from pulsarctl.values.names import check_regular
+from pulsarctl.values.names import is_scalable
 from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
@@ -75,6 +75,7 @@ _OUTCOMES = {
     Settlement.NACK: "negatively acknowledged",
     Settlement.LEAVE: "received and not acknowledged",
 }
+STARTS_AT_END = "a new subscription starts after the last message; use -p Earliest to start at the first"
 TYPES = ("exclusive", "shared", "failover", "key_shared")
 
 app = Noun("consume", "Subscribe to a topic, and print and acknowledge its messages.")
@@ -83,7 +84,7 @@ app = Noun("consume", "Subscribe to a topic, and print and acknowledge its messa
 @app.verb("consume")
 def consume(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     subscription_name: SubscriptionName = None,
     subscription_type: SubscriptionType = "Exclusive",
     subscription_mode: SubscriptionMode = "Durable",
@@ -141,7 +142,6 @@ def consume(
     Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the subscription has another
     consumer, 7 the idle timeout passed before -n messages, 130 Ctrl-C.
     """
-    check_regular(topic, "consume")
     _check_mode(subscription_mode)
     reach = Reach(
         _topic(topic, partition, is_regex=regex),
@@ -173,12 +173,19 @@ def consume(
         crypto_failure_action=crypto_failure_action_of(crypto_failure_action),
     )
     is_temporary, timeout_seconds = subscription_name is None, parse_duration(connect_timeout)
-    if transaction:
+    scalable = is_scalable(reach.topic)
+    if scalable:
+        from pulsarctl.consume.segments import check_segments
+
+        check_segments(options, reach, transaction=transaction)
+    elif transaction:
         check_together(options, reach, stops, is_temporary=is_temporary)
     warn_of_two_clusters(call, topic)
     with explained(call, topic, partition):
         if transaction:
             _run_together(call, reach.topic, options, show, stops, rate, timeout_seconds)
+        elif scalable:
+            _run_segments(call, reach.topic, options, show, stops, rate, timeout_seconds, is_temporary=is_temporary)
         else:
             _run(call, Subscribing(options, reach, is_temporary=is_temporary), show, stops, rate, timeout_seconds)
 
@@ -244,12 +251,47 @@ def _run_together(
     call.notice(f"{printed} messages successfully consumed in one transaction")
 
 
+def _run_segments(
+    call: Call,
+    topic: str,
+    options: SubscribeOptions,
+    show: Show | None,
+    stops: Stops,
+    rate: float,
+    timeout_seconds: float,
+    *,
+    is_temporary: bool,
+) -> None:
+    from pulsarctl.consume.segments import consume_segments
+
+    render.guard_stdout()
+    call.with_resource(orderly_end())
+
+    def left() -> None:
+        if is_temporary:
+            _delete(call, topic, options.subscription)
+
+    printed = consume_segments(
+        call.settings, topic, options, show, stops, rate=rate, timeout_seconds=timeout_seconds, left=left
+    )
+    call.notice(f"{printed} messages {_OUTCOMES[options.settlement]}")
+    if not printed and is_temporary and not options.from_earliest:
+        call.notice(STARTS_AT_END)
+
+
+def _delete(call: Call, topic: str, subscription: str) -> None:
+    try:
+        call.admin.scalable_topics.delete_subscription(topic, subscription)
+    except CliError as error:
+        call.notice(f"warning: subscription {subscription} of {topic} remains: {error.message}")
+
+
 def _report(call: Call, subscribing: Subscribing, printed: int) -> None:
     call.notice(f"{printed} messages {_OUTCOMES[subscribing.options.settlement]}")
     if subscribing.discarded:
         call.notice(f"{subscribing.discarded} messages discarded: they cannot be decrypted")
     if not printed and subscribing.starts_at_end:
-        call.notice("a new subscription starts after the last message; use -p Earliest to start at the first")
+        call.notice(STARTS_AT_END)
 
 
 def _ack_timeout(text: str) -> int:

@@ -60,7 +60,7 @@ class ScalablePublisher:
         self._run(lambda: self._producer.send(message, key, options.deliver_at_ms or None))
 
     def pause(self) -> None:
-        """Returns when the broker has stored every message, so that no caller waits for one. Raises as `send` does."""
+        """Returns when the broker has stored every message, so that none waits here. Raises as `send` does."""
         self._run(self._producer.flush)
 
     def finish(self) -> None:

@@ -52,14 +52,6 @@ def is_segment(topic: str) -> bool:
     return _SEGMENT.match(topic) is not None
 
 
-def check_regular(topic: str, command: str) -> None:
-    """Raises `UsageProblem` for a scalable topic, whose messages only clients of the V5 API can have."""
-    if is_scalable(topic):
-        raise UsageProblem(
-            f"'{command}' does not support scalable topics", hint="use a client of the V5 API of Pulsar 5.0"
-        )
-
-
 def check_writable(topic: str) -> None:
     """Raises `UsageProblem` for a scalable topic: jobs write with the official client, which has none."""
     if is_scalable(topic) or is_segment(topic):

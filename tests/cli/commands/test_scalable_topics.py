@@ -303,12 +303,3 @@ def test_a_stack_trace_becomes_one_sentence(cli: Cli, stub: HttpStub, broker: Br
 def test_names_of_scalable_topics_complete(cli: Cli, line: str, offered: list[str]) -> None:
     completed = cli("complete", stdin=f"pulsarctl scalable-topics {line}\n")
     assert completed == Outcome(0, "".join(f"{name}\n" for name in offered), "")
-
-
-@pytest.mark.parametrize("options", [("-s", "s"), ("-s", "s", "--regex")])
-def test_consume_says_that_it_does_not_support_scalable_topics(cli: Cli, options: tuple[str, ...]) -> None:
-    assert cli("consume", "topic://public/default/orders", *options, "--url", "pulsar://localhost:1") == Outcome(
-        2,
-        "",
-        "error: 'consume' does not support scalable topics\nhint: use a client of the V5 API of Pulsar 5.0\n",
-    )

@@ -1,8 +1,11 @@
-"""What `produce`, `read`, and `tail` print for a scalable topic."""
+"""What `produce`, `consume`, `read`, and `tail` print for a scalable topic."""
 
 import re
 from collections.abc import Callable
 
+import pytest
+
+from tests.cli.consume.consumed import consumed
 from tests.support.runner import Cli, Outcome
 
 Change = Callable[[str], None]
@@ -63,6 +66,48 @@ def test_a_message_keeps_its_fields(cli: Cli, scalable: str) -> None:
     assert outcome.stdout == "v a=b o 1767225600000 zstd\n"
 
 
+@pytest.mark.parametrize("kind", ["Exclusive", "Failover", "Shared"])
+def test_printed_messages_are_acknowledged(cli: Cli, scalable: str, kind: str) -> None:
+    cli("produce", scalable, "-m", "a", "-m", "b", "-m", "c", "-k", "key-0")
+    words = ("consume", scalable, "-s", "s", "-t", kind, "-p", "Earliest", "-F", "%p %k %v\\n")
+    assert cli(*words, "-n", "2") == consumed("1 key-0 a\n1 key-0 b\n", 2)
+    assert cli(*words) == consumed("1 key-0 c\n", 1)
+
+
+def test_messages_that_are_not_acknowledged_stay(cli: Cli, scalable: str) -> None:
+    cli("produce", scalable, "-m", "a", "-k", "key-0")
+    words = ("consume", scalable, "-s", "s", "-p", "Earliest", "-F", "%v\\n")
+    for _ in range(2):
+        assert cli(*words, "--no-ack") == consumed("a\n", 1, "received and not acknowledged")
+
+
+def test_a_key_is_consumed_in_order_across_a_split(cli: Cli, scalable: str, change: Change) -> None:
+    cli("produce", scalable, "-m", "a", "-k", "key-0")
+    change("split/1")
+    cli("produce", scalable, "-m", "b", "-k", "key-0")
+    words = ("consume", scalable, "-s", "s", "-p", "Earliest", "-n", "2", "-F", "%p %v\\n")
+    assert cli(*words) == consumed("1 a\n3 b\n", 2)
+
+
+@pytest.mark.parametrize("kind", ["Exclusive", "Shared"])
+def test_a_subscription_without_a_name_is_deleted(cli: Cli, scalable: str, kind: str) -> None:
+    assert cli("consume", scalable, "-t", kind, "--idle-timeout", "10ms") == Outcome(
+        0,
+        "",
+        "0 messages successfully consumed\n"
+        "a new subscription starts after the last message; use -p Earliest to start at the first\n",
+    )
+    assert cli("scalable-topics", "describe", scalable).stdout.endswith("\nSubscriptions none\n")
+
+
+def test_a_subscription_for_the_other_type_of_consumer_is_refused(cli: Cli, scalable: str) -> None:
+    cli("scalable-topics", "create-subscription", scalable, "-s", "s", "--type", "QUEUE")
+    said = f"Subscription s of {scalable} is for queue consumers (NotAllowedError)"
+    assert cli("consume", scalable, "-s", "s") == Outcome(
+        1, "", f"error: {scalable} at {cli.environ['PULSARCTL_SERVICE_URL']}: {said}\n"
+    )
+
+
 def test_tail_names_the_topic_and_not_the_segment(cli: Cli, scalable: str) -> None:
     cli("produce", scalable, "-m", "a", "-k", "k")
     outcome = cli("tail", scalable, "--from", "earliest", "-n", "1")
@@ -98,6 +143,10 @@ REFUSED = {
     "produce -m a --chunking": "cannot use --chunking with a scalable topic",
     "produce -m a --schema auto": "cannot use --schema auto with a scalable topic",
     "produce -m a --partition 0": "cannot use --partition with a scalable topic: it has segments",
+    "consume -s s --transaction -n 1": "cannot use --transaction with a scalable topic",
+    "consume -s s -t Key_Shared": "cannot use -t Key_Shared with a scalable topic",
+    "consume -s s -e": "cannot use --to or -e with a scalable topic",
+    "consume -s s --nack": "cannot use --nack with a scalable topic",
     "read --compacted": "cannot read a compacted scalable topic: Pulsar does not compact segments",
     "read --from 1:2": "cannot use a message ID or an index with a scalable topic: each segment has its own"
     "\nhint: use earliest, latest, a TIME, -10m, -N, or +N",

@@ -1,0 +1,77 @@
+"""One run of `consume` on a scalable topic, through our own connections: the official client does not support it.
+
+Exclusive and Failover subscriptions have stream consumers, which share the segments and keep the order of each key.
+Shared ones have queue consumers.
+"""
+
+import secrets
+from collections.abc import Callable
+
+from pulsarctl.client.reachability import check_answers
+from pulsarctl.client.subscribe_options import KeySharing, Settlement, SubscribeOptions
+from pulsarctl.consume.consuming import Stops, consume_all
+from pulsarctl.consume.subscribing import Reach
+from pulsarctl.errors import UsageProblem
+from pulsarctl.raw.scalable.segment_consumer import ConsumerSettings
+from pulsarctl.raw.scalable.segments_consumer import SegmentsConsumer
+from pulsarctl.raw.topic_lookup import TopicLookup
+from pulsarctl.records.record import Record
+from pulsarctl.settings.settings import Settings
+
+
+def consume_segments(
+    settings: Settings,
+    topic: str,
+    options: SubscribeOptions,
+    show: Callable[[Record], bytes] | None,
+    stops: Stops,
+    *,
+    rate: float,
+    timeout_seconds: float,
+    left: Callable[[], None],
+) -> int:
+    """The number of messages. Calls `left` when a consumer that was open is closed.
+
+    Raises what connecting raises, or the broker's refusal of the consumer.
+    """
+    check_answers(settings, timeout_seconds)
+    consumer_settings = ConsumerSettings(
+        subscription=options.subscription,
+        name=options.consumer_name or f"pulsarctl-{secrets.token_hex(6)}",
+        is_shared=options.subscription_type == "shared",
+        from_earliest=options.from_earliest,
+        permits=options.queue_size,
+        acknowledges=options.settlement is Settlement.ACKNOWLEDGE,
+    )
+
+    def lookup() -> TopicLookup:
+        return TopicLookup(settings.service_url, timeout_seconds=timeout_seconds, security=settings)
+
+    consumer = SegmentsConsumer(lookup, topic, consumer_settings, timeout_seconds)
+    try:
+        return consume_all(consumer, show, stops, rate=rate, quiet=settings.quiet)
+    finally:
+        consumer.close()
+        left()
+
+
+def check_segments(options: SubscribeOptions, reach: Reach, *, transaction: bool) -> None:
+    """Raises `UsageProblem` for what consumers of a scalable topic cannot do here."""
+    refused = {
+        "--transaction": transaction,
+        "--from": reach.start is not None,
+        "--to or -e": reach.end is not None,
+        "--regex": options.pattern_mode is not None,
+        "--nack": options.settlement is Settlement.NACK,
+        "--ack-timeout": options.ack_timeout_ms > 0,
+        "--dlq": options.dead_letters is not None,
+        "--hash-range or --allow-out-of-order": options.key_sharing != KeySharing(),
+        "-t Key_Shared": options.subscription_type == "key_shared",
+        "--compacted": options.compacted,
+        "--property": bool(options.properties),
+        "--replicated": options.replicated,
+        "-ekv": options.decryption_key_path is not None,
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            raise UsageProblem(f"cannot use {option} with a scalable topic")
