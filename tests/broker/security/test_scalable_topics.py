@@ -123,3 +123,13 @@ def test_a_consumer_of_a_segment_needs_the_permission_of_its_topic(broker: Embed
         one.send(client_commands.subscribe(1, segment, role, 1))
         one.expect(expected)
         one.close()
+
+
+def test_the_ledgers_of_a_segment_need_the_permission_of_its_topic(broker: EmbeddedBroker) -> None:
+    grants = [{"topic": SCALABLE, "role": "auditor", "actions": ["consume"]}]
+    assert ask(broker, "POST", "namespaces/grantPermissionsOnTopics", grants).status == 204
+    segment = f"segments/{NAMESPACE}/growing/0000-7fff-0"
+    for path in ("internalStats", "stats", "internal-info", "messageid/0", "offload"):
+        assert ask(broker, "GET", f"{segment}/{path}", role="stranger").status == 401, path
+        expected = 401 if path == "offload" else 200
+        assert ask(broker, "GET", f"{segment}/{path}", role="auditor").status == expected, path

@@ -10,6 +10,7 @@ from pulsarctl.values.names import (
     namespace_of,
     namespace_path,
     partition_index,
+    readable_topic,
     scalable_path,
     scalable_topic,
     topic_path,
@@ -96,3 +97,27 @@ def test_a_message_id_is_parsed(text: str, expected: MessageId) -> None:
 def test_an_invalid_message_id_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem):
         parse_message_id(text)
+
+
+SEGMENT = "segment://shop/orders/a/b c/0000-7fff-12"
+
+
+def test_a_segment_has_a_path_an_id_and_its_topic() -> None:
+    assert topic_path(SEGMENT) == "segments/shop/orders/a%2Fb%20c/0000-7fff-12"
+    assert partition_index(SEGMENT) == 12
+    assert without_partition(SEGMENT) == "topic://shop/orders/a/b c"
+    assert namespace_of(SEGMENT) == "shop/orders"
+
+
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [("t", "persistent://public/default/t"), ("topic://a/b/c", "topic://a/b/c"), (SEGMENT, SEGMENT)],
+)
+def test_a_job_reads_regular_topics_scalable_ones_and_segments(topic: str, name: str) -> None:
+    assert readable_topic(topic) == name
+
+
+@pytest.mark.parametrize("topic", ["topic://a/b", "segment://a/b/c", "segment://a/b/0000-7fff-1", "a/b"])
+def test_a_job_refuses_other_names(topic: str) -> None:
+    with pytest.raises(UsageProblem):
+        readable_topic(topic)
