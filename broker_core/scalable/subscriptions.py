@@ -63,14 +63,17 @@ class ScalableSubscriptions:
                 await topic.subscriptions.delete(subscription, force=True)
 
     async def seek(self, name: TopicName, subscription: str, timestamp_ms: int) -> None:
-        """Moves it to the first message of each segment that was published at that time or later."""
+        """Moves it to the first message of each segment that was published at that time or later.
+
+        A stream consumer loses the children as soon as their parent has messages again: it reads the parent first.
+        """
         async with self._changes.alone(name):
             async for segment, _topic, consumed in self._cursors(name, subscription):
                 if not segment.is_active and segment.sealed_ms <= timestamp_ms:
                     await consumed.clear_backlog()
                 else:
                     await consumed.reset_to_time(0 if segment.created_ms >= timestamp_ms else timestamp_ms)
-        self._assign(name, subscription)
+                self._assign(name, subscription)
 
     async def skip_all(self, name: TopicName, subscription: str) -> None:
         async with self._changes.alone(name):

@@ -69,6 +69,15 @@ def test_a_drained_segment_that_is_unloaded_stays_drained(
     assert next_assignment(client) == ["0000-7fff-1"]
 
 
+def test_a_seek_takes_the_children_away_before_their_messages_come_again(admin: Requests, client: RawClient) -> None:
+    read_first_segment(admin, client)
+    subscribe(client, "segment://public/default/x/0000-7fff-1", 2, name="s")
+    assert admin("POST", f"{PATH}/subscriptions/s/seek?timestamp=0").status == 204
+    assert client.expect(BaseCommand.CLOSE_CONSUMER).consumer_id == 1
+    assert next_assignment(client) == ["0000-ffff-0"]
+    assert client.expect(BaseCommand.CLOSE_CONSUMER).consumer_id == 2
+
+
 def test_requests_for_a_whole_namespace_reach_the_segments(admin: Requests, client: RawClient) -> None:
     admin("PUT", PATH)
     admin("PUT", f"{PATH}/subscriptions/q?type=QUEUE")
