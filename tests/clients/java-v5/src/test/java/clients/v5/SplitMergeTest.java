@@ -154,12 +154,16 @@ class SplitMergeTest extends OnScalableTopic {
     }
 
     @Test
+    void aQueueConsumerThatComesLaterReadsAllSegments() throws Exception {
+        publish();
+        QueueConsumer<String> consumer = queue("q").subscribe();
+        assertReceives(numbers(ALL), consumer::receive, consumer::acknowledge);
+    }
+
+    @Test
     void aConsumerThatComesLaterReadsAllSegments() throws Exception {
         publish();
         assertReads(0, from(Checkpoint.earliest()).create());
-        QueueConsumer<String> queue = queue("q").subscribe();
-        StreamConsumer<String> stream = stream(client, "a").subscribe();
-        assertReceives(numbers(ALL), queue::receive, queue::acknowledge);
-        messages.receiveAll(stream);
+        messages.receiveAll(stream(client, "a").subscribe());
     }
 }
