@@ -92,6 +92,13 @@ class Ended:
     transaction: int
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A change of a scalable topic was answered with success: from now on its layout has that epoch, or a later one."""
+
+    epoch: int
+
+
 Call = (
     Created
     | Appeared
@@ -105,6 +112,7 @@ Call = (
     | Receipt
     | Subscribed
     | Ended
+    | Changed
 )
 
 

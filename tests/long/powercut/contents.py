@@ -8,6 +8,7 @@ from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
 from broker_core.storage.engine import StorageEngine
+from tests.long.powercut.segments import Kept, read_segments
 from tests.long.powercut.transactions import Effects, read_effects
 
 Contents = dict[tuple[int, int], tuple[int, int]]  # (ledger id, entry id) -> (length, crc32) of the entry
@@ -20,6 +21,7 @@ class Found:
     entries: Contents
     subscriptions: Subscriptions
     effects: Effects
+    segments: Kept
 
 
 READ_ENTRIES, READ_BYTES = 1000, 4 << 20
@@ -39,7 +41,7 @@ async def read_contents(storage: StorageEngine, sources: Collection[tuple[int, i
                 entry_id = block.first_entry_id + index
                 found[block.ledger_id, entry_id] = (len(entry), zlib.crc32(entry))
             position = type(position)(block.ledger_id, block.first_entry_id + len(block))
-    return Found(found, subscriptions, await read_effects(storage, sources))
+    return Found(found, subscriptions, await read_effects(storage, sources), await read_segments(storage))
 
 
 def open_and_read(directory: Path, sources: Collection[tuple[int, int]]) -> Found:

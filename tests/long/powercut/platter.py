@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.long.powercut.calls import (
     Appeared,
     Call,
+    Changed,
     Created,
     DirectorySynced,
     Ended,
@@ -77,6 +78,7 @@ class Platter:
         self.receipts: set[tuple[int, int]] = set()  # (ledger id, entry id)
         self.subscriptions: set[tuple[str, str]] = set()  # (managed ledger, subscription)
         self.ended: set[int] = set()  # transactions
+        self.epoch = -1  # of the layout of the scalable topic
         self._directories: list[str] = []
         self._names: Names = {}
         self._contents: dict[int, Content] = defaultdict(Content)
@@ -93,6 +95,8 @@ class Platter:
                 self.subscriptions.add((call.ledger, call.subscription))
             case Ended():
                 self.ended.add(call.transaction)
+            case Changed():
+                self.epoch = call.epoch
             case Written() | Resized():
                 self._unsynced[call.file].append((index, call))
             case Appeared():

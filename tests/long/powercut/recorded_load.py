@@ -1,9 +1,9 @@
 """The load whose calls are recorded: official clients against a broker in this process, on the recording disk.
 
-Three producers (one message at a time, pipelined, batched), a consumer that acknowledges most messages, and
-transactions. A second subscription acknowledges none, so nothing is trimmed. Receipts are recorded when the broker
-passes them to its transport, the earliest moment at which a client could see them. Recording them in the client would
-miss a race that answers before the sync.
+Three producers (one message at a time, pipelined, batched), a consumer that acknowledges most messages, transactions,
+and a scalable topic that is split and merged. A second subscription acknowledges none, so nothing is trimmed. Receipts
+are recorded when the broker passes them to its transport, the earliest moment at which a client could see them.
+Recording them in the client would miss a race that answers before the sync.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ import pulsar
 
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig
+from broker_core.scalable.layout import Layout
 from broker_core.server.connection import Connection
 from broker_core.storage.disk import Disk
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -25,6 +26,7 @@ from broker_core.wire.frame import Command, FrameDecoder
 from tests.long.powercut.calls import Call, CallLog, Ended, Receipt, Subscribed
 from tests.long.powercut.contents import Contents, read_contents
 from tests.long.powercut.recording_disk import RecordingDisk
+from tests.long.powercut.segments import run_segments
 from tests.long.powercut.transactions import Transaction, run_transactions
 from tests.support.official_client import connect
 
@@ -41,6 +43,7 @@ class Recording:
     calls: list[Call]
     contents: Contents  # every entry at the end of the load
     transactions: dict[int, Transaction]
+    layouts: dict[int, Layout]  # of the scalable topic, by epoch
 
 
 class ReceiptNotes:
@@ -81,10 +84,10 @@ def record(directory: Path, messages: int, *, disk_type: type[RecordingDisk] = R
     log = CallLog()
     disk = disk_type(directory, log)
     with BrokerThread(directory, disk, log) as broker:
-        transactions = drive(broker.url, messages, log)
+        transactions, layouts = drive(broker, messages, log)
         contents = broker.run(lambda: read_contents(broker.broker.storage)).entries
         calls = list(log.calls)
-    return Recording(calls, contents, transactions)
+    return Recording(calls, contents, transactions, {layout.epoch: layout for layout in layouts})
 
 
 class BrokerThread:
@@ -122,20 +125,21 @@ class BrokerThread:
         self._loop.close()
 
 
-def drive(url: str, messages: int, log: CallLog) -> dict[int, Transaction]:
+def drive(broker: BrokerThread, messages: int, log: CallLog) -> tuple[dict[int, Transaction], list[Layout]]:
     """Sends `messages` in total from three producers at once, while a consumer acknowledges the pipelined ones.
 
-    Returns the transactions that run beside them, by ID.
+    Returns the transactions that run beside them, by ID, and the layouts of the scalable topic.
     """
-    client = connect(url)
+    client = connect(broker.url)
     alone, batched = messages // 20, messages // 5
     pipelined = messages - alone - batched
     for topic in ("sync", "pipelined", "batched"):
         consumer = client.subscribe(topic, "keep")
         log.add(Subscribed(f"public/default/persistent/{topic}", "keep"))
         consumer.close()
-    with ThreadPoolExecutor(5) as threads:
-        transactions = threads.submit(run_transactions, url, messages // 50)
+    with ThreadPoolExecutor(6) as threads:
+        transactions = threads.submit(run_transactions, broker.url, messages // 50)
+        layouts = threads.submit(run_segments, broker.broker, broker.run, messages // 250, log)
         work = [
             threads.submit(send_each, client, alone),
             threads.submit(send_pipelined, client, "pipelined", pipelined, batching=False),
@@ -145,7 +149,7 @@ def drive(url: str, messages: int, log: CallLog) -> dict[int, Transaction]:
         for future in work:
             future.result()
     client.close()
-    return transactions.result()
+    return transactions.result(), layouts.result()
 
 
 def send_each(client: pulsar.Client, count: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.long.powercut.calls import Ended, Receipt, Subscribed
+from tests.long.powercut.calls import Changed, Ended, Receipt, Subscribed
 from tests.long.powercut.recorded_load import Recording, record
 from tests.long.powercut.recording_disk import RecordingDisk
 from tests.long.powercut.verify import cuts, verify
@@ -37,6 +37,7 @@ def test_every_acknowledged_message_survives_a_power_cut(tmp_path: Path) -> None
     recording = record(tmp_path / "data", MESSAGES)
     assert any(isinstance(call, Receipt) for call in recording.calls)
     assert any(isinstance(call, Subscribed) for call in recording.calls)
+    assert max(call.epoch for call in recording.calls if isinstance(call, Changed)) == len(recording.layouts) - 1 >= 8
     assert sum(isinstance(call, Ended) for call in recording.calls) == len(recording.transactions) > 20
     opened, failures = verify(recording, some_cuts(recording), torn=1)
     assert opened > IMAGES

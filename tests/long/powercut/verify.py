@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tests.long.powercut.calls import Ended, Receipt
+from tests.long.powercut.calls import Changed, Ended, Receipt
 from tests.long.powercut.contents import open_and_read
 from tests.long.powercut.platter import Image, Platter
 from tests.long.powercut.recorded_load import Recording
+from tests.long.powercut.segments import problem_of_segments
 from tests.long.powercut.transactions import problem_of
 
 MEMORY_DISK = Path("/dev/shm")
@@ -38,7 +39,9 @@ def cuts(recording: Recording) -> list[int]:
     """
     calls = recording.calls
     last = len(calls)
-    return [taken for taken in range(last + 1) if taken == last or not isinstance(calls[taken], Receipt | Ended)]
+    return [
+        taken for taken in range(last + 1) if taken == last or not isinstance(calls[taken], Receipt | Ended | Changed)
+    ]
 
 
 def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[int, list[Failure]]:
@@ -58,7 +61,7 @@ def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[in
 
 
 def cut(platter: Platter, recording: Recording, prefix: int, seed: int | None) -> str:
-    """Why the image lacks an acknowledged entry, or a part of a transaction; empty if it does not."""
+    """Why the image lacks an acknowledged entry, or a part of a transaction or layout; empty if it does not."""
     image = platter.settled() if seed is None else platter.torn(random.Random(f"{prefix} {seed}"))
     parent = MEMORY_DISK if MEMORY_DISK.is_dir() else None
     root = Path(tempfile.mkdtemp(prefix="powercut-", dir=parent))
@@ -88,7 +91,9 @@ def missing(image: Image, root: Path, recording: Recording, promised: Platter) -
     changed = sorted(position for position, entry in receipted.items() if found.entries[position] != entry)
     if changed:
         return f"{len(changed)} receipted entries have other bytes, first {changed[0]}"
-    return problem_of(transactions, promised.ended, found.effects)
+    return problem_of(transactions, promised.ended, found.effects) or problem_of_segments(
+        recording.layouts, promised.epoch, found.segments
+    )
 
 
 class Tracebacks(logging.Handler):
