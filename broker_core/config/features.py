@@ -377,6 +377,11 @@ class SchemaConfig:
     allow_update: bool = setting(
         "isAllowAutoUpdateSchemaEnabled", True, "Whether producers can add new schema versions.", dynamic=True
     )
+    allow_legacy_json: bool = setting(
+        "schemaJsonAllowLegacyJacksonFormat",
+        True,
+        "Whether a JSON schema may have the form that clients before Pulsar 2.1 send (Pulsar 5.0's default: false).",
+    )
     max_bytes: int = setting("schemaMaxSizeInBytes", 1 << 20, "Maximum size of a schema definition (bytes).", least=1)
     max_values: int = setting(
         "schemaMaxValues",

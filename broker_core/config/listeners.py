@@ -20,6 +20,9 @@ class ListenerUrls(NamedTuple):
     http_url_tls: str = ""
 
 
+OWN_ADDRESS = "internal"  # the default of internalListenerName in Pulsar 5.0
+
+
 class Listeners(NamedTuple):
     """`internal`: the addresses for clients that name no listener; empty where the broker's own address is right."""
 
@@ -31,7 +34,7 @@ def advertised_listeners(text: str, internal: str) -> Listeners:
     """The listeners of `name:URL,name:URL`; raises `InvalidConfiguration` with Pulsar's words.
 
     `internal` names the default listener; empty means the first. For an address that it lacks, the first listener that
-    has one counts.
+    has one counts. A listener `internal` that is not in the list is the broker's own address, as in Pulsar 5.0.
     """
     listeners: dict[str, ListenerUrls] = {}
     owners: dict[str, str] = {}
@@ -44,6 +47,8 @@ def advertised_listeners(text: str, internal: str) -> Listeners:
         if owners.setdefault(address, name) != name:
             raise InvalidConfiguration(f"advertisedListeners: must not specify `{address}` to different listener.")
         listeners[name] = urls._replace(**{field: url})
+    if internal == OWN_ADDRESS and internal not in listeners:
+        return Listeners(listeners, ListenerUrls())
     if internal and internal not in listeners:
         raise InvalidConfiguration(f"internalListenerName: advertisedListeners has no listener {internal!r}")
     return Listeners(listeners, _default(listeners, internal))

@@ -9,20 +9,23 @@ from broker_core.config.reading import Entry
 
 FEATURES = {
     "additionalServlets": "additional servlets",
+    "authenticationRoleLoggingAnonymizer": "anonymous roles in its log",
     "authorizationProvider": "authorization providers other than its own",
     "brokerEntryPayloadProcessors": "payload processors",
     "brokerInterceptors": "broker interceptors",
     "enablePackagesManagement": "packages management",
+    "enableShadowTopics": "shadow topics",
     "entryFilterNames": "entry filters",
     "functionsWorkerEnabled": "functions",
     "haProxyProtocolEnabled": "the PROXY protocol",
     "messagingProtocols": "protocol handlers",
+    "tlsFactoryClassName": "TLS factories",
     "tlsEnabledWithKeyStore": "TLS key stores; use PEM files",
     "webSocketServiceEnabled": "the WebSocket service",
 }
 """By key. One with `true`, or with a text that is not the default, asks for it."""
 
-_NOT_ASKED = {"", "false", "org.apache.pulsar.broker.authorization.PulsarAuthorizationProvider"}
+_NOT_ASKED = {"", "false", "none", "org.apache.pulsar.broker.authorization.PulsarAuthorizationProvider"}
 
 
 def missing_features(in_file: Iterable[Entry]) -> Iterator[str]:

@@ -62,7 +62,7 @@ class ReplicationConfig:
     )
     snapshots_cached: int = setting(
         "replicatedSubscriptionsSnapshotMaxCachedPerSubscription",
-        10,
+        30,
         "Maximum number of snapshots that a replicated subscription keeps until it passes them.",
         least=1,
     )

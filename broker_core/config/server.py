@@ -24,7 +24,10 @@ class ServerConfig:
         " (docs/explanation/scaling.md).",
     )
     internal_listener: str = setting(
-        "internalListenerName", "", "Listener for clients that name none; empty means the first of advertisedListeners."
+        "internalListenerName",
+        "",
+        "Listener for clients that name none; empty means the first of advertisedListeners, and internal, unless it is"
+        " one of them, the broker's own address.",
     )
     bind_addresses: str = setting(
         "bindAddresses",

@@ -14,6 +14,7 @@ from broker_core.config.listeners import advertised_listeners
 from broker_core.config.metric_labels import check_labels, labels_in
 from broker_core.config.missing_features import missing_features
 from broker_core.config.reading import Entry, gather, named_file
+from broker_core.config.removed_keys import removed_keys
 from broker_core.config.retention import check_retention
 from broker_core.errors import BrokerError, InvalidConfiguration
 
@@ -47,7 +48,12 @@ def load_config(
     _check_labels(gathered.config, gathered.by_key)
     _check_closing(gathered.config, gathered.by_key)
     _refuse_exposure(gathered.config, gathered.in_file, gathered.by_key)
-    warnings = (*gathered.warnings, *missing_features(gathered.in_file), *_risks(gathered.config, gathered.by_key))
+    warnings = (
+        *gathered.warnings,
+        *missing_features(gathered.in_file),
+        *removed_keys(gathered.in_file),
+        *_risks(gathered.config, gathered.by_key),
+    )
     return LoadedConfig(gathered.config, warnings, file)
 
 

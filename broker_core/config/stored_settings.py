@@ -1,7 +1,7 @@
-"""Dynamic settings of Apache Pulsar 4.0.7 for what this broker does not do: they are stored, and have no effect.
+"""Dynamic settings of Apache Pulsar 4.0.7 and 5.0 for what this broker does not do: stored, and without effect.
 
 Tools set them for a whole cluster (`loadBalancer...`), and read them back. The list is the answer of a 4.0.7 to
-`GET /admin/v2/brokers/configuration`, without the settings that this broker has.
+`GET /admin/v2/brokers/configuration` with those that 5.0.0-M1 adds, and without the settings that this broker has.
 """
 
 STORED_SETTINGS = frozenset(
@@ -71,10 +71,14 @@ STORED_SETTINGS = frozenset(
         "loadBalancerSheddingBundlesWithPoliciesEnabled",
         "loadBalancerSheddingConditionHitCountThreshold",
         "loadBalancerSheddingEnabled",
+        "loadBalancerSheddingExcludedNamespaces",
         "loadBalancerSheddingGracePeriodMinutes",
         "loadBalancerSheddingIntervalMinutes",
         "loadBalancerTransferEnabled",
         "loadManagerClassName",
+        "loadManagerMigrationEnabled",
+        "managedLedgerCacheEvictionExtendTTLOfEntriesWithRemainingExpectedReadsMaxTimes",
+        "managedLedgerCacheEvictionExtendTTLOfRecentlyAccessed",
         "managedLedgerCacheEvictionTimeThresholdMillis",
         "managedLedgerCacheEvictionWatermark",
         "managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis",
@@ -106,6 +110,7 @@ STORED_SETTINGS = frozenset(
         "supportedNamespaceBundleSplitAlgorithms",
         "topicFactoryClassName",
         "topicNameCacheMaxCapacity",
+        "topicPoliciesCacheInitTimeoutSeconds",
         "topicPublisherThrottlingTickTimeMillis",
         "transactionLogBatchedWriteEnabled",
         "transactionPendingAckBatchedWriteEnabled",

@@ -60,6 +60,7 @@ class SchemaRegistry:
         self._clock = clock
         self._bounds = DefinitionBounds(config.max_bytes, config.max_values, config.max_depth)
         self._steps_max = config.max_comparisons
+        self._allow_legacy_json = config.allow_legacy_json
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="schema")
         self._versions: dict[str, list[SchemaVersion]] = {}
         self._changes: OneAtATime[str] = OneAtATime()
@@ -124,7 +125,7 @@ class SchemaRegistry:
         from broker_core.metadata.schema.validation import validate
 
         await self._computed(schema, check_definition, schema, self._bounds)
-        await self._computed(schema, validate, schema)
+        await self._computed(schema, validate, schema, self._allow_legacy_json)
 
     async def _computed(self, schema: SchemaData, work: Callable[..., _T], *arguments: Any) -> _T:
         """The result of work on definitions; types without a definition need no thread."""

@@ -18,26 +18,26 @@ _PYTHON_NONE = b"null"  # the definition that the Python client sends for a STRI
 LEGACY_JSON_TYPES = frozenset({"any", "array", "boolean", "integer", "null", "number", "object", "string"})
 
 
-def validate(schema: SchemaData) -> None:
-    """Raises `InvalidSchema`."""
+def validate(schema: SchemaData, allow_legacy_json: bool = True) -> None:
+    """Raises `InvalidSchema`. `allow_legacy_json`: the JSON schemas of old clients are valid (PIP-464)."""
     if schema.type in AVRO_BASED:
-        _validate_avro(schema)
+        _validate_avro(schema, allow_legacy_json)
     elif schema.type is SchemaType.PROTOBUF_NATIVE:
         root_message(schema.data)
     elif schema.type is SchemaType.KEY_VALUE:
         for part in decode_key_value(schema):
-            validate(part)
+            validate(part, allow_legacy_json)
     elif schema.type in CLIENT_SIDE:
         raise InvalidSchema(f"Schema {schema.type.name} is a client-side schema type")
     elif schema.type not in (SchemaType.NONE, SchemaType.BYTES, SchemaType.EXTERNAL):
         _validate_empty(schema)
 
 
-def _validate_avro(schema: SchemaData) -> None:
+def _validate_avro(schema: SchemaData, allow_legacy_json: bool) -> None:
     try:
         definition = parse_avro(schema.data.decode())
     except (InvalidAvro, ValueError) as error:
-        if schema.type is SchemaType.JSON and legacy_json(schema) is not None:
+        if allow_legacy_json and schema.type is SchemaType.JSON and legacy_json(schema) is not None:
             return
         reason = str(error)[:SHOWN_MAX]
         raise InvalidSchema(f"Invalid schema definition data for {schema.type.name} schema: {reason}") from None

@@ -21,6 +21,13 @@ def test_the_first_listener_is_the_default_and_others_fill_its_gaps() -> None:
     assert advertised_listeners(text, "outside").internal == ListenerUrls("pulsar://b:6651", "pulsar+ssl://b:6652")
 
 
+def test_the_internal_listener_of_pulsar_5_is_the_own_address_unless_it_is_listed() -> None:
+    assert advertised_listeners("", "internal") == ({}, ListenerUrls())
+    assert advertised_listeners("x:pulsar://a:1", "internal").internal == ListenerUrls()
+    listed = advertised_listeners("x:pulsar://a:1,internal:pulsar://b:1", "internal")
+    assert listed.internal == ListenerUrls("pulsar://b:1")
+
+
 def test_without_listeners_the_broker_has_its_own_address() -> None:
     assert advertised_listeners("", "") == ({}, ListenerUrls())
 

@@ -8,6 +8,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.missing_features import FEATURES
 from broker_core.config.proxy import ProxyBrokersConfig, ProxyConfig
 from broker_core.config.proxy_sources import load_proxy_config
+from broker_core.config.removed_keys import REMOVED
 from broker_core.config.sources import load_config
 from broker_core.errors import InvalidConfiguration
 
@@ -288,6 +289,41 @@ def test_each_key_that_asks_for_a_missing_feature_is_named(tmp_path: Path) -> No
         f"enablePackagesManagement=true ({file}, line 5) has no effect: this broker does not have packages management",
         f"brokerInterceptors=audit ({file}, line 6) has no effect: this broker does not have broker interceptors",
     )
+
+
+def test_each_key_that_pulsar_removed_is_named(tmp_path: Path) -> None:
+    keys = sorted(REMOVED)
+    file = write(tmp_path, "broker.conf", "".join(f"{key}=true\n" for key in keys))
+    assert load_config(file, environment={}).warnings[1:] == tuple(
+        f"{key} ({file}, line {line}) has no effect: Pulsar 5.0 removed it, and this broker never had it"
+        for line, key in enumerate(keys, 1)
+    )
+
+
+OF_PULSAR_5 = """\
+internalListenerName=internal
+exposeCustomTopicMetricLabelsEnabled=false
+allowedTopicPropertyKeysForMetrics=
+brokerCloseInactiveTopicsEnabled=false
+exposeSubscriptionBacklogAgeInPrometheus=false
+enableBrokerTopicListWatcher=true
+httpServerIdleTimeout=30000
+schemaJsonAllowLegacyJacksonFormat=false
+strictAuthMethod=false
+authenticationRoleLoggingAnonymizer=NONE
+enableShadowTopics=false
+tlsFactoryClassName=
+maxTopicListInFlightHeapMemSizeMB=100
+"""
+
+
+def test_the_new_keys_of_pulsar_5_are_read_from_its_file(tmp_path: Path) -> None:
+    file = write(tmp_path, "standalone.conf", OF_PULSAR_5)
+    loaded = load_config(file, environment={})
+    assert loaded.config.schema.allow_legacy_json is False
+    assert loaded.config.server.internal_listener == "internal"
+    (unknown,) = loaded.warnings
+    assert "maxTopicListInFlightHeapMemSizeMB" in unknown
 
 
 def test_no_feature_that_the_broker_has_is_called_missing() -> None:

@@ -193,6 +193,13 @@ def test_json_schemas_of_old_clients_are_distinguished_by_id() -> None:
     assert follows([avro("a", SchemaType.JSON)], legacy("urn:a"), Strategy.FULL)
 
 
+def test_the_json_schemas_of_old_clients_can_be_refused() -> None:
+    legacy = SchemaData(SchemaType.JSON, b'{"type":"object","id":"a"}')
+    validate(legacy)
+    with pytest.raises(InvalidSchema, match="Invalid schema definition data for JSON schema"):
+        validate(legacy, allow_legacy_json=False)
+
+
 @pytest.mark.parametrize("data", [b"oops", b'{"type":"what"}', b"\xff"])
 def test_json_that_was_never_a_schema_is_refused(data: bytes) -> None:
     with pytest.raises(InvalidSchema, match="Invalid schema definition data for JSON schema"):
