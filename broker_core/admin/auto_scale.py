@@ -10,7 +10,7 @@ from broker_core.admin.call import Answer, Call, Handler, json_answer
 from broker_core.admin.routes import Route
 from broker_core.admin.scalable import if_enabled
 from broker_core.admin.shapes import obj, shape_of
-from broker_core.metadata.policies.auto_scale import AUTO_SCALE, ENTRY_BUCKETS, FIELDS, merged, read_override
+from broker_core.metadata.policies.auto_scale import AUTO_SCALE, FIELDS, merged, read_override
 from broker_core.names import SCALABLE
 from broker_core.scalable.records import ScalableTopic
 from broker_core.security.operations import Operation, namespace_policy, topic_policy
@@ -62,7 +62,6 @@ _TOPIC = "/admin/v2/scalable/{tenant}/{namespace}/{topic}/autoScalePolicy"
 _NAMESPACE = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{AUTO_SCALE}"
 _POLICY = obj(
     **{name: shape_of(field.type) for name, field in FIELDS.items()},
-    **{name: shape_of(float if name.endswith("Threshold") else int) for name in ENTRY_BUCKETS},
 )
 
 

@@ -65,6 +65,17 @@ class ScalingConfig:
     merge_window_seconds: int = _seconds(
         "MergeWindowSeconds", 300, "Time for which the rates of two segments are low before they are merged"
     )
+    rebucket_cooldown_seconds: int = _seconds(
+        "RebucketCooldownSeconds", 60, "Minimum time between two changes of the entry buckets of a topic"
+    )
+    busy_messages_in: float = setting(
+        "scalableTopicSplitVsRebucketMinMsgRateInThreshold",
+        1000,
+        "Rate from which a segment is split if more consumers share segments than there are; below it, the broker "
+        "adds entry buckets if there are too few (published messages/s).",
+        least=0,
+        dynamic=True,
+    )
     split_messages_in: float = _split_above("MsgRateIn", 10_000, "published messages/s")
     split_bytes_in: float = _split_above("BytesRateIn", 50_000_000, "published bytes/s")
     split_messages_out: float = _split_above("MsgRateOut", 50_000, "consumed messages/s")

@@ -15,7 +15,7 @@ from broker_core.errors import BrokerError, InvalidValue
 from broker_core.metadata.policies.auto_scale import AUTO_SCALE, Override, merged
 from broker_core.rates.time_slices import sliced
 from broker_core.rates.traffic import Traffic
-from broker_core.scalable.scaling import NEVER, Load, Situation, Split, cold_since, next_change
+from broker_core.scalable.scaling import NEVER, Load, Readers, Rebucket, Situation, Split, cold_since, next_change
 from broker_core.storage.errors import StorageError
 from broker_core.tasks import OneAtATime
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from broker_core.clock import Clock
+    from broker_core.config.features import ScalableConfig
     from broker_core.config.scaling import ScalingConfig
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import NamespaceName, TopicName
@@ -44,6 +45,7 @@ class _History:
 
     last_split: float = NEVER
     last_merge: float = NEVER
+    last_rebucket: float = NEVER
     cold_since: dict[int, float] = field(default_factory=dict)
     problem: str = ""  # the last problem with its settings that was logged
 
@@ -56,19 +58,20 @@ class AutoScaler:
         changes: LayoutChanges,
         tenancy: Tenancy,
         config: ScalingConfig,
+        topics: ScalableConfig,
         clock: Clock,
         spawn: Spawn,
-        consumers_of: Callable[[TopicName], int],
+        readers_of: Callable[[TopicName], Readers],
     ) -> None:
-        """`consumers_of`: the most registered consumers that a subscription of the topic has."""
         self._records = records
         self._segments = segments
         self._changes = changes
         self._tenancy = tenancy
         self._config = config
+        self._topics = topics
         self._clock = clock
         self._spawn = spawn
-        self._consumers_of = consumers_of
+        self._readers_of = readers_of
         self._histories: dict[TopicName, _History] = {}
         self._decisions: OneAtATime[TopicName] = OneAtATime()
 
@@ -101,7 +104,7 @@ class AutoScaler:
         async with self._decisions.of(name):
             record = self._records.get(name)
             loads = {} if record is None else self._loads(name, record)
-            if record is None or not (loads or self._consumers_of(name)):
+            if record is None or not (loads or any(self._readers_of(name))):
                 self.forget(name)
                 return
             history = self._histories.setdefault(name, _History())
@@ -124,10 +127,18 @@ class AutoScaler:
     async def _change(
         self, name: TopicName, record: ScalableTopic, loads: dict[int, Load], history: _History, rules: ScalingConfig
     ) -> None:
-        now, consumers = self._clock.monotonic(), self._consumers_of(name)
+        now, readers = self._clock.monotonic(), self._readers_of(name)
         history.cold_since = cold_since(history.cold_since, loads, now, rules)
         situation = Situation(
-            record.layout, loads, history.cold_since, consumers, now, history.last_split, history.last_merge
+            record.layout,
+            loads,
+            history.cold_since,
+            readers,
+            now,
+            history.last_split,
+            history.last_merge,
+            history.last_rebucket,
+            self._topics.most_buckets,
         )
         change = next_change(situation, rules)
         if change is None:
@@ -136,7 +147,12 @@ class AutoScaler:
             if isinstance(change, Split):
                 history.last_split, cooldown = now, rules.split_cooldown_seconds
                 await self._changes.split(name, change.segment_id)
-                log.info("topic %s: split segment %d (%d consumers)", name, change.segment_id, consumers)
+                log.info("topic %s: split segment %d (%d consumers)", name, change.segment_id, max(readers))
+            elif isinstance(change, Rebucket):
+                history.last_rebucket, cooldown = now, rules.rebucket_cooldown_seconds
+                for segment_id in change.segment_ids:
+                    await self._changes.rebucket(name, segment_id, change.buckets)
+                log.info("topic %s: %d entry buckets for each of segments %s", name, change.buckets, change.segment_ids)
             else:
                 history.last_merge, cooldown = now, rules.merge_cooldown_seconds
                 await self._changes.merge(name, change.first_id, change.second_id)

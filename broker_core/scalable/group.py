@@ -209,6 +209,11 @@ class ConsumerGroup:
             consumer.shared = frozenset(shared.intersection(segment.id for segment in given[name]))
             consumer.tell()
 
+    @property
+    def is_sharing(self) -> bool:
+        """Whether all consumers share segments if there are not enough."""
+        return len(self._able()) == len(self.consumers)
+
     def _able(self) -> set[str]:
         """The consumers that can share segments."""
         if not self.is_ordered or not self.topic.shares_segments:

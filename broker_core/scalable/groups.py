@@ -16,6 +16,7 @@ from broker_core.errors import NotAllowed, TopicNotFound
 from broker_core.scalable.group import ConsumerGroup
 from broker_core.scalable.layout import Layout
 from broker_core.scalable.records import QUEUE, STREAM, ScalableTopic
+from broker_core.scalable.scaling import Readers
 
 if TYPE_CHECKING:
     from broker_core.config.features import ScalableConfig
@@ -89,9 +90,13 @@ class Groups:
         topic = self._topics.get(name)
         return {} if topic is None else topic.by_subscription
 
-    def most_consumers(self, name: TopicName) -> int:
-        """The most registered consumers that a subscription of the topic has."""
-        return max((len(group.consumers) for group in self.of(name).values()), default=0)
+    def readers(self, name: TopicName) -> Readers:
+        groups = list(self.of(name).values())
+        alone, sharing = (
+            max((len(group.consumers) for group in groups if group.is_sharing is kind), default=0)
+            for kind in (False, True)
+        )
+        return Readers(alone, sharing)
 
     def group(
         self, key: TopicName, name: TopicName, layout: Callable[[], Layout], subscription: str, *, is_ordered: bool

@@ -74,7 +74,7 @@ class ScalableTopics:
         self.collection = Collection(self.records, self.segments, self.changes, tenancy, clock)
         self._known = set(self.records.all())  # to the listeners
         self.scaling = AutoScaler(
-            self.records, self.segments, self.changes, tenancy, scaling, clock, spawn, self.groups.most_consumers
+            self.records, self.segments, self.changes, tenancy, scaling, config, clock, spawn, self.groups.readers
         )
         self._sessions: dict[TopicName, set[LayoutSession]] = {}
         self.listeners: set[TopicListener] = set()  # learn of created and deleted scalable topics

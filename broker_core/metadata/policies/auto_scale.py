@@ -24,14 +24,8 @@ def _name_of(field: "dataclasses.Field[Any]") -> str:
 FIELDS = {_name_of(field): field for field in dataclasses.fields(ScalingConfig) if field.name != "interval_seconds"}
 """The fields of `ScalingConfig` by their name in a policy."""
 
-ENTRY_BUCKETS: Mapping[str, Reader] = {
-    "rebucketCooldownSeconds": int32,
-    "splitVsRebucketMinMsgRateInThreshold": number,
-}
-"""Fields of Pulsar 5.0.0 about entry buckets, which this broker does not have: they are stored, and have no effect."""
-
 _READERS: Mapping[Any, Reader] = {bool: truth, int: int32, float: number}
-READERS: Mapping[str, Reader] = {**{name: _READERS[field.type] for name, field in FIELDS.items()}, **ENTRY_BUCKETS}
+READERS: Mapping[str, Reader] = {name: _READERS[field.type] for name, field in FIELDS.items()}
 
 
 def read_override(value: Any, name: str) -> dict[str, Any]:
@@ -70,4 +64,11 @@ def _problem(rules: ScalingConfig) -> str:
     return ""
 
 
-_NOT_NEGATIVE = ("maxDagDepth", "splitCooldownSeconds", "mergeCooldownSeconds", "mergeWindowSeconds")
+_NOT_NEGATIVE = (
+    "maxDagDepth",
+    "splitCooldownSeconds",
+    "mergeCooldownSeconds",
+    "mergeWindowSeconds",
+    "rebucketCooldownSeconds",
+    "splitVsRebucketMinMsgRateInThreshold",
+)

@@ -35,7 +35,7 @@ async def test_every_dynamic_setting_changes_at_once_and_survives_a_restart(tmp_
     server = await start(tmp_path, BrokerConfig(server=PORT_ZERO))
     admin = Admin(server)
     names = [name for name in (await admin("GET", CONFIGURATION)).json if name not in STORED_SETTINGS]
-    assert len(names) == 59
+    assert len(names) == 61
     before = (await admin("GET", f"{CONFIGURATION}/runtime")).json
     settings = {field.metadata["setting"].key: (field, value) for _, field, value in admin.broker.config.settings()}
     wanted = {key: other_value(settings[key][0].metadata["setting"], settings[key][1]) for key in names}

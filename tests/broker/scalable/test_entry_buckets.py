@@ -24,12 +24,12 @@ RELEASE, MILESTONE = "Pulsar-Java-v5.0.0", "Pulsar-Java-v5.0.0-M1"
 FOUR = [0, 0x4000, 0x8000, 0xC000]
 
 
-def started(*, shares: bool) -> EmbeddedBroker:
+def started(*, shares: bool, scales: bool = False) -> EmbeddedBroker:
     return EmbeddedBroker(
         config=BrokerConfig(
             server=FREE_PORTS,
             scalable=ScalableConfig(shares_buckets=shares),
-            scaling=ScalingConfig(enabled=False),
+            scaling=ScalingConfig(enabled=scales),
         )
     )
 
@@ -162,3 +162,27 @@ def test_checkpoint_consumers_do_not_share_segments(broker: EmbeddedBroker) -> N
     with client_of(broker) as client:
         register(client, X, "s", "a", kind=pb.CHECKPOINT)
         assert shares(register(client, X, "s", "b", 2, kind=pb.CHECKPOINT)) == []
+
+
+def test_consumers_that_share_an_idle_segment_get_more_buckets_and_no_more_segments() -> None:
+    with started(shares=True, scales=True) as broker, client_of(broker) as client:
+        admin = Requests(broker)
+        admin("PUT", PATH)
+        for number, name in enumerate("abcde"):
+            join(client, name, number)
+        broker.call(broker.broker.scalable.scaling.decide_all())
+        segments = admin("GET", f"{PATH}/stats").json["layout"]["segments"]
+        assert {key: (one["state"], one["entryBuckets"]) for key, one in segments.items()} == {
+            "0": ("SEALED", 4),
+            "1": ("ACTIVE", 8),
+        }
+
+
+def test_consumers_of_a_milestone_still_get_more_segments() -> None:
+    with started(shares=True, scales=True) as broker, client_of(broker, MILESTONE) as client:
+        admin = Requests(broker)
+        admin("PUT", PATH)
+        for number, name in enumerate("ab"):
+            join(client, name, number)
+        broker.call(broker.broker.scalable.scaling.decide_all())
+        assert len(admin("GET", PATH).json["segments"]) == 3

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from broker_core.config.scaling import ScalingConfig
 from broker_core.scalable.layout import Layout
-from broker_core.scalable.scaling import Load, Merge, Situation, Split, cold_since, merge_depths, next_change
+from broker_core.scalable.scaling import (
+    Load,
+    Merge,
+    Readers,
+    Rebucket,
+    Situation,
+    Split,
+    cold_since,
+    merge_depths,
+    next_change,
+)
 
 RULES = ScalingConfig()
 IDLE = Load()
@@ -17,7 +27,9 @@ NOW = 10_000.0
 
 
 def situation(layout: Layout, **fields: Any) -> Situation:
-    return Situation(layout, **{"loads": {}, "cold_since": {}, "consumers": 0, "now": NOW, **fields})
+    """`consumers`: those that have segments of their own. `sharing`: those that share segments."""
+    consumers = Readers(fields.pop("consumers", 0), fields.pop("sharing", 0))
+    return Situation(layout, **{"loads": {}, "cold_since": {}, "consumers": consumers, "now": NOW, **fields})
 
 
 def cold(layout: Layout, **fields: Any) -> Situation:
@@ -120,6 +132,53 @@ def test_nothing_changes_when_automatic_changes_are_off() -> None:
     assert next_change(cold(TWO), off) is None
 
 
+def buckets(segments: int, each: int) -> Layout:
+    return Layout.initial(segments, 0, each)
+
+
+def test_consumers_that_share_segments_split_only_a_busy_one() -> None:
+    wanted = situation(buckets(1, 4), sharing=2, loads={0: Load(messages_in=999)})
+    assert next_change(wanted, RULES) is None
+    assert next_change(replace(wanted, loads={0: Load(messages_in=1000)}), RULES) == Split(0)
+
+
+@pytest.mark.parametrize(
+    ("layout", "sharing", "expected"),
+    [
+        (buckets(1, 4), 4, None),
+        (buckets(1, 4), 5, Rebucket((0,), 8)),
+        (buckets(2, 2), 5, Rebucket((0, 1), 4)),
+        (buckets(4, 1), 10, Rebucket((0, 1, 2, 3), 4)),
+        (buckets(4, 1).rebucket(0, 4, 0), 10, Rebucket((1, 2, 3), 4)),
+        (buckets(1, 4), 5000, Rebucket((0,), 1024)),
+        (buckets(1, 1024), 5000, None),
+    ],
+)
+def test_segments_get_equally_many_buckets_if_there_are_too_few(
+    layout: Layout, sharing: int, expected: Rebucket | None
+) -> None:
+    assert next_change(situation(layout, sharing=sharing), RULES) == expected
+
+
+def test_a_busy_topic_gets_more_buckets_only_when_it_has_all_its_segments() -> None:
+    busy = situation(buckets(1, 4), sharing=5, loads={0: Load(messages_in=2000)}, last_split=NOW)
+    assert next_change(busy, RULES) is None
+    assert next_change(busy, ScalingConfig(max_segments=1)) == Rebucket((0,), 8)
+
+
+def test_a_rebucket_waits_for_the_cooldown() -> None:
+    wanted = situation(buckets(1, 4), sharing=5, last_rebucket=NOW - 59)
+    assert next_change(wanted, RULES) is None
+    assert next_change(replace(wanted, now=NOW + 1), RULES) == Rebucket((0,), 8)
+
+
+def test_a_merge_leaves_a_bucket_for_each_consumer_that_has_one() -> None:
+    full = buckets(2, 8)
+    assert next_change(cold(full, sharing=12, most_buckets=8), RULES) is None
+    assert next_change(cold(full, sharing=8, most_buckets=8), RULES) == Merge(0, 1)
+    assert next_change(cold(buckets(2, 4), sharing=20, most_buckets=8, last_rebucket=NOW), RULES) == Merge(0, 1)
+
+
 rates = st.sampled_from([0.0, 1.0, 999.0, 20_000.0, 1e9])
 bounds = st.integers(1, 6)
 
@@ -140,7 +199,7 @@ def test_the_segments_stay_within_the_bounds_and_suffice_for_the_consumers(
     for readers in consumers:
         loads = {segment.id: Load(*known[segment.id % len(known)]) for segment in layout.active}
         cold_at, now = cold_since(cold_at, loads, now, rules), now + 400
-        change = next_change(Situation(layout, loads, cold_at, readers, now), rules)
+        change = next_change(Situation(layout, loads, cold_at, Readers(readers), now), rules)
         before = len(layout.active)
         if isinstance(change, Split):
             assert before < rules.max_segments

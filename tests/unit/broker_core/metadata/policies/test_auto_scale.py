@@ -17,10 +17,11 @@ def test_a_policy_has_the_fields_that_are_set() -> None:
     assert read_override(sent, "policy") == {"enabled": False, "maxSegments": 8, "splitMsgRateInThreshold": 0.5}
 
 
-def test_a_policy_keeps_the_fields_about_entry_buckets() -> None:
+def test_a_policy_has_fields_about_entry_buckets() -> None:
     sent = {"rebucketCooldownSeconds": 5, "splitVsRebucketMinMsgRateInThreshold": 1.5}
     assert read_override(sent, "policy") == sent
-    assert merged(BROKER, sent) == BROKER
+    rules = merged(BROKER, sent)
+    assert (rules.rebucket_cooldown_seconds, rules.busy_messages_in) == (5, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ def test_a_field_of_the_topic_precedes_that_of_the_namespace_and_that_of_the_bro
         ({"splitCooldownSeconds": -1}, "splitCooldownSeconds must be >= 0"),
         ({"mergeCooldownSeconds": -1}, "mergeCooldownSeconds must be >= 0"),
         ({"mergeWindowSeconds": -1}, "mergeWindowSeconds must be >= 0"),
+        ({"rebucketCooldownSeconds": -1}, "rebucketCooldownSeconds must be >= 0"),
         ({"splitMsgRateOutThreshold": 0}, "splitMsgRateOutThreshold must be > 0"),
         ({"mergeBytesRateInThreshold": -1}, "mergeBytesRateInThreshold must be >= 0 and < splitBytesRateInThreshold"),
         ({"splitMsgRateInThreshold": 1000}, "mergeMsgRateInThreshold must be >= 0 and < splitMsgRateInThreshold"),
