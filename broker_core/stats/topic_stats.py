@@ -136,18 +136,8 @@ async def topic_stats(
 
     If there are many subscriptions, the last ones are slightly newer than the first.
     """
-    earliest = earliest_backlog_ms or {}
-    subscriptions: dict[str, SubscriptionStats] = {}
-    outgoing, backlog_bytes = Traffic.of([topic.subscriptions.delivered]), 0
-    slices = TimeSlices()
-    for name, subscription in list(topic.subscriptions.items()):
-        await slices.pause()
-        stats = subscriptions[name] = SubscriptionStats.of(subscription, earliest.get(name, 0))
-        outgoing += stats.traffic
-        if stats.durable:
-            backlog_bytes = max(backlog_bytes, stats.backlog_bytes)
+    subscriptions, outgoing, backlog_bytes = await _subscriptions(topic, earliest_backlog_ms or {})
     replication = await replication_stats(topic) if topic.replicators else {}
-    backlog_bytes = max([backlog_bytes, *[replicator.backlog_bytes for replicator in replication.values()]])
     compaction, (quota_bytes, quota_seconds) = topic.compaction, quota_limits(topic.policies)
     if compaction.cursor is not None:
         stats = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
@@ -156,7 +146,7 @@ async def topic_stats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
         outgoing=outgoing,
         storage_bytes=topic.ledger.size,
-        backlog_bytes=backlog_bytes,
+        backlog_bytes=max([backlog_bytes, *[replicator.backlog_bytes for replicator in replication.values()]]),
         created_ms=topic.created_ms,
         last_published_ms=max([info.written_ms for info in topic.ledger.ledger_infos()], default=0),
         publishers=tuple(
@@ -182,6 +172,22 @@ async def topic_stats(
         writes=WriteStats.of(topic.writes) if topic.name.is_persistent else None,
         replication=replication,
     )
+
+
+async def _subscriptions(
+    topic: Topic, earliest_backlog_ms: Mapping[str, int]
+) -> tuple[dict[str, SubscriptionStats], Traffic, int]:
+    """The subscriptions by name, what all consumers got, and the largest backlog in bytes."""
+    by_name: dict[str, SubscriptionStats] = {}
+    outgoing, backlog_bytes = Traffic.of([topic.subscriptions.delivered]), 0
+    slices = TimeSlices()
+    for name, subscription in list(topic.subscriptions.items()):
+        await slices.pause()
+        stats = by_name[name] = SubscriptionStats.of(subscription, earliest_backlog_ms.get(name, 0))
+        outgoing += stats.traffic
+        if stats.durable:
+            backlog_bytes = max(backlog_bytes, stats.backlog_bytes)
+    return by_name, outgoing, backlog_bytes
 
 
 def quota_limits(policies: TopicPolicies) -> tuple[int, int]:
