@@ -4,10 +4,11 @@ Every job that reads a topic gets them here. A segment of a scalable topic that 
 keeps what it has until it is read; its children have what came later.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pulsarctl.errors import NotFound
 from pulsarctl.values.names import is_scalable, is_segment, scalable_topic, segment_name, without_partition
 
 if TYPE_CHECKING:
@@ -31,12 +32,19 @@ class Part:
 def parts_of(admin: "AdminClient", topic: str) -> list[Part]:
     """Partitions by index, and segments by age, so that parents come before their children. Raises `NotFound`."""
     if is_segment(topic):
-        return [part for part in parts_of(admin, without_partition(topic)) if part.topic == topic]
+        return [_only(topic, parts_of(admin, without_partition(topic)))]
     if not is_scalable(topic):
         return [Part(name) for name in admin.topics.parts(topic)]
     name = scalable_topic(topic)
     segments = admin.scalable_topics.metadata(name)["segments"].values()
     return sorted((_segment(name, one) for one in segments), key=lambda part: (part.epoch, part.start))
+
+
+def _only(name: str, parts: Iterable[Part]) -> Part:
+    for part in parts:
+        if part.topic == name:
+            return part
+    raise NotFound(f"{without_partition(name)} has no segment {name}")
 
 
 def part_names(admin: "AdminClient", topic: str) -> list[str]:

@@ -96,7 +96,9 @@ def _topics(
 
 
 def _topics_of(admin: "AdminClient", namespace: str, domain: str) -> list[str]:
-    """Each partitioned topic once."""
+    """Each partitioned topic once; scalable ones for their domain."""
+    if domain == SCALABLE:
+        return _scalable_topics_of(admin, namespace, domain)
     listed = admin.topics.list(namespace, domain=domain or "persistent")
     return list(dict.fromkeys(without_partition(name).partition("://")[2] for name in listed))
 

@@ -158,6 +158,7 @@ def shop(cli: Cli) -> Cli:
         ["topics", "create", "shop/orders/old"],
         ["topics", "create-subscription", "shop/orders/old", "-s", "books"],
         ["topics", "create", "plain"],
+        ["scalable-topics", "create", "shop/orders/growing"],
         ["topics", "create", "non-persistent://shop/orders/fast"],
     ):
         assert cli(*words).exit_code in (0, 6)
@@ -176,6 +177,7 @@ def shop(cli: Cli) -> Cli:
         ("topics stats shop/orders/", ["shop/orders/new", "shop/orders/old"]),
         ("topics stats persistent://shop/orders/o", ["persistent://shop/orders/old"]),
         ("topics stats non-persistent://shop/orders/", ["non-persistent://shop/orders/fast"]),
+        ("ops export topic://shop/orders/", ["topic://shop/orders/growing"]),
         ("consume shop/orders/old -s ", ["books"]),
         ("clusters get s", ["standalone"]),
         ("--admin-url http://127.0.0.1:1 tenants get ", []),

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.errors import NotFound
 from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.tables.following import Following, Offset
 from pulsarctl.tables.stream_options import StreamOptions, table_options
@@ -48,6 +49,15 @@ def test_parents_are_read_before_their_children(orders: ScalableTopic) -> None:
         for row in batch.select(["partition", "key"]).to_pylist()
     ]
     assert found == [(0, "a"), (0, "b"), (1, "a"), (2, "b")]
+
+
+def test_a_segment_can_be_read_alone(orders: ScalableTopic) -> None:
+    orders.split(0)
+    orders.publish(1, ["a"])
+    orders.publish(2, ["b"])
+    assert [part.topic for part in table(orders.broker, orders.segments()[2]).plan()] == [orders.segments()[2]]
+    with pytest.raises(NotFound, match="has no segment"):
+        table(orders.broker, f"{orders.segments()[2]}0").plan()
 
 
 def test_sql_reads_scalable_topics_and_verify_checks_them(orders: ScalableTopic, cli: Cli) -> None:

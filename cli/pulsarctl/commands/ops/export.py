@@ -12,7 +12,7 @@ from pulsarctl.commands.ops.range_options import AllowLoss, End, FullScan, ShowP
 from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.commands.ops.transfer_summary import summary, tell_left_out, tell_undecoded
 from pulsarctl.errors import CliError
-from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.arguments import AnyTopic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.choice import choice
@@ -64,7 +64,7 @@ def install_export(noun: Noun) -> None:
 
 def export(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     directory: Directory,
     format: Format = "parquet",
     start: Start = "earliest",

@@ -8,7 +8,7 @@ import typer
 from pulsarctl.commands.ops.range_options import AllowLoss
 from pulsarctl.commands.ops.transfer_summary import tell_left_out
 from pulsarctl.errors import CannotConnect, CliError, NotFound, TimedOut
-from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.arguments import AnyTopic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
@@ -46,7 +46,7 @@ def install_lake(noun: Noun) -> None:
 
 def lake(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     to: To = "",
     catalog: Catalog = "",
     follow: Follow = False,
@@ -96,7 +96,7 @@ def _show(call: Call, kept: "Kept") -> None:
 
 
 def maintain(
-    call: Call, topic: Topic, to: To = "", catalog: Catalog = "", file_size: FileSize = "128M", keep: Keep = "7d"
+    call: Call, topic: AnyTopic, to: To = "", catalog: Catalog = "", file_size: FileSize = "128M", keep: Keep = "7d"
 ) -> None:
     """Merge small files of a topic's Iceberg table, and remove old versions and unused files.
 

@@ -10,7 +10,7 @@ from pulsarctl.commands.ops.job import Job, Where, facts, show_plan
 from pulsarctl.commands.ops.range_options import End, FullScan, ShowReading, Start
 from pulsarctl.commands.ops.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.output.render import Table
-from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.arguments import AnyTopic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import readable_topic
@@ -36,7 +36,7 @@ def install_profile(noun: Noun) -> None:
 
 def profile(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     columns: Columns = "",
     start: Start = "earliest",
     end: End = "latest",

@@ -14,7 +14,7 @@ from pulsarctl.commands.ops.transfer_summary import tell_left_out
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Progress, Table
 from pulsarctl.produce.produce_options import Transaction, TransactionTimeout, check_persistent
-from pulsarctl.shell.arguments import Rate, Topic
+from pulsarctl.shell.arguments import AnyTopic, Rate
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
@@ -63,7 +63,7 @@ def install_replay(noun: Noun) -> None:
 
 def replay(
     call: Call,
-    topic: Topic,
+    topic: AnyTopic,
     target: TargetTopic,
     start: Start = "earliest",
     end: End = "latest",
