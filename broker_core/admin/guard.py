@@ -104,10 +104,6 @@ class Guard:
             raise NotFound("Tenant does not exist")
 
 
-def not_authenticated() -> AuthenticationFailed:
-    return AuthenticationFailed(NOT_AUTHENTICATED)
-
-
 def _target(route: Route, call: Call) -> Target:
     """The resource that the route acts on: the names that its handler uses, decoded in the same way."""
     parts = call.parts

@@ -157,9 +157,6 @@ class Authorization:
     def is_proxy(self, role: str) -> bool:
         return role in self._proxies
 
-    def is_super_user(self, role: str) -> bool:
-        return role in self._super_users
-
     def decide(self, principal: Principal | None, operation: Operation, target: Target) -> Decision:
         """Behind a proxy both roles must be allowed."""
         if operation.kind is Kind.ANYONE:

@@ -50,7 +50,3 @@ class Finding:
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Sort by severity: problems, warnings, and others, each in the order in which they were found."""
     return sorted(findings, key=lambda finding: ORDER.index(finding.severity))
-
-
-def is_healthy(findings: Iterable[Finding]) -> bool:
-    return all(finding.severity is not Severity.PROBLEM for finding in findings)
