@@ -1,4 +1,7 @@
-"""Key_Shared in any sequence of joins, leaves, acknowledgments, and redeliveries; one broker, real connections."""
+"""Key_Shared in any sequence of joins, leaves, acknowledgments, and redeliveries; one broker, real connections.
+
+Consumers that share a segment by entry buckets get all keys of a bucket in order, as others get one key.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -21,6 +24,8 @@ from tests.support.raw_client import RawClient
 from tests.support.raw_publishing import producer, publish_keys
 
 KEYS = ("key1", "key2", "key01", "test", "my-key")
+BUCKETS = ((0, 0x7FFF), (0x8000, 0xC000), (0xC001, 0xFFFF))
+LOW_HALVES = (0x0125, 0x39B4, 0xBA24, 0xD213, 0xB931)  # of the hashes of the keys
 MEMBERS_MAX = 4
 numbers = count()
 
@@ -36,10 +41,15 @@ steps = st.lists(
 )
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["ring", "split"])
-def broker(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
+@pytest.fixture(scope="module", params=["ring", "split", "buckets"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def broker(mode: str) -> Iterator[EmbeddedBroker]:
     dispatch = DispatchConfig(
-        unblocking_ms=0, consistent_hashing=request.param, points_per_consumer=3, look_ahead_per_consumer=3
+        unblocking_ms=0, consistent_hashing=mode == "ring", points_per_consumer=3, look_ahead_per_consumer=3
     )
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, dispatch=dispatch)) as broker:
         yield broker
@@ -48,12 +58,16 @@ def broker(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
 class Member:
     """A consumer; `held` has its unacknowledged entries with their keys."""
 
-    def __init__(self, broker: EmbeddedBroker, topic: str, permits: int) -> None:
+    def __init__(self, broker: EmbeddedBroker, topic: str, permits: int, *, has_buckets: bool) -> None:
         self.client = RawClient(broker.service_url)
-        self.client.send(
-            client_commands.subscribe(1, topic, "s", 1, sub_type=pb.CommandSubscribe.Key_Shared, initial_position=1)
-        )
-        self.client.expect(BaseCommand.SUCCESS)
+        command = BaseCommand(type=BaseCommand.SUBSCRIBE)
+        body = command.subscribe
+        body.topic, body.subscription, body.consumer_id, body.request_id = topic, "s", 1, 1
+        body.subType, body.initialPosition = pb.CommandSubscribe.Key_Shared, pb.CommandSubscribe.Earliest
+        if has_buckets:
+            body.keySharedMeta.keySharedMode, body.keySharedMeta.entryBucketDispatch = pb.STICKY, True
+            body.keySharedMeta.hashRanges.extend(pb.IntRange(start=start, end=end) for start, end in BUCKETS)
+        self.client.ask(command, BaseCommand.SUCCESS)
         self.held: dict[int, tuple[str, pb.MessageIdData]] = {}
         self.flow(permits)
 
@@ -85,14 +99,24 @@ class Member:
             yield message_id.entryId, parse_metadata(item.entry).partition_key, message_id
 
 
+def bucket_of(low_half: int) -> str:
+    return next(f"bucket {start}" for start, end in BUCKETS if start <= low_half <= end)
+
+
 class Run:
-    def __init__(self, broker: EmbeddedBroker) -> None:
+    """`unit` says for each key what comes in order: the key, or its bucket."""
+
+    def __init__(self, broker: EmbeddedBroker, *, has_buckets: bool) -> None:
         self.broker = broker
+        self.has_buckets = has_buckets
+        self.unit = {key: key for key in KEYS}
+        if has_buckets:
+            self.unit = {key: bucket_of(low) for key, low in zip(KEYS, LOW_HALVES, strict=True)}
         self.topic = f"persistent://public/default/model-{next(numbers)}"
         self.publisher = RawClient(broker.service_url)
         self.publisher.ask(producer(self.topic), BaseCommand.PRODUCER_SUCCESS)
         self.members: list[Member] = []
-        self.published: dict[str, list[int]] = {key: [] for key in KEYS}
+        self.published: dict[str, list[int]] = {unit: [] for unit in self.unit.values()}
         self.came: set[int] = set()
         self.done: set[int] = set()
         self.given_back: set[int] = set()
@@ -101,10 +125,13 @@ class Run:
         if what == "publish":
             self.publish(str(first))
         elif what == "join" and len(self.members) < MEMBERS_MAX:
-            self.members.append(Member(self.broker, self.topic, int(first)))
+            self.join(int(first))
         elif what != "join" and self.members:
             self.act(what, int(first) % len(self.members), second)
         self.look()
+
+    def join(self, permits: int) -> None:
+        self.members.append(Member(self.broker, self.topic, permits, has_buckets=self.has_buckets))
 
     def act(self, what: str, index: int, value: int) -> None:
         member = self.members[index]
@@ -119,7 +146,7 @@ class Run:
 
     def publish(self, key: str) -> None:
         publish_keys(self.publisher, key)
-        self.published[key].append(sum(map(len, self.published.values())))
+        self.published[self.unit[key]].append(sum(map(len, self.published.values())))
 
     def leave(self, index: int) -> None:
         member = self.members.pop(index)
@@ -132,8 +159,8 @@ class Run:
         for _ in range(2):
             for member in self.members:
                 for entry_id, key, message_id in member.arrivals():
-                    self.check(member, entry_id, key)
-                    member.held[entry_id] = key, message_id
+                    self.check(member, entry_id, self.unit[key])
+                    member.held[entry_id] = self.unit[key], message_id
 
     def check(self, member: Member, entry_id: int, key: str) -> None:
         for other in self.members:
@@ -148,7 +175,7 @@ class Run:
     def finish(self) -> None:
         """All unacknowledged messages arrive in the end, and no others."""
         if not self.members:
-            self.members.append(Member(self.broker, self.topic, 1000))
+            self.join(1000)
         for member in self.members:
             member.flow(1000)
         everything = {one for entries in self.published.values() for one in entries}
@@ -172,9 +199,9 @@ class Run:
 @given(steps)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_keys_stay_in_order_in_any_sequence_of_events(
-    broker: EmbeddedBroker, taken: list[tuple[str, int | str, int]]
+    broker: EmbeddedBroker, mode: str, taken: list[tuple[str, int | str, int]]
 ) -> None:
-    run = Run(broker)
+    run = Run(broker, has_buckets=mode == "buckets")
     for what, first, second in taken:
         run.step(what, first, second)
     run.finish()
