@@ -46,6 +46,15 @@ class ScalableSubscriptions:
             for segment in self._records.find(name).layout.active:
                 await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
 
+    async def begin(self, name: TopicName, subscription: str) -> None:
+        """Creates it at the start of every segment, unless it exists there, for a consumer that reads one by one.
+
+        What others have read of a segment could be deleted before this consumer begins with it.
+        """
+        for segment in list(self._records.find(name).layout.segments.values()):
+            if self._segments.exists(name, segment):
+                await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
+
     async def delete(self, name: TopicName, subscription: str) -> None:
         """Deletes its registered consumers, its record, and its cursors. An unknown one is deleted already."""
 

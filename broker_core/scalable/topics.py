@@ -211,6 +211,12 @@ class ScalableTopics:
             resolved(name), name, lambda: self.layout_of(name), subscription, is_ordered=is_ordered
         )
 
+    async def begin_at_start(self, segment: TopicName, subscription: str) -> None:
+        """A client creates a subscription at the start of a segment; that of a stream consumer begins everywhere."""
+        group = self.groups.of(segment.base).get(subscription)
+        if group is not None and group.is_ordered:
+            await self.subscriptions.begin(segment.base, subscription)
+
     def segment_changed(self, name: TopicName, subscription: str) -> None:
         """A consumer of a topic, perhaps of a segment, has left, or a subscription has read a sealed one to its end."""
         self.groups.assign(resolved(name.base), subscription)

@@ -116,19 +116,24 @@ def _check_request(command: pb.CommandSubscribe) -> None:
 
 
 async def _subscription(session: Session, topic: Topic, command: pb.CommandSubscribe) -> Subscription:
-    if command.durable and command.subscription not in topic.subscriptions:
+    earliest = command.durable and command.initialPosition == pb.CommandSubscribe.Earliest
+    is_new = command.subscription not in topic.subscriptions
+    if command.durable and is_new:
         session.broker.topics.auto_creation.check_subscription(topic.name, command.subscription)
     start = None
     if not command.durable and command.HasField("start_message_id"):
         start = position_of(command.start_message_id)
-    return await topic.subscriptions.open(
+    subscription = await topic.subscriptions.open(
         command.subscription,
         durable=command.durable,
         start=start,
-        earliest=command.durable and command.initialPosition == pb.CommandSubscribe.Earliest,
+        earliest=earliest,
         properties={pair.key: pair.value for pair in command.subscription_properties},
         replicated=command.replicate_subscription_state,
     )
+    if is_new and earliest and topic.name.is_segment:
+        await session.broker.scalable.begin_at_start(topic.name, command.subscription)
+    return subscription
 
 
 async def _attach(

@@ -69,6 +69,18 @@ def test_a_drained_segment_that_is_unloaded_stays_drained(
     assert next_assignment(client) == ["0000-7fff-1"]
 
 
+def test_a_stream_consumer_holds_the_segments_that_it_reads_later(admin: Requests, client: RawClient) -> None:
+    admin("PUT", PATH)
+    publish(client)
+    admin("POST", f"{PATH}/split/0")
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    child = "0000-7fff-1"
+    publish(client, f"segment://public/default/x/{child}")
+    assert assigned(register(client, X, "s", "a")) == ["0000-ffff-0"]
+    subscribe(client, FIRST, name="s", initial_position=pb.CommandSubscribe.Earliest)
+    assert admin("GET", f"segments/public/default/x/{child}/subscription/s/backlog").json == 1
+
+
 def test_a_seek_takes_the_children_away_before_their_messages_come_again(admin: Requests, client: RawClient) -> None:
     read_first_segment(admin, client)
     subscribe(client, "segment://public/default/x/0000-7fff-1", 2, name="s")
