@@ -6,6 +6,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.api.v5.Message;
+import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.junit.jupiter.api.BeforeEach;
 
 /** As V5Test, with a scalable topic: what `create` makes has segments, which a test splits and merges. */
@@ -15,6 +16,13 @@ abstract class OnScalableTopic extends V5Test {
     @BeforeEach
     void useScalableTopic() {
         topic = scalable(topic);
+    }
+
+    /** A namespace that keeps what no subscription holds. Elsewhere, such segments go a minute after they are sealed. */
+    static String keepingNamespace() throws Exception {
+        String namespace = newNamespace();
+        ADMIN.namespaces().setRetention(namespace, new RetentionPolicies(-1, -1));
+        return namespace;
     }
 
     static String scalable(String topic) {

@@ -37,6 +37,7 @@ class ScalableMigrationTest extends V5Test {
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
     void connectedCheckpointConsumersGoOn(int partitions) throws Exception {
+        topic = newTopic(OnScalableTopic.keepingNamespace());
         create(partitions);
         Producer<String> producer = producer();
         CheckpointConsumer<String> checkpoint = fromTheStart();
@@ -63,6 +64,7 @@ class ScalableMigrationTest extends V5Test {
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
     void consumersThatComeLaterReadWhatCameBefore(int partitions) throws Exception {
+        topic = newTopic(OnScalableTopic.keepingNamespace());
         create(partitions);
         messages.send(producer(), 64);
         client.close();

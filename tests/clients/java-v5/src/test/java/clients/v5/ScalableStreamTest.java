@@ -89,6 +89,7 @@ class ScalableStreamTest extends OnScalableTopic {
 
     @Test
     void aSeekBringsTheMessagesOfEverySegmentAgain() throws Exception {
+        topic = scalable(newTopic(keepingNamespace()));
         create(1);
         Producer<String> producer = producer();
         messages.send(producer, 32);

@@ -29,6 +29,7 @@ class SplitMergeTest extends OnScalableTopic {
 
     @BeforeEach
     void createTopic() throws Exception {
+        topic = scalable(newTopic(keepingNamespace()));
         create(1);
         producer = newClient().newProducer(Schema.string()).topic(topic).create();
     }
