@@ -219,7 +219,7 @@ def _segments(offset: Offset, read: Offset) -> Offset:
     return {
         topic: end if end.endswith(ENDED) else BEFORE_FIRST
         for topic, end in read.items()
-        if is_segment(topic) and (end.endswith(ENDED) or topic not in offset)
+        if end.endswith(ENDED) or (is_segment(topic) and topic not in offset)
     }
 
 

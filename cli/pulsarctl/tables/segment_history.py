@@ -1,13 +1,14 @@
 """Segments of scalable topics that went away between two runs: which of them may have had unread messages. Pure.
 
 A split or a merge seals segments, and the broker deletes each sealed one after its retention, when every subscription
-has read it. So a segment that is gone is no loss if an earlier run knew that it was sealed, and read all of it.
+has read it. So a segment that is gone is no loss if an earlier run knew that it was sealed, and read all of it. The
+partitions of a regular topic that became scalable are its first segments.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
-from pulsarctl.values.names import is_segment, partition_index, without_partition
+from pulsarctl.values.names import SCALABLE, is_segment, partition_index, without_partition
 
 IDS_SHOWN = 5
 T = TypeVar("T")
@@ -20,6 +21,7 @@ def gone_segments(seen: Iterable[str], ended: Collection[str], now: Iterable[str
     now are of segments that no run has seen. A topic without segments of now was deleted, which is no loss of a run.
     """
     before, after = _by_topic(seen), _by_topic(now)
+    after = {topic: names for topic, names in after.items() if any(map(is_segment, names))}
     return [
         text
         for topic, names in before.items()
@@ -30,14 +32,20 @@ def gone_segments(seen: Iterable[str], ended: Collection[str], now: Iterable[str
 
 def still_there(state: Mapping[str, T], now: Collection[str]) -> dict[str, T]:
     """What is kept by partition, without segments that are gone: no later run has to know them."""
-    return {name: value for name, value in state.items() if name in now or not is_segment(name)}
+    scalable = {_topic_of(name) for name in filter(is_segment, (*state, *now))}
+    return {name: value for name, value in state.items() if name in now or _topic_of(name) not in scalable}
 
 
 def _by_topic(names: Iterable[str]) -> dict[str, set[str]]:
-    segments: dict[str, set[str]] = {}
-    for name in filter(is_segment, names):
-        segments.setdefault(without_partition(name), set()).add(name)
-    return segments
+    by_topic: dict[str, set[str]] = {}
+    for name in names:
+        by_topic.setdefault(_topic_of(name), set()).add(name)
+    return by_topic
+
+
+def _topic_of(name: str) -> str:
+    """The name of the scalable topic without its domain, which a regular topic may have had before."""
+    return without_partition(name).partition("://")[2]
 
 
 def _unread(names: Iterable[str]) -> list[str]:
@@ -45,7 +53,11 @@ def _unread(names: Iterable[str]) -> list[str]:
 
 
 def _unseen(topic: str, before: set[str], after: set[str]) -> list[str]:
-    last, present = max(map(partition_index, before)), set(map(partition_index, after))
+    last, present = max(0, *map(partition_index, before)), set(map(partition_index, after))
     ids = [str(one) for one in range(last + 1, max(present)) if one not in present]
     shown = ", ".join(ids[:IDS_SHOWN]) + (", ..." if len(ids) > IDS_SHOWN else "")
-    return [f"segments of {topic} are gone, and may have had entries that were not read: {shown}"] if ids else []
+    return (
+        [f"segments of {SCALABLE}://{topic} are gone, and may have had entries that were not read: {shown}"]
+        if ids
+        else []
+    )

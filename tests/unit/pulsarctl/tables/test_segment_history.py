@@ -32,6 +32,16 @@ def test_partitions_and_topics_without_segments_are_no_loss() -> None:
     assert gone_segments(["persistent://public/default/orders", WHOLE], [], ["persistent://public/default/x"]) == []
 
 
+def test_a_regular_topic_that_became_scalable_is_a_segment_of_it() -> None:
+    regular = "persistent://public/default/orders-partition-0"
+    assert gone_segments([regular], [regular], [LOWER]) == []
+    assert gone_segments([regular], [], [LOWER]) == [
+        f"{regular} is gone, and it may have had entries that were not read"
+    ]
+    assert gone_segments(["persistent://public/default/orders"], ["persistent://public/default/orders"], [LOWER]) == []
+    assert still_there({regular: "1:2"}, [LOWER]) == {}
+
+
 def test_a_state_keeps_partitions_and_the_segments_that_exist() -> None:
-    state = {"persistent://public/default/orders": "1:2", WHOLE: "3:4", LOWER: "5:6"}
-    assert still_there(state, [LOWER]) == {"persistent://public/default/orders": "1:2", LOWER: "5:6"}
+    state = {"persistent://public/default/x-partition-0": "1:2", WHOLE: "3:4", LOWER: "5:6"}
+    assert still_there(state, [LOWER]) == {"persistent://public/default/x-partition-0": "1:2", LOWER: "5:6"}
