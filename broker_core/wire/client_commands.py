@@ -9,6 +9,7 @@ from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import (
     ABORT,
     COMMIT,
+    STICKY,
     BaseCommand,
     CommandAck,
     CommandSubscribe,
@@ -105,10 +106,12 @@ def subscribe(
     read_compacted: bool = False,
     force_topic_creation: bool = True,
     start_rollback_seconds: int = 0,
+    entry_buckets: Iterable[tuple[int, int]] = (),
 ) -> bytes:
     """A reader subscribes with `durable` false and either the ID after which it starts or how far back in time.
 
-    `sub_type` and `initial_position` are numbers of CommandSubscribe's enums.
+    `sub_type` and `initial_position` are numbers of CommandSubscribe's enums. `entry_buckets` are the ranges of those
+    of a segment that Key_Shared consumers share.
     """
     command = BaseCommand(type=BaseCommand.SUBSCRIBE)
     body = command.subscribe
@@ -124,6 +127,9 @@ def subscribe(
     body.start_message_rollback_duration_sec = start_rollback_seconds
     if consumer_name is not None:
         body.consumer_name = consumer_name
+    for start, end in entry_buckets:
+        body.keySharedMeta.keySharedMode, body.keySharedMeta.entryBucketDispatch = STICKY, True
+        body.keySharedMeta.hashRanges.add(start=start, end=end)
     if start_message_id is not None:
         body.start_message_id.CopyFrom(start_message_id)
     return frame(command)

@@ -16,7 +16,12 @@ def ignores_error_before_connected(client_version: str) -> bool:
 
 
 def knows_entry_buckets(client_version: str) -> bool:
-    """Whether a stream consumer of the client can share a segment: from 5.0.0 on, but not in its milestones."""
+    """Whether a stream consumer of the client can share a segment: from 5.0.0 on, but not in its milestones.
+
+    That of `pulsarctl consume` can.
+    """
+    if client_version == "pulsarctl":
+        return True
     release = _RELEASE.search(client_version)
     if release is None:
         return False

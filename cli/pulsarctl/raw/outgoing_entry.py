@@ -77,18 +77,22 @@ class EntryBuilder:
         self._transaction = transaction
         self._compression = CompressionType.Value(settings.compression.upper())
 
-    def batch(self, messages: Sequence[BatchMessage], sequence_id: int) -> tuple[MessageMetadata, bytes]:
-        """`sequence_id` is that of the first message."""
-        metadata = self._metadata(messages[0], sequence_id)
+    def batch(
+        self, messages: Sequence[BatchMessage], sequence_id: int, hashes: Sequence[int] = ()
+    ) -> tuple[MessageMetadata, bytes]:
+        """`sequence_id` is that of the first message. `hashes` are those of keys, for the buckets of a segment."""
+        metadata = self._metadata(messages[0], sequence_id, hashes)
         for number, message in enumerate(messages, sequence_id):
             message.metadata.sequence_id = number
         metadata.highest_sequence_id = sequence_id + len(messages) - 1
         return metadata, build_batch(metadata, messages)
 
-    def alone(self, message: BatchMessage, sequence_id: int, deliver_at: int | None) -> tuple[MessageMetadata, bytes]:
+    def alone(
+        self, message: BatchMessage, sequence_id: int, deliver_at: int | None, hashes: Sequence[int] = ()
+    ) -> tuple[MessageMetadata, bytes]:
         """`deliver_at` is in milliseconds since the epoch."""
         single, payload = message
-        metadata = self._metadata(message, sequence_id)
+        metadata = self._metadata(message, sequence_id, hashes)
         metadata.properties.extend(single.properties)
         if single.HasField("event_time"):
             metadata.event_time = single.event_time
@@ -101,7 +105,7 @@ class EntryBuilder:
             payload = compress(self._compression, payload)
         return metadata, build_entry(metadata, payload)
 
-    def _metadata(self, first: BatchMessage, sequence_id: int) -> MessageMetadata:
+    def _metadata(self, first: BatchMessage, sequence_id: int, hashes: Sequence[int]) -> MessageMetadata:
         """What an entry says of its messages. A batch has the keys of its first message, as in Pulsar's clients."""
         metadata = MessageMetadata(
             producer_name=self._settings.name,
@@ -112,6 +116,8 @@ class EntryBuilder:
         )
         if self._transaction is not None:
             metadata.txnid_most_bits, metadata.txnid_least_bits = self._transaction
+        if hashes:
+            metadata.entry_hash_min, metadata.entry_hash_max = min(hashes), max(hashes)
         if first.metadata.HasField("partition_key"):
             metadata.partition_key = first.metadata.partition_key
         if first.metadata.HasField("ordering_key"):

@@ -1,9 +1,11 @@
 """The segments of a scalable topic, as the broker describes them, and the rules of clients for them. Pure.
 
 A key belongs to the active segment whose range has the upper half of its hash, as in clients of Pulsar 5.0.0. Its
-messages are first in the parents of that segment (PIP-460).
+messages are first in the parents of that segment (PIP-460). The lower half belongs to a bucket of the segment, and a
+batch has messages of one bucket only (PIP-486).
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Self
@@ -18,7 +20,10 @@ HASHES = 65536
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`topic` is the name under which its messages are stored. The range from `start` to `end` includes both."""
+    """`topic` is the name under which its messages are stored. The range from `start` to `end` includes both.
+
+    `bucket_starts` are those of all buckets except the first.
+    """
 
     id: int
     topic: str
@@ -26,6 +31,10 @@ class Segment:
     end: int
     is_active: bool
     parents: tuple[int, ...] = ()
+    bucket_starts: tuple[int, ...] = ()
+
+    def bucket_of(self, key: str) -> int:
+        return bisect_right(self.bucket_starts, bucket_hash(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +86,13 @@ class SegmentRouter:
 
 
 def segment_hash(key: str) -> int:
-    """From 0 to 65535. The lower half of the hash is for the buckets in a segment."""
+    """From 0 to 65535."""
     return murmur3_32(key.encode(), 0, False) >> 16
+
+
+def bucket_hash(key: str) -> int:
+    """From 0 to 65535."""
+    return murmur3_32(key.encode(), 0, False) & (HASHES - 1)
 
 
 def _segment(topic: str, item: SegmentInfoProto) -> Segment:
@@ -89,4 +103,5 @@ def _segment(topic: str, item: SegmentInfoProto) -> Segment:
         end=item.hash_end,
         is_active=item.state == ACTIVE,
         parents=tuple(item.parent_ids),
+        bucket_starts=tuple(item.entry_bucket_splits),
     )

@@ -1,12 +1,13 @@
 """Which segments a consumer reads: all of them (queue), or those that the broker assigns to it (stream)."""
 
 import contextlib
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from broker_core.wire import scalable_requests
 from broker_core.wire.pulsar_api_pb2 import (
     CommandScalableTopicAssignmentUpdate,
     CommandScalableTopicSubscribeResponse,
+    ScalableAssignedSegment,
     ScalableConsumerAssignment,
 )
 from pulsarctl.errors import CliError
@@ -17,13 +18,20 @@ from pulsarctl.raw.topic_lookup import TopicLookup
 REGISTRATION_ID = 0  # consumers of segments have others
 
 
+class Assigned(NamedTuple):
+    """A segment to read. Other consumers share it if it has `buckets`: the ranges of all its entry buckets."""
+
+    topic: str
+    buckets: tuple[tuple[int, int], ...] = ()
+
+
 class Membership(Protocol):
-    """`segments` are the topics of the segments to read, by ID. `take` says whether they have changed."""
+    """`segments` are those to read, by ID. `take` says whether they have changed."""
 
     connection: BrokerConnection
 
     @property
-    def segments(self) -> dict[int, str]: ...
+    def segments(self) -> dict[int, Assigned]: ...
     @property
     def last_id(self) -> int:
         """That of the last segment that exists."""
@@ -41,8 +49,8 @@ class WholeLayout:
         self.connection = self._session.connection
 
     @property
-    def segments(self) -> dict[int, str]:
-        return {segment.id: segment.topic for segment in self._session.layout.segments.values()}
+    def segments(self) -> dict[int, Assigned]:
+        return {segment.id: Assigned(segment.topic) for segment in self._session.layout.segments.values()}
 
     @property
     def last_id(self) -> int:
@@ -70,11 +78,11 @@ class Registration:
             topic=topic,
         )
         self._epoch = -1
-        self._segments: dict[int, str] = {}
+        self._segments: dict[int, Assigned] = {}
         self._assign(answer.assignment)
 
     @property
-    def segments(self) -> dict[int, str]:
+    def segments(self) -> dict[int, Assigned]:
         return self._segments
 
     def take(self, item: Arrived) -> bool:
@@ -92,5 +100,9 @@ class Registration:
         if assignment.layout_epoch < self._epoch:
             return False
         known, self._epoch = self._segments, assignment.layout_epoch
-        self._segments = {segment.segment_id: segment.segment_topic for segment in assignment.segments}
+        self._segments = {segment.segment_id: _assigned(segment) for segment in assignment.segments}
         return self._segments != known
+
+
+def _assigned(segment: ScalableAssignedSegment) -> Assigned:
+    return Assigned(segment.segment_topic, tuple((item.start, item.end) for item in segment.bucket_ranges))

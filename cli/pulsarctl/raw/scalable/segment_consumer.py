@@ -14,6 +14,7 @@ from pulsarctl.errors import CliError
 from pulsarctl.raw.broker_connection import BrokerConnection
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_record import EntryRecord, records_of
+from pulsarctl.raw.scalable.membership import Assigned
 from pulsarctl.records.record import Record
 
 IDS_MAX = 1000  # in one ACK
@@ -35,10 +36,11 @@ class ConsumerSettings:
 
 
 class SegmentConsumer:
-    """`topic` is the name of the segment, and `consumer_id` is not used again."""
+    """`consumer_id` is not used again."""
 
-    def __init__(self, topic: str, segment_id: int, consumer_id: int, settings: ConsumerSettings) -> None:
-        self.topic = topic
+    def __init__(self, assigned: Assigned, segment_id: int, consumer_id: int, settings: ConsumerSettings) -> None:
+        self.assigned = assigned
+        self.topic = assigned.topic
         self.segment_id = segment_id
         self.consumer_id = consumer_id
         self._settings = settings
@@ -61,14 +63,20 @@ class SegmentConsumer:
                 settings.subscription,
                 self.consumer_id,
                 consumer_name=f"{settings.name}-seg-{self.segment_id}",  # as clients of Pulsar 5.0 do
-                sub_type=CommandSubscribe.Shared if settings.is_shared else CommandSubscribe.Exclusive,
+                sub_type=self._type(),
                 initial_position=CommandSubscribe.Earliest if from_earliest else CommandSubscribe.Latest,
+                entry_buckets=self.assigned.buckets,
             ),
             CommandSuccess,
             topic=self.topic,
         )
         self._connection = connection
         connection.send(client_commands.flow(self.consumer_id, settings.permits))
+
+    def _type(self) -> int:
+        if self._settings.is_shared:
+            return CommandSubscribe.Shared
+        return CommandSubscribe.Key_Shared if self.assigned.buckets else CommandSubscribe.Exclusive
 
     def take(self, frame: MessageFrame) -> Iterator[EntryRecord]:
         """Raises `DamagedEntry`, or `CliError` for a message that is encrypted or in chunks."""

@@ -1,9 +1,10 @@
 """One producer on a segment of a scalable topic, which remembers the messages that the broker has not stored."""
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 from broker_core.wire.batch import BatchMessage
@@ -19,7 +20,7 @@ from pulsarctl.raw.outgoing_entry import (
     bytes_in_batch,
     is_too_large,
 )
-from pulsarctl.raw.scalable.layout import Segment
+from pulsarctl.raw.scalable.layout import Segment, bucket_hash
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.raw.wire_schema import wire_schema
 
@@ -41,6 +42,14 @@ class MessageTooLarge(TooLarge):
         self.position = outgoing.position
 
 
+@dataclass(slots=True)
+class Batch:
+    """Messages that go into one entry, and their size in it."""
+
+    messages: list[Outgoing] = field(default_factory=list)
+    size: int = 0
+
+
 class SegmentProducer:
     """`stored` is called with messages that the broker has stored, in the order of `add`.
 
@@ -58,8 +67,9 @@ class SegmentProducer:
         self._lookup = lookup
         self._settings = replace(settings, name=f"{settings.name}-seg-{segment.id}")  # as clients of Pulsar 5.0 do
         self._stored = stored
-        self._batch: list[Outgoing] = []
-        self._batch_bytes = 0
+        self._batches: defaultdict[int | None, Batch] = defaultdict(
+            Batch
+        )  # by bucket; None is for messages without a key
         self._sent: deque[list[Outgoing]] = deque()  # the messages of each entry without a receipt
         self._own_lookup: TopicLookup | None = None
         self._sender: EntrySender | None = None
@@ -67,25 +77,28 @@ class SegmentProducer:
 
     @property
     def unstored(self) -> list[Outgoing]:
-        """The messages that the broker has not confirmed, in the order of `add`."""
-        return [message for entry in self._sent for message in entry] + self._batch
+        """The messages that the broker has not confirmed, in the order of the run."""
+        waiting = [batch.messages for batch in self._batches.values()]
+        return sorted(chain.from_iterable([*self._sent, *waiting]), key=lambda outgoing: outgoing.position)
 
     def add(self, outgoing: Outgoing) -> None:
         """Raises `MessageTooLarge`, what connecting raises, or the broker's refusal.
 
         `unstored` then has the message, too.
         """
+        batch = self._batches[self.segment.bucket_of(outgoing.key) if outgoing.key else None]
         is_alone = not self._settings.batching or outgoing.deliver_at
-        self._batch.append(outgoing)
-        self._batch_bytes += bytes_in_batch(outgoing.message)
-        if is_alone or self._batch_bytes > BATCH_BYTES_MAX:
-            self._send(len(self._batch) - 1)
-        if is_alone or self._batch_bytes >= BATCH_BYTES_MAX or len(self._batch) == BATCH_MESSAGES_MAX:
-            self._send(len(self._batch))
+        batch.messages.append(outgoing)
+        batch.size += bytes_in_batch(outgoing.message)
+        if is_alone or batch.size > BATCH_BYTES_MAX:
+            self._send(batch, len(batch.messages) - 1)
+        if is_alone or batch.size >= BATCH_BYTES_MAX or len(batch.messages) == BATCH_MESSAGES_MAX:
+            self._send(batch, len(batch.messages))
 
     def flush(self) -> None:
         """Returns when the broker has stored everything. Raises as `add` does."""
-        self._send(len(self._batch))
+        for batch in self._batches.values():
+            self._send(batch, len(batch.messages))
         self.await_receipts(None)
 
     def await_receipts(self, timeout_seconds: float | None) -> None:
@@ -101,9 +114,9 @@ class SegmentProducer:
             self._own_lookup.close()
         self._own_lookup = self._sender = None
 
-    def _send(self, count: int) -> None:
+    def _send(self, batch: Batch, count: int) -> None:
         """Sends the first messages of the batch in one entry."""
-        messages = self._batch[:count]
+        messages = batch.messages[:count]
         if not messages:
             return
         sender = self._opened()
@@ -111,8 +124,8 @@ class SegmentProducer:
         if is_too_large(metadata, entry, sender.entry_bytes_max):
             raise MessageTooLarge(messages[0])
         self._sent.append(messages)
-        del self._batch[:count]
-        self._batch_bytes = sum(bytes_in_batch(outgoing.message) for outgoing in self._batch)
+        del batch.messages[:count]
+        batch.size = sum(bytes_in_batch(outgoing.message) for outgoing in batch.messages)
         try:
             sender.send(metadata, entry)
         finally:
@@ -122,9 +135,10 @@ class SegmentProducer:
     def _entry(self, sender: EntrySender, messages: list[Outgoing]) -> tuple[MessageMetadata, bytes]:
         entries = EntryBuilder(self._settings, sender.schema_version)
         first = messages[0]
+        hashes = [bucket_hash(outgoing.key) for outgoing in messages if outgoing.key]
         if self._settings.batching and not first.deliver_at:
-            return entries.batch([outgoing.message for outgoing in messages], sender.sequence_id)
-        return entries.alone(first.message, sender.sequence_id, first.deliver_at)
+            return entries.batch([outgoing.message for outgoing in messages], sender.sequence_id, hashes)
+        return entries.alone(first.message, sender.sequence_id, first.deliver_at, hashes)
 
     def _opened(self) -> EntrySender:
         """A connection that was idle for long is opened again, because the broker may have closed it."""

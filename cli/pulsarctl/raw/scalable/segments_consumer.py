@@ -15,7 +15,7 @@ from broker_core.wire.pulsar_api_pb2 import CommandCloseConsumer
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotFound
 from pulsarctl.raw.broker_connection import Arrived, BrokerConnection, ConnectionLost, NotReady, pause_before
 from pulsarctl.raw.entry_record import EntryRecord
-from pulsarctl.raw.scalable.membership import Membership, Registration, WholeLayout
+from pulsarctl.raw.scalable.membership import Assigned, Membership, Registration, WholeLayout
 from pulsarctl.raw.scalable.segment_consumer import ConsumerSettings, SegmentConsumer
 from pulsarctl.raw.several_connections import next_arrival
 from pulsarctl.raw.topic_lookup import TopicLookup
@@ -101,10 +101,11 @@ class SegmentsConsumer:
             self._open_segments()
 
     def _give_up_segments(self) -> None:
-        for segment_id in self._consumers.keys() - self._membership.segments.keys():
-            consumer = self._consumers[segment_id]
-            self._forget(segment_id)
-            consumer.close()
+        """Also those that are opened again in another way, because consumers begin or cease to share them."""
+        for segment_id, consumer in list(self._consumers.items()):
+            if self._membership.segments.get(segment_id) != consumer.assigned:
+                self._forget(segment_id)
+                consumer.close()
 
     def _forget(self, segment_id: int) -> None:
         """Its messages that are not delivered yet come again, here or to another consumer."""
@@ -112,18 +113,18 @@ class SegmentsConsumer:
         self._received = deque(record for record in self._received if record.partition != segment_id)
 
     def _open_segments(self) -> None:
-        for segment_id, topic in self._membership.segments.items():
+        for segment_id, assigned in self._membership.segments.items():
             if segment_id not in self._consumers:
-                self._open(segment_id, topic)
+                self._open(segment_id, assigned)
 
-    def _open(self, segment_id: int, topic: str) -> None:
+    def _open(self, segment_id: int, assigned: Assigned) -> None:
         """Waits while the segment is loading, or another consumer gives it up."""
         deadline = time.monotonic() + self._timeout_seconds
         from_earliest = self._settings.from_earliest or segment_id > self._last_known
         while True:
-            consumer = SegmentConsumer(topic, segment_id, next(self._consumer_ids), self._settings)
+            consumer = SegmentConsumer(assigned, segment_id, next(self._consumer_ids), self._settings)
             try:
-                consumer.subscribe(self._lookup.connect(topic), from_earliest=from_earliest)
+                consumer.subscribe(self._lookup.connect(assigned.topic), from_earliest=from_earliest)
             except NotFound:  # it was collected in the meantime
                 return
             except (NotReady, Conflict):

@@ -94,7 +94,7 @@ class SegmentsProducer:
             self._deliver(self._left_by(producer, error))
 
     def _deliver(self, messages: Iterable[Outgoing]) -> None:
-        """In order: what a segment leaves was handed to it before the messages that still wait."""
+        """In the order of the run: what a segment has left comes before the messages that still wait."""
         waiting = deque(messages)
         while waiting:
             outgoing = waiting.popleft()
@@ -102,7 +102,7 @@ class SegmentsProducer:
             try:
                 producer.add(outgoing)
             except MAY_PASS as error:
-                waiting.extendleft(reversed(self._left_by(producer, error)))
+                waiting = deque(sorted((*self._left_by(producer, error), *waiting), key=_position))
 
     def _producer_for(self, key: str | None) -> SegmentProducer:
         segment = self._router.segment_for(self._session.layout, key)
@@ -126,13 +126,33 @@ class SegmentsProducer:
         is_sealed = isinstance(error, Terminated | NotFound)
         if time.monotonic() > self._deadline or not (is_sealed or pause_before(self._deadline)):
             raise error
-        messages = producer.unstored
-        self._producers.pop(producer.segment.id).close()
+        messages = self._end(producer)
         with contextlib.suppress(CannotConnect, NotReady):
             if self._session.connection.is_lost:
                 self._session = self._open_session()
             self._session.wait(lambda layout: not (is_sealed and layout.is_active(producer.segment.id)))
+        return sorted([*messages, *self._left_by_sealed()], key=_position)
+
+    def _left_by_sealed(self) -> list[Outgoing]:
+        """What the segments that the layout calls sealed have not stored.
+
+        Without this, later messages of their keys would go to the children first.
+        """
+        layout = self._session.layout
+        messages = []
+        for producer in [known for known in self._producers.values() if not layout.is_active(known.segment.id)]:
+            with contextlib.suppress(CliError):
+                producer.await_receipts(None)
+            messages += self._end(producer)
         return messages
+
+    def _end(self, producer: SegmentProducer) -> list[Outgoing]:
+        self._producers.pop(producer.segment.id).close()
+        return producer.unstored
 
     def _open_session(self) -> LayoutSession:
         return LayoutSession(self._session_lookup, self.topic, create=True)
+
+
+def _position(outgoing: Outgoing) -> int:
+    return outgoing.position

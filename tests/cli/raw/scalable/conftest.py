@@ -6,11 +6,14 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.raw.outgoing_entry import ProducerSettings
+from pulsarctl.raw.scalable.segment_consumer import ConsumerSettings
+from pulsarctl.raw.scalable.segments_consumer import SegmentsConsumer
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
 from pulsarctl.raw.topic_lookup import TopicLookup
 from tests.broker.scalable.requests import Requests
 
 SECONDS = 10.0
+Open = Callable[..., SegmentsConsumer]
 
 
 @pytest.fixture
@@ -44,3 +47,15 @@ def producer(pulsar_broker: EmbeddedBroker, scalable: str) -> Iterator[SegmentsP
     opened = SegmentsProducer(lookup, scalable, ProducerSettings("p"), SECONDS)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def consumer_of(pulsar_broker: EmbeddedBroker, scalable: str) -> Open:
+    def lookup() -> TopicLookup:
+        return TopicLookup(pulsar_broker.service_url, timeout_seconds=SECONDS)
+
+    def opened(name: str = "c", *, is_shared: bool = False, from_earliest: bool = True) -> SegmentsConsumer:
+        settings = ConsumerSettings("s", name, is_shared, from_earliest, permits=100)
+        return SegmentsConsumer(lookup, scalable, settings, SECONDS)
+
+    return opened

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from pulsarctl.raw.entry import Entry
+from pulsarctl.raw.entry_record import EntryRecord
 from pulsarctl.raw.outgoing_entry import message_of
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
 
@@ -25,6 +26,13 @@ class Numbers:
     @property
     def expected(self) -> dict[str, list[int]]:
         return {key: list(range(count)) for key, count in self.sent.items()}
+
+
+def consumed_by_key(records: list[EntryRecord]) -> dict[str, list[int]]:
+    numbers: defaultdict[str, list[int]] = defaultdict(list)
+    for record in records:
+        numbers[(record.key or b"").decode()].append(int(record.value or b"-1"))
+    return dict(numbers)
 
 
 def by_key(entries: Iterable[Entry]) -> dict[str, list[int]]:

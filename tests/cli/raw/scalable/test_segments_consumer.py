@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
 
-from broker_core.testing import EmbeddedBroker
 from pulsarctl.raw.entry_record import EntryRecord
-from pulsarctl.raw.scalable.segment_consumer import ConsumerSettings
 from pulsarctl.raw.scalable.segments_consumer import SegmentsConsumer
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
-from pulsarctl.raw.topic_lookup import TopicLookup
 from tests.broker.scalable.requests import Requests
-from tests.cli.raw.scalable.conftest import SECONDS
-from tests.cli.raw.scalable.numbered import Numbers
+from tests.cli.raw.scalable.conftest import SECONDS, Open
+from tests.cli.raw.scalable.numbered import Numbers, consumed_by_key
 
 Change = Callable[[str], None]
-Open = Callable[..., SegmentsConsumer]
 CHANGES = ("split/0", "split/1", "merge/2/3", "merge/4/5", "merge/6/7", "split/8")
-
-
-@pytest.fixture
-def consumer_of(pulsar_broker: EmbeddedBroker, scalable: str) -> Open:
-    def lookup() -> TopicLookup:
-        return TopicLookup(pulsar_broker.service_url, timeout_seconds=SECONDS)
-
-    def opened(name: str = "c", *, is_shared: bool = False, from_earliest: bool = True) -> SegmentsConsumer:
-        settings = ConsumerSettings("s", name, is_shared, from_earliest, permits=100)
-        return SegmentsConsumer(lookup, scalable, settings, SECONDS)
-
-    return opened
 
 
 @pytest.fixture
@@ -65,21 +48,14 @@ def consumed(consumer: SegmentsConsumer, count: int) -> list[EntryRecord]:
     return records
 
 
-def by_key(records: list[EntryRecord]) -> dict[str, list[int]]:
-    numbers: defaultdict[str, list[int]] = defaultdict(list)
-    for record in records:
-        numbers[(record.key or b"").decode()].append(int(record.value or b"-1"))
-    return dict(numbers)
-
-
 def test_a_stream_consumer_gets_each_key_in_order_while_segments_change(consumer_of: Open, publishing: Numbers) -> None:
     with closing(consumer_of()) as consumer:
-        assert by_key(consumed(consumer, 11_200)) == publishing.expected
+        assert consumed_by_key(consumed(consumer, 11_200)) == publishing.expected
 
 
 def test_a_queue_consumer_gets_every_message_while_segments_change(consumer_of: Open, publishing: Numbers) -> None:
     with closing(consumer_of(is_shared=True)) as consumer:
-        numbers = by_key(consumed(consumer, 11_200))
+        numbers = consumed_by_key(consumed(consumer, 11_200))
     assert {key: sorted(values) for key, values in numbers.items()} == publishing.expected
 
 
@@ -94,7 +70,7 @@ def test_a_new_consumer_at_latest_gets_everything_from_segments_that_are_created
         change("split/0")
         later.send(producer, 160)
         producer.flush()
-        assert by_key(consumed(consumer, 160)) == later.expected
+        assert consumed_by_key(consumed(consumer, 160)) == later.expected
 
 
 @pytest.mark.parametrize("is_shared", [False, True])
@@ -108,7 +84,7 @@ def test_only_messages_that_are_not_acknowledged_come_again(
         first = consumed(consumer, 100)
         assert consumer.receive(1000, 10)  # which are not settled
     with closing(consumer_of(is_shared=is_shared)) as consumer:
-        assert by_key(first + consumed(consumer, 220)) == numbers.expected
+        assert consumed_by_key(first + consumed(consumer, 220)) == numbers.expected
 
 
 def test_two_stream_consumers_share_the_segments_and_one_takes_over_at_once(
@@ -123,7 +99,7 @@ def test_two_stream_consumers_share_the_segments_and_one_takes_over_at_once(
             halves = [leaving.receive(int(SECONDS * 1000), 160), remaining.receive(int(SECONDS * 1000), 160)]
             assert [len({record.partition for record in half}) for half in halves] == [1, 1]
             remaining.settle(halves[1])
-        assert by_key([*halves[1], *consumed(remaining, 160 - len(halves[1]))]) == numbers.expected
+        assert consumed_by_key([*halves[1], *consumed(remaining, 160 - len(halves[1]))]) == numbers.expected
 
 
 def test_a_consumer_goes_on_after_the_broker_unloads_the_segments(
@@ -137,4 +113,4 @@ def test_a_consumer_goes_on_after_the_broker_unloads_the_segments(
         assert admin("PUT", "namespaces/public/default/unload").status == 204
         numbers.send(producer, 160)
         producer.flush()
-        assert by_key(records + consumed(consumer, 160)) == numbers.expected
+        assert consumed_by_key(records + consumed(consumer, 160)) == numbers.expected

@@ -6,6 +6,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import NotFound
+from pulsarctl.raw.scalable.layout import bucket_hash
 from pulsarctl.raw.scalable.segment_reader import SegmentReader
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
 from tests.broker.scalable.requests import Requests
@@ -14,16 +15,17 @@ from tests.cli.raw.scalable.numbered import Numbers, by_key
 Change = Callable[[str], None]
 
 
+@pytest.mark.parametrize("count", [1600, 5000])
 def test_messages_without_a_receipt_follow_in_order_when_their_segment_is_sealed(
-    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer, change: Change
+    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer, change: Change, count: int
 ) -> None:
     numbers = Numbers()
     for path in ("split/0", "split/1", "merge/2/3", "merge/4/5", "merge/6/7", "split/8"):
-        numbers.send(producer, 5000)
+        numbers.send(producer, count)
         change(path)
-    numbers.send(producer, 5000)
+    numbers.send(producer, count)
     producer.flush()
-    assert (producer.sent, producer.acknowledged, producer.acknowledged_in_order) == (35_000, 35_000, 35_000)
+    assert producer.sent == producer.acknowledged == producer.acknowledged_in_order == 7 * count
     with SegmentReader(pulsar_broker.service_url, scalable) as reader:
         assert by_key(reader.to(reader.last_ids())) == numbers.expected
 
@@ -46,3 +48,18 @@ def test_a_topic_that_is_deleted_takes_no_messages(producer: SegmentsProducer, a
     assert admin("DELETE", f"scalable/public/default/{scalable.rpartition('/')[2]}?force=true").status == 204
     with pytest.raises(NotFound, match="Scalable topic not found"):
         producer.flush()
+
+
+def test_an_entry_has_keys_of_one_bucket_and_their_hashes(
+    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer
+) -> None:
+    Numbers().send(producer, 1600)
+    producer.flush()
+    with SegmentReader(pulsar_broker.service_url, scalable) as reader:
+        entries = list(reader.to(reader.last_ids()))
+    assert len(entries) < 100
+    for entry in entries:
+        hashes = [bucket_hash(message.key or "") for message in entry.messages()]
+        metadata = entry.metadata
+        assert (metadata.entry_hash_min, metadata.entry_hash_max) == (min(hashes), max(hashes))
+        assert min(hashes) // 0x8000 == max(hashes) // 0x8000  # two buckets in each of the two segments
