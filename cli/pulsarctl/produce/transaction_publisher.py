@@ -12,7 +12,6 @@ from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.raw.transaction import Transaction
 from pulsarctl.raw.transaction_producer import TransactionProducer
 from pulsarctl.settings.settings import Settings
-from pulsarctl.values.names import partition_name
 
 
 class TransactionPublisher:
@@ -30,7 +29,7 @@ class TransactionPublisher:
         check_answers(settings, timeout_seconds)
         self._own_lookup = self._lookup()
         try:
-            self._names = _names(self._own_lookup, topic)
+            self._names = self._own_lookup.partition_names(topic)
             self.transaction = Transaction(self._own_lookup, ttl_seconds=ttl_seconds, timeout_seconds=timeout_seconds)
         except BaseException:
             self._own_lookup.close()
@@ -73,9 +72,3 @@ class TransactionPublisher:
 
     def _lookup(self) -> TopicLookup:
         return TopicLookup(self._settings.service_url, timeout_seconds=self._timeout_seconds, security=self._settings)
-
-
-def _names(lookup: TopicLookup, topic: str) -> list[str]:
-    """The names of the partitions, or of the topic itself. Creates a missing topic, as for every producer."""
-    count = lookup.partitions(topic, create=True)
-    return [partition_name(topic, index) for index in range(count)] or [topic]

@@ -16,6 +16,7 @@ from pulsarctl.raw.broker_connection import BrokerConnection, broker_scheme, ref
 from pulsarctl.raw.web_lookup import WebLookup
 from pulsarctl.settings.addresses import Address, service_addresses
 from pulsarctl.settings.client_security import OPEN, ClientSecurity
+from pulsarctl.values.names import partition_name
 
 REDIRECTS_MAX = 20
 
@@ -53,6 +54,11 @@ class TopicLookup:
         if answer.response == CommandPartitionedTopicMetadataResponse.Failed:
             raise refusal(answer.error, answer.message, f"{topic} at {connection.url}")
         return answer.partitions
+
+    def partition_names(self, topic: str) -> list[str]:
+        """For a producer: the partitions, or the topic itself. The broker may create a missing topic."""
+        count = self.partitions(topic, create=True)
+        return [partition_name(topic, index) for index in range(count)] or [topic]
 
     def connect(self, topic: str) -> BrokerConnection:
         """The connection to the broker that serves `topic`, shared with its other topics."""

@@ -5,6 +5,7 @@ An answer that is lost is asked for again on a new connection. Every wait has a 
 docs/reference/protocol.md "Transactions" states the rules.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -38,10 +39,17 @@ class OutcomeUnknown(CliError):
 class Transaction:
     """It ends by `commit` or `abort`, or the broker aborts it `ttl_seconds` after its begin.
 
-    `timeout_seconds` bounds each request with its repetitions.
+    `timeout_seconds` bounds each request with its repetitions. `begun` is the ID of one that began elsewhere.
     """
 
-    def __init__(self, lookup: TopicLookup, *, ttl_seconds: float, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        lookup: TopicLookup,
+        *,
+        ttl_seconds: float = math.inf,
+        timeout_seconds: float,
+        begun: TransactionId | None = None,
+    ) -> None:
         """Raises `NotAllowed` if the broker has transactions disabled, or what connecting raises."""
         self._lookup = lookup
         self._timeout_seconds = timeout_seconds
@@ -49,11 +57,7 @@ class Transaction:
         self._may_be_done = False  # whether the broker may have done what the last request asks for
         self._connection: BrokerConnection | None = None
         self._expires = time.monotonic() + ttl_seconds
-        ttl_ms = max(1, round(ttl_seconds * 1000))
-        answer = self._ask(
-            lambda request_id: client_commands.new_transaction(request_id, COORDINATOR, ttl_ms), CommandNewTxnResponse
-        )
-        self.id = TransactionId(answer.txnid_most_bits, answer.txnid_least_bits)
+        self.id = self._begin(ttl_seconds) if begun is None else begun
 
     @property
     def is_overdue(self) -> bool:
@@ -89,6 +93,13 @@ class Transaction:
         """Returns when it is in effect. Raises `CliError` if the broker does not confirm it."""
         self._timeout_seconds = min(self._timeout_seconds, ABORT_SECONDS)
         self._end(commit=False)
+
+    def _begin(self, ttl_seconds: float) -> TransactionId:
+        ttl_ms = max(1, round(ttl_seconds * 1000))
+        answer = self._ask(
+            lambda request_id: client_commands.new_transaction(request_id, COORDINATOR, ttl_ms), CommandNewTxnResponse
+        )
+        return TransactionId(answer.txnid_most_bits, answer.txnid_least_bits)
 
     def _end(self, *, commit: bool) -> None:
         self._ask(

@@ -42,7 +42,11 @@ class TransactionProducer:
         self._batch: list[BatchMessage] = []
         self._batch_bytes = 0
         self._open()
-        transaction.add_partition(topic)
+        try:
+            transaction.add_partition(topic)
+        except BaseException:
+            self.close()
+            raise
 
     def send(
         self,

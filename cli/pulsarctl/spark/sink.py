@@ -1,22 +1,30 @@
 """Writing rows to a topic: `df.write.format("pulsar").mode("append").save()` and `writeStream`.
 
-The driver draws the name of a job once, and a stream has the ID of its query. With the place of a row in its task
-they name producers and number messages, so that a retried task or batch repeats what it did (`tables.writing`).
+Where the broker has transactions, each attempt of a task has one of its own, and the driver commits those that Spark
+chooses. A stream keeps what it has committed in a topic (`commit_log`).
+
+Elsewhere, the driver draws the name of a job once, and a stream has the ID of its query. With the place of a row in its
+task they name producers and number messages, so that a retried task or batch repeats what it did (`topic_writer`).
 """
 
+import contextlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
+from broker_core.wire.transaction_id import TransactionId
 from pulsarctl.errors import CliError
 from pulsarctl.tables.writing.write_options import WriteOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from pulsarctl.tables.writing.commit_log import CommitLog
 
 try:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
@@ -28,22 +36,50 @@ except ImportError:  # before PySpark 4.1; source.py refuses streams below 4.2
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task reports to the driver."""
+    """What a task reports to the driver. `transaction` is None without rows, and without transactions."""
 
     rows: int
+    task: int
+    query: str = ""
+    transaction: TransactionId | None = None
+
+
+Messages = list[WriterCommitMessage | None]
 
 
 class BatchSink(DataSourceArrowWriter):
     """Made on the driver once, and pickled to every attempt of every task."""
 
     def __init__(self, options: WriteOptions) -> None:
+        from pulsarctl.tables.writing.begun_log import BegunLog
+
         self.options = options
         self.run = secrets.token_hex(8)
+        self.begun = BegunLog(options, self.run)
 
     def write(self, iterator: Iterator["pa.RecordBatch"]) -> Written:
         """Runs in a task. Raises `CliError`, which fails the attempt."""
-        context = _task()
-        return Written(_write(self.options, f"{self.run}-{context.partitionId()}", 0, iterator))
+        task = _task().partitionId()
+        if not _has_transactions(self.options):
+            return Written(_write(self.options, f"{self.run}-{task}", 0, iterator), task)
+        from pulsarctl.tables.writing.transaction_writer import TransactionWriter
+
+        sent = TransactionWriter(self.options, self.begun.add).write(iterator)
+        return Written(sent.rows, task, transaction=sent.transaction)
+
+    def commit(self, messages: Messages) -> None:
+        """Runs on the driver. Spark passes on one attempt of each task."""
+        if written := _in_transactions(messages):
+            from pulsarctl.tables.writing.task_transactions import commit_all
+
+            commit_all(self.options.access, written.values())
+            self.begun.abort_others(set(written.values()))
+
+    def abort(self, messages: Messages) -> None:
+        """Spark does not say what attempts did that failed."""
+        with contextlib.suppress(CliError):  # the attempts have said it
+            if _has_transactions(self.options):
+                self.begun.abort_others(set())
 
 
 class StreamSink(DataSourceStreamArrowWriter):
@@ -54,15 +90,46 @@ class StreamSink(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator["pa.RecordBatch"]) -> Written:
         context = _task()
-        query = context.getLocalProperty("sql.streaming.queryId")
+        task = context.partitionId()
+        query = context.getLocalProperty("sql.streaming.queryId") or ""
         batch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
-        return Written(_write(self.options, f"{query}-{context.partitionId()}", batch << 32, iterator))
+        if not _has_transactions(self.options):
+            return Written(_write(self.options, f"{query}-{task}", batch << 32, iterator), task)
+        from pulsarctl.tables.writing.commit_log import CommitLog
+        from pulsarctl.tables.writing.transaction_writer import TransactionWriter
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # Spark's name
-        """Nothing is left to do: a message is stored when its task ends."""
+        log = CommitLog(self.options, query)
+        sent = TransactionWriter(self.options, partial(log.begun, batch)).write(iterator)
+        return Written(sent.rows, task, query, sent.transaction)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # Spark's name
-        """What is stored stays, and the repeated batch skips it."""
+    def commit(self, messages: Messages, batchId: int) -> None:  # Spark's name
+        """Without transactions, nothing is left to do: a message is visible when its task ends."""
+        if written := _in_transactions(messages):
+            _commit_log(self.options, messages).commit(batchId, written, len(messages))
+
+    def abort(self, messages: Messages, batchId: int) -> None:  # Spark's name
+        """Without transactions, what is stored stays, and the repeated batch skips it."""
+        if _in_transactions(messages):
+            _commit_log(self.options, messages).abort(batchId)
+
+
+def _has_transactions(options: WriteOptions) -> bool:
+    from pulsarctl.tables.writing.transaction_writer import has_transactions
+
+    return has_transactions(options)
+
+
+def _in_transactions(messages: Messages) -> dict[int, TransactionId]:
+    """The transactions by task."""
+    written = [message for message in messages if isinstance(message, Written)]
+    return {message.task: message.transaction for message in written if message.transaction is not None}
+
+
+def _commit_log(options: WriteOptions, messages: Messages) -> "CommitLog":
+    from pulsarctl.tables.writing.commit_log import CommitLog
+
+    query = next(message.query for message in messages if isinstance(message, Written) and message.query)
+    return CommitLog(options, query)
 
 
 def _write(options: WriteOptions, name: str, first: int, batches: Iterator["pa.RecordBatch"]) -> int:

@@ -6,16 +6,19 @@ import asyncio
 import statistics
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from broker_core.config.storage import StorageConfig
 from broker_core.names import ledger_name, parse_topic
 from broker_core.storage.engine import StorageEngine
+from broker_core.topic.special_entries import MARKERS_PROPERTY
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, MessageMetadata
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.settings.settings import Settings
 from tests.broker.transactions.commands import begin, end, publish
 from tests.long.bench.brokers import scratch_dir
 from tests.long.bench.procfs import resident_mb
@@ -98,21 +101,36 @@ def _many(directory: Path) -> str:
     started = time.perf_counter()
     with BrokerProcess(path) as process, RawClient(process.service_url) as client:
         ready = time.perf_counter() - started
-        subscribe(client, TOPIC, initial_position=pb.CommandSubscribe.Earliest)
-        client.expect(BaseCommand.MESSAGE)
+        subscribe(client, TOPIC, permits=0, initial_position=pb.CommandSubscribe.Earliest)
+        known = _runs_known(process)
+        client.send(client_commands.flow(1, 1))
+        delivered = client.expect(BaseCommand.MESSAGE).message_id
         first = time.perf_counter() - started
         used_mb = resident_mb(process.pid) - empty_mb
+        client.send(client_commands.acknowledge(1, [delivered], request_id=1))
+        client.expect(BaseCommand.ACK_RESPONSE)
+        left = _runs_known(process, trims=True)
     scratch_dir(directory, "transactions-many")
     return (
         f"one topic with {ABORTED:,} aborted and {OPEN:,} open transactions: started in {ready:.2f} s, the message "
-        f"behind the aborted ones after {first:.2f} s, {used_mb:.0f} MB more than an empty broker"
+        f"behind the aborted ones after {first:.2f} s, {used_mb:.0f} MB more than an empty broker; after a trim, "
+        f"{left:,} of {known:,} runs of aborted messages are known"
     )
+
+
+def _runs_known(process: BrokerProcess, *, trims: bool = False) -> int:
+    """How many runs of aborted messages the broker knows, after a trim of what is acknowledged."""
+    with closing(AdminClient(Settings(service_url=process.service_url, web_url=process.http_url))) as admin:
+        if trims:
+            admin.topics.trim(TOPIC)
+        return int(admin.transactions.buffer_stats(TOPIC)["totalAbortedTransactions"])
 
 
 async def _fill(path: Path) -> None:
     """A consumer has to pass all aborted messages before it gets the plain one, and the open ones come after it."""
-    engine = await StorageEngine.open(path, StorageConfig())
+    engine = await StorageEngine.open(path, StorageConfig(min_rollover_minutes=0))
     ledger = await engine.open_ledger(ledger_name(parse_topic(TOPIC)))
+    ledger.note_properties({MARKERS_PROPERTY: "true"})  # as a topic does before its first transaction
     entry = build_entry(MessageMetadata(producer_name="p", sequence_id=0, publish_time=1), b"x")
     now_ms = engine.clock.wall_ms()
     for number in range(1, ABORTED + 1):

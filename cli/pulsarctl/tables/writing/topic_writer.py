@@ -68,9 +68,9 @@ class TopicWriter:
 
     def _send(self, client: Any, names: Sequence[str], batch: pa.RecordBatch) -> None:
         encoded = payloads(batch.schema.field("value").type, self._options.schema)
-        for value, fields in zip(encoded.encode(batch.column("value")), _fields(batch), strict=True):
+        for value, fields in zip(encoded.encode(batch.column("value")), sent_fields(batch), strict=True):
             self._row += 1
-            partition = _partition(fields.get("partition_key"), self._row, len(names))
+            partition = partition_of(fields.get("partition_key"), self._row, len(names))
             producer = self._producers.get(partition) or self._open(client, names[partition], partition, encoded)
             self._check()
             with self._explained():
@@ -112,7 +112,7 @@ class TopicWriter:
         return failure
 
 
-def _fields(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+def sent_fields(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
     """The arguments of a send, without those that are null."""
     columns = {name: batch.column(name) for name in batch.schema.names if name != "value"}
     made = {
@@ -142,6 +142,6 @@ def _pairs(pairs: Sequence[tuple[str, str | None]] | None) -> dict[str, str] | N
     return None if pairs is None else {key: value or "" for key, value in pairs}
 
 
-def _partition(key: str | None, row: int, count: int) -> int:
+def partition_of(key: str | None, row: int, count: int) -> int:
     """The same for each attempt: keys by their hash, as in Java producers, other rows in turn."""
     return (java_string_hash(key) if key else row) % count

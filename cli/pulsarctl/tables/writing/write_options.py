@@ -23,6 +23,8 @@ class WriteOptions:
                    struct, else none
     producer_name  what the names of the producers start with
     compression    none, lz4, zlib, zstd, or snappy
+    transaction    auto (where the broker has transactions), true, or false
+    transaction_timeout  the longest time from the first row of a task to the commit of the job, such as 30m
     """
 
     topic: str
@@ -30,6 +32,8 @@ class WriteOptions:
     schema: str = ""
     producer_name: str = "spark"
     compression: str = "lz4"
+    transaction: str = "auto"
+    transaction_timeout: float = 3600.0
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "WriteOptions":
@@ -37,6 +41,8 @@ class WriteOptions:
         fields_read = values.read_options({name.lower(): text for name, text in options.items()}, _READERS)
         if "topic" not in fields_read:
             raise UsageProblem("cannot write rows: no topic given", hint="specify the option topic")
+        if fields_read.get("transaction") == "true" and fields_read["topic"].startswith("non-persistent:"):
+            raise UsageProblem("cannot write to a non-persistent topic in a transaction")
         access = access_of(fields_read)
         return cls(**fields_read, access=access)
 
@@ -52,4 +58,6 @@ _READERS: dict[str, values.Reader] = {
     "schema": values.one_of(*SCHEMAS),
     "producer_name": values.a_text,
     "compression": values.one_of(*COMPRESSIONS),
+    "transaction": values.one_of("auto", "true", "false"),
+    "transaction_timeout": values.some_seconds,
 }
