@@ -1,11 +1,15 @@
 package clients.v5;
 
+import clients.Eventually;
+import java.util.HashSet;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.api.v5.Message;
+import org.apache.pulsar.client.api.v5.MessageId;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -64,5 +68,16 @@ abstract class OnScalableTopic extends V5Test {
     /** The values of the first `count` messages of KeyedMessages. */
     static Set<String> numbers(int count) {
         return IntStream.range(0, count).mapToObj(String::valueOf).collect(Collectors.toSet());
+    }
+
+    /** Some may come twice: under load, this client closes its connection when a segment is sealed. */
+    static void assertReceives(Set<String> expected, Receiving<String> consumer, Consumer<MessageId> acknowledge) {
+        Set<String> seen = new HashSet<>();
+        Eventually.until("all messages have come", () -> {
+            Message<String> message = next(consumer);
+            acknowledge.accept(message.id());
+            seen.add(message.value());
+            return seen.equals(expected);
+        });
     }
 }

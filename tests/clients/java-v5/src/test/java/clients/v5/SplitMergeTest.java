@@ -3,15 +3,12 @@ package clients.v5;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import clients.Eventually;
-import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.apache.pulsar.client.api.v5.Checkpoint;
 import org.apache.pulsar.client.api.v5.CheckpointConsumer;
 import org.apache.pulsar.client.api.v5.CheckpointConsumerBuilder;
 import org.apache.pulsar.client.api.v5.Message;
-import org.apache.pulsar.client.api.v5.MessageId;
 import org.apache.pulsar.client.api.v5.Producer;
 import org.apache.pulsar.client.api.v5.QueueConsumer;
 import org.apache.pulsar.client.api.v5.StreamConsumer;
@@ -59,17 +56,6 @@ class SplitMergeTest extends OnScalableTopic {
 
     private CheckpointConsumerBuilder<String> from(Checkpoint start) {
         return client.newCheckpointConsumer(Schema.string()).topic(topic).startPosition(start);
-    }
-
-    /** Some may come twice: under load, this client closes its connection when a segment is sealed. */
-    private static void assertReceives(Set<String> expected, Receiving<String> consumer, Consumer<MessageId> acknowledge) {
-        Set<String> seen = new HashSet<>();
-        Eventually.until("all messages have come", () -> {
-            Message<String> message = next(consumer);
-            acknowledge.accept(message.id());
-            seen.add(message.value());
-            return seen.equals(expected);
-        });
     }
 
     private static void assertReads(int first, CheckpointConsumer<String> consumer) {
