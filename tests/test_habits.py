@@ -107,6 +107,13 @@ def test_every_target_that_a_reader_meets_runs_in_a_workflow() -> None:
     assert named - run - BY_HAND == set()
 
 
+def test_the_demo_and_the_quick_tests_install_no_spark() -> None:
+    for target in ("demo", "quick"):
+        command = ["make", "-n", target, "VENV=build/missing"]  # as in a new clone
+        planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert re.findall(r"make-venv (.*)", planned) == ["build/missing test,demo"]
+
+
 def test_the_hooks_run_what_make_lint_runs() -> None:
     planned = subprocess.run(["make", "-n", "lint"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     linted = {line for line in planned.splitlines() if line.startswith(".venv/bin/")}
