@@ -101,6 +101,8 @@ class EmbeddedBroker:
             return
         try:
             self.call(self._server.stop())
+        except TimeoutError as error:
+            raise TimeoutError(f"the broker did not stop within {DEADLINE_SECONDS:.0f} s") from error
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(DEADLINE_SECONDS)

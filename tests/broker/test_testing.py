@@ -81,6 +81,13 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_a_broker_that_does_not_stop_in_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with EmbeddedBroker() as broker:
+        monkeypatch.setattr("broker_core.testing.DEADLINE_SECONDS", 0.0)
+        with pytest.raises(TimeoutError, match="the broker did not stop within 0 s"):
+            broker.stop()
+
+
 def test_a_failed_start_leaves_no_files_or_threads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = ServerConfig(broker_port=taken.getsockname()[1], web_port=0)
