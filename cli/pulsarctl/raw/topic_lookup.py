@@ -11,7 +11,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandPartitionedTopicMetadataResponse,
 )
 from pulsarctl.auth.channel import Channel
-from pulsarctl.errors import CannotConnect, CliError
+from pulsarctl.errors import CannotConnect, CliError, NotFound
 from pulsarctl.raw.broker_connection import BrokerConnection, broker_scheme, refusal
 from pulsarctl.raw.web_lookup import WebLookup
 from pulsarctl.settings.addresses import Address, service_addresses
@@ -37,6 +37,11 @@ class TopicLookup:
     def server_version(self) -> str:
         """The version of the first broker that answers."""
         return self._service().server_version if self._web is None else self._web.server_version()
+
+    def check_scalable_topics(self) -> None:
+        """Raises `NotFound` if the broker has none. It would call their names invalid."""
+        if self._web is None and not (connection := self._service()).has_scalable_topics:
+            raise NotFound(f"{connection.url} has no scalable topics (Pulsar 5.0 and later)")
 
     def partitions(self, topic: str, *, create: bool = False) -> int:
         """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it.

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from broker_core.wire import scalable_requests
 from broker_core.wire.pulsar_api_pb2 import CommandScalableTopicUpdate
-from pulsarctl.errors import NotFound, TimedOut
-from pulsarctl.raw.broker_connection import Arrived, BrokerConnection, refusal
+from pulsarctl.errors import TimedOut
+from pulsarctl.raw.broker_connection import Arrived, refusal
 from pulsarctl.raw.scalable.layout import Layout
 from pulsarctl.raw.topic_lookup import TopicLookup
 
@@ -22,7 +22,8 @@ class LayoutSession:
     def __init__(self, lookup: TopicLookup, topic: str, *, create: bool) -> None:
         """Raises what connecting raises, `NotFound`, or the broker's refusal."""
         self.topic = topic
-        self.connection = _connection(lookup, topic)
+        lookup.check_scalable_topics()
+        self.connection = lookup.connect(topic)
         self.layout = Layout(-1, {})
         self.connection.send(scalable_requests.lookup(SESSION_ID, topic, create=create))
         self.wait(lambda layout: layout.epoch >= 0)
@@ -53,10 +54,3 @@ class LayoutSession:
         for item in [item for item in arrived if isinstance(item, CommandScalableTopicUpdate)]:
             arrived.remove(item)
             self.take(item)
-
-
-def _connection(lookup: TopicLookup, topic: str) -> BrokerConnection:
-    connection = lookup.connect(topic)
-    if not connection.has_scalable_topics:
-        raise NotFound(f"{connection.url} has no scalable topics (Pulsar 5.0 and later)")
-    return connection

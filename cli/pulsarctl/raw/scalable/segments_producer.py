@@ -39,7 +39,11 @@ class SegmentsProducer:
         self._router = SegmentRouter(random.randrange(HASHES))  # noqa: S311  # spreads the load, and is not a secret
         self._deadline: float | None = None
         self._session_lookup = lookup()
-        self._session = self._open_session()
+        try:
+            self._session = self._open_session()
+        except BaseException:
+            self._session_lookup.close()
+            raise
 
     @property
     def acknowledged(self) -> int:

@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import ScalableConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.cli.consume.consumed import consumed
 from tests.support.runner import Cli, Outcome
 
@@ -157,6 +161,15 @@ def test_what_a_scalable_topic_does_not_have_is_refused(cli: Cli, scalable: str)
     for line, said in REFUSED.items():
         name, *words = line.split()
         assert cli(name, scalable, *words) == Outcome(2, "", f"error: {said}\n"), line
+
+
+def test_a_broker_without_scalable_topics_is_named(tmp_path: Path) -> None:
+    config = BrokerConfig(server=FREE_PORTS, scalable=ScalableConfig(enabled=False))
+    with EmbeddedBroker(config=config) as broker:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        said = f"error: {broker.service_url} has no scalable topics (Pulsar 5.0 and later)\n"
+        for line in ("produce topic://public/default/x -m a", "consume topic://public/default/x -s s"):
+            assert cli(*line.split()) == Outcome(3, "", said)
 
 
 def test_a_scalable_topic_needs_the_binary_protocol(cli: Cli, scalable: str) -> None:
