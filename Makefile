@@ -28,9 +28,9 @@ $(FULL): $(READY)
 	@.ci/make-venv $(VENV) test,demo,spark,java,docs
 	@touch $@
 
-ENGINE ?= $(if $(wildcard $(FULL)),spark,local)
+ENGINE ?= spark
 demo: export ENGINE := $(ENGINE)
-demo: $(if $(filter local,$(ENGINE)),$(READY),$(FULL)) ## run the main job on real data, in under two minutes (ENGINE=spark: with Spark, the default if it is installed)
+demo: $(if $(filter local,$(ENGINE)),$(READY),$(FULL)) ## run the main job on real data, in under two minutes (ENGINE=local: without Spark)
 	@$(PY) demo/demo.py $(ARGS)
 
 # Tests start hundreds of processes. Without the compiled modules, each of them would compile the program again, and so

@@ -76,7 +76,7 @@ class Demo:
 
     def report_backlog(self) -> None:
         left = count_lines(self.airports) - len(self.first_half)
-        engine = os.environ.get("ENGINE", "local")
+        engine = os.environ.get("ENGINE", "spark")
         report = self.shell.json("ops", "backlog", AIRPORTS, "--engine", engine)
         [row] = [row for row in report["subscriptions"] if row["subscription"] == "desk"]
         check(f"the engine of the report is {report['engine']}", report["engine"] == engine)

@@ -107,9 +107,9 @@ def test_every_target_that_a_reader_meets_runs_in_a_workflow() -> None:
     assert named - run - BY_HAND == set()
 
 
-def test_the_demo_and_the_quick_tests_install_no_spark() -> None:
-    for target in ("demo", "quick"):
-        command = ["make", "-n", target, "VENV=build/missing"]  # as in a new clone
+def test_the_quick_tests_and_the_local_demo_install_no_spark() -> None:
+    for target in (["demo", "ENGINE=local"], ["quick"]):
+        command = ["make", "-n", *target, "VENV=build/missing"]  # as in a new clone
         planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         assert re.findall(r"make-venv (.*)", planned) == ["build/missing test,demo"]
 
