@@ -16,7 +16,7 @@ def metric_labels(
     *,
     keys: Annotated[
         list[str],
-        typer.Option("-k", "--keys", metavar="KEY,...", help="Comma-separated names of properties of topics."),
+        typer.Option("-k", "--keys", metavar="NAME,...", help="Comma-separated names of properties of topics."),
     ],
 ) -> list[str]:
     """Add properties of topics as labels to the metrics of these topics.
