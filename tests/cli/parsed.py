@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperArgument, TyperGroup
 
 from pulsarctl.shell.root import application
-from pulsarctl.values.names import full_topic, is_namespace, namespace_path
+from pulsarctl.values.names import SCALABLE, full_topic, is_namespace, namespace_path, readable_topic
 
 
 @cache
@@ -34,6 +34,8 @@ def check_names(context: Any) -> None:
     checks = {"TOPIC": full_topic, "NAMESPACE": namespace_path}
     for parameter in [each for each in context.command.params if isinstance(each, TyperArgument)]:
         check = checks.get(parameter.metavar or str(parameter.name).upper())
+        if check is full_topic and f"{SCALABLE}://" in (parameter.help or ""):
+            check = readable_topic
         given = context.params.get(parameter.name)
         if check is not None and given and not context.params.get("regex"):
             for name in given if isinstance(given, list | tuple) else [given]:

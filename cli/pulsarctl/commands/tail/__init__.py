@@ -35,7 +35,10 @@ app = Noun("tail", "Follow several topics.")
 def tail(
     call: Call,
     topics: Annotated[
-        list[str], typer.Argument(metavar="TOPIC", help="Topics or namespaces to follow, or regular expressions.")
+        list[str],
+        typer.Argument(
+            metavar="TOPIC", help="Topics or namespaces to follow, also as topic:// URLs, or regular expressions."
+        ),
     ],
     regex: Annotated[
         bool, typer.Option("--regex", help="Treat the names as regular expressions, and follow new topics, too.")
