@@ -164,9 +164,16 @@ class TransactionSoak:
         self.tally = Tally()
         self._chance = random.Random(seed)
         self._broker = BrokerProcess(directory / "data", *SETTINGS, program=program).start()
+        self._keep_what_comes_out()
         self._loops = [Loop(number, self._broker, self.tally, seed) for number in range(LOOPS)]
         for loop in self._loops:
             loop.start()
+
+    def _keep_what_comes_out(self) -> None:
+        """Subscribes, because a topic without a subscription loses its messages after ten minutes."""
+        for partition in range(PARTITIONS):
+            with RawClient(self._broker.service_url) as reader:
+                subscribe(reader, topic("out", partition), permits=0, initial_position=pb.CommandSubscribe.Earliest)
 
     def round(self) -> None:
         self.tally.rounds += 1
