@@ -75,6 +75,7 @@ class BrokerProcess:
         while not line.endswith(b"\n"):
             left = deadline - time.monotonic()
             if left <= 0 or not _has_data(self._process.stdout, left):
+                self.kill()  # the caller has nothing to stop yet
                 raise BrokerDied(f"not ready in {READY_SECONDS:.0f} s\n{self.log_tail()}")
             chunk = os.read(self._process.stdout.fileno(), 4096)
             if not chunk:
