@@ -89,6 +89,7 @@ def test_an_unknown_choice_of_colors_is_a_usage_error(cli_alone: Cli) -> None:
         (("check", "backlog", "{}"), "BACKLOG OK - ", "BACKLOG \x1b[32mOK\x1b[0m - "),
         (("check", "backlog", "nothing"), "BACKLOG UNKNOWN - ", "BACKLOG \x1b[35mUNKNOWN\x1b[0m - "),
     ],
+    ids=["explain", "describe", "doctor", "critical", "ok", "unknown"],  # they are names of topics, too
 )
 def test_a_state_has_its_color_and_the_same_word(
     words: tuple[str, ...], plain: str, painted: str, cli: Cli, topic: str

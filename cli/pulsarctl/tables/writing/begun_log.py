@@ -19,6 +19,7 @@ from pulsarctl.raw.partition_consumer import PublishedSince
 from pulsarctl.tables.writing.task_transactions import abort_all
 from pulsarctl.tables.writing.write_options import WriteOptions
 from pulsarctl.values.clock import now_ms
+from pulsarctl.values.json_text import parse_json
 
 CLOCKS_APART_MS = 60_000  # at most, so that the driver misses no record
 
@@ -52,7 +53,7 @@ class BegunLog:
             security=access.security,
         )
         with reader:
-            records = [json.loads(message.value or b"") for entry in reader.to_end() for message in records_of(entry)]
+            records = [parse_json(message.value or b"") for entry in reader.to_end() for message in records_of(entry)]
         return {TransactionId(*record["begun"]) for record in records if record["run"] == self._run}
 
     def _name(self) -> str:

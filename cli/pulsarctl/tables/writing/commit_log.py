@@ -26,6 +26,7 @@ from pulsarctl.raw.transaction_producer import TransactionProducer
 from pulsarctl.tables.writing.repeatable_producer import RETRY_SECONDS
 from pulsarctl.tables.writing.task_transactions import abort, begun_transaction, still_open
 from pulsarctl.tables.writing.write_options import WriteOptions
+from pulsarctl.values.json_text import parse_json
 
 SUBSCRIPTION = "spark"
 
@@ -93,7 +94,7 @@ class CommitLog:
             name = self._name(lookup)
             consumer = self._subscribe(client, name)
             for message in self._up_to_now(client, name, consumer):
-                record = json.loads(message.data())
+                record = parse_json(message.data())
                 begun = TransactionId(*record["begun"]) if "begun" in record else None
                 if begun is not None and begun not in own:
                     abort(begun_transaction(self._access, lookup, begun))
@@ -109,7 +110,7 @@ class CommitLog:
         mark = secrets.token_hex(8)
         client.create_producer(name).send(json.dumps({"batch": -1, "mark": mark}).encode())
         wait_ms = round(self._access.timeout_seconds * 1000)
-        while json.loads((message := consumer.receive(wait_ms)).data()).get("mark") != mark:
+        while parse_json((message := consumer.receive(wait_ms)).data()).get("mark") != mark:
             yield message
         consumer.acknowledge(message)
 
