@@ -21,6 +21,8 @@ ERROR_OF_STATUS = {
     504: TimedOut,
 }
 
+_NO_RESOURCE = re.compile(r"(HTTP 404 )?Not Found\Z|this broker has no resource at ")
+
 
 def refusal(status: int, text: str, request: str, origin: str, *, authenticates: bool) -> CliError:
     """`request`: method and URL. `origin`: where the URL comes from. `authenticates`: whether credentials were sent."""
@@ -32,6 +34,11 @@ def refusal(status: int, text: str, request: str, origin: str, *, authenticates:
         reason=reason,
         request=request,
     )
+
+
+def is_unknown_path(problem: CliError) -> bool:
+    """Whether the broker has no such request. If it has, and a topic is missing, the reason names the topic."""
+    return problem.status == 404 and _NO_RESOURCE.match(problem.reason or "") is not None
 
 
 def tenant_of(problem: CliError, path: str) -> str | None:

@@ -1,13 +1,11 @@
 """Answers of a broker that has no scalable topics, or only some of the requests about them."""
 
-import re
-
+from pulsarctl.admin.refusals import is_unknown_path
 from pulsarctl.errors import CliError, NotFound
 
 ROOT = "/admin/v2/scalable/"
 SEGMENTS = "/admin/v2/segments/"
 NAMESPACE_POLICY = "/scalableTopicAutoScalePolicy"
-_NO_RESOURCE = re.compile(r"(HTTP 404 )?Not Found\Z|this broker has no resource at ")
 _NO_BUNDLE = "Invalid bundle range"  # Pulsar 4 takes the last part of the path for a bundle
 
 
@@ -17,7 +15,7 @@ def is_unknown(problem: CliError, path: str) -> bool:
     if path.endswith(NAMESPACE_POLICY) and (problem.status == 405 or reason.startswith(_NO_BUNDLE)):
         return True
     is_about_them = path.startswith((ROOT, SEGMENTS)) or path.endswith(NAMESPACE_POLICY)
-    return is_about_them and problem.status == 404 and _NO_RESOURCE.match(reason) is not None
+    return is_about_them and is_unknown_path(problem)
 
 
 def list_path(path: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pulsarctl.admin.client import AdminClient
+from pulsarctl.admin.refusals import is_unknown_path
 from pulsarctl.bulk.crew import Crew
 from pulsarctl.errors import CliError, NotAuthorized, NotFound
 from pulsarctl.policies.values import PERMISSIONS
@@ -185,7 +186,7 @@ class Reader:
         uncovered += sorted((by_path or {}).keys() - {setting.read for setting in settings.TOPIC.values()})
         values = {
             setting.name: setting.from_broker(
-                admin.topics.policy(name, setting.read) if by_path is None else by_path.get(setting.read), ""
+                _policy(admin, name, setting.read) if by_path is None else by_path.get(setting.read), ""
             )
             for setting in chosen
         }
@@ -202,6 +203,16 @@ class Reader:
                 raise
         self._reads_all_policies = False
         return None
+
+
+def _policy(admin: AdminClient, topic: str, path: str) -> Any:
+    """None also on a broker that does not have the policy."""
+    try:
+        return admin.topics.policy(topic, path)
+    except NotFound as error:
+        if is_unknown_path(error):
+            return None
+        raise
 
 
 def own_cluster(admin: AdminClient) -> str:

@@ -47,6 +47,23 @@ def test_only_the_policies_in_the_files_are_read_from_a_broker_that_has_no_reque
     ]
 
 
+def test_a_topic_is_there_although_the_broker_does_not_have_one_of_its_policies(tmp_path: Path, write: Write) -> None:
+    page = Reply(404, "<html><title>Error 404 Not Found</title></html>")
+    answers = ANSWERS | {f"{TOPIC}/maxConsumers": page}
+    done, _ = diff(tmp_path, write, lambda request: answers.get(request.path, Reply(404)))
+    assert done.stdout.splitlines() == [
+        "  ~ topic persistent://shop/a/t",
+        "      + policies.max-consumers  4",
+        "Plan: 0 to create, 1 to change, 0 to delete.",
+    ]
+
+
+def test_a_topic_that_is_deleted_while_it_is_read_is_absent(tmp_path: Path, write: Write) -> None:
+    answers = ANSWERS | {f"{TOPIC}/maxConsumers": Reply(404, {"reason": "Topic not found"})}
+    done, _ = diff(tmp_path, write, lambda request: answers.get(request.path, Reply(404)))
+    assert "  + topic persistent://shop/a/t" in done.stdout.splitlines()
+
+
 def test_rates_are_found_even_if_the_broker_does_not_say_the_name_of_its_cluster(tmp_path: Path, write: Write) -> None:
     rate = {"publishThrottlingRateInMsg": 5, "publishThrottlingRateInByte": -1}
     answers = ANSWERS | {
