@@ -19,6 +19,7 @@ from broker_core.wire.pulsar_api_pb2 import (
 )
 from pulsarctl.encryption.decryption import not_decrypted
 from pulsarctl.errors import CliError
+from pulsarctl.raw.acknowledged_ids import EntryPlace, acknowledged_id, in_commands
 from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, pause_before
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_record import EntryRecord, records_of
@@ -29,10 +30,6 @@ from pulsarctl.values.names import partition_index
 
 CONSUMER_ID = 1
 PERMITS_MAX = 1000
-IDS_MAX = 1000  # in one ACK
-WORD_BITS = 64
-
-EntryPlace = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +79,10 @@ class TransactionConsumer:
     def acknowledge(self, transaction: Transaction) -> None:
         """Acknowledges the settled records in the transaction. Raises `NotOpen`, or the broker's refusal."""
         transaction.add_subscription(self.topic, self._settings.subscription)
-        ids = list(self._ids())
-        for start in range(0, len(ids), IDS_MAX):
-            self._acknowledge(transaction, ids[start : start + IDS_MAX])
+        for named in in_commands(list(self._ids())):
+            self._acknowledge(transaction, named)
 
-    def _acknowledge(self, transaction: Transaction, ids: list[MessageIdData]) -> None:
+    def _acknowledge(self, transaction: Transaction, ids: Sequence[MessageIdData]) -> None:
         self._connection.ask(
             lambda request_id: client_commands.acknowledge(
                 CONSUMER_ID, ids, request_id=request_id, transaction=transaction.id
@@ -97,11 +93,8 @@ class TransactionConsumer:
 
     def _ids(self) -> Iterator[MessageIdData]:
         for place, indexes in self._settled.items():
-            message_id = MessageIdData(ledgerId=place[0], entryId=place[1])
-            if size := self._sizes.get(place):
-                message_id.batch_size = size
-                message_id.ack_set.extend(_all_but(indexes, size))
-            yield message_id
+            size = self._sizes.get(place, 0)
+            yield acknowledged_id(place, size, _all_but(indexes, size) if size else 0)
 
     def _subscribe(self, lookup: TopicLookup) -> BrokerConnection:
         """Waits while the topic is loading."""
@@ -170,11 +163,9 @@ class TransactionConsumer:
 _KINDS = {name.lower(): number for name, number in CommandSubscribe.SubType.items()}
 
 
-def _all_but(indexes: Sequence[int], size: int) -> list[int]:
-    """The bits of a batch's other messages, which the acknowledgment does not concern, as signed words."""
+def _all_but(indexes: Sequence[int], size: int) -> int:
+    """The bits of a batch's other messages, which the acknowledgment does not concern."""
     others = (1 << size) - 1
     for index in indexes:
         others &= ~(1 << index)
-    words = (size + WORD_BITS - 1) // WORD_BITS
-    data = others.to_bytes(words * WORD_BITS // 8, "little")
-    return [int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, len(data), 8)]
+    return others

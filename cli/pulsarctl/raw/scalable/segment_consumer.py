@@ -3,7 +3,7 @@
 docs/reference/protocol.md "Acknowledgments" states the rules.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from broker_core.wire import client_commands, commands
@@ -11,16 +11,12 @@ from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandSubscribe, CommandSuccess, MessageIdData
 from pulsarctl.encryption.decryption import not_decrypted
 from pulsarctl.errors import CliError
+from pulsarctl.raw.acknowledged_ids import EntryPlace, acknowledged_id, in_commands
 from pulsarctl.raw.broker_connection import BrokerConnection
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_record import EntryRecord, records_of
 from pulsarctl.raw.scalable.membership import Assigned
 from pulsarctl.records.record import Record
-
-IDS_MAX = 1000  # in one ACK
-WORD_BITS = 64
-
-EntryPlace = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +108,8 @@ class SegmentConsumer:
                 self._left[place] = (size, left & ~(1 << max(record.batch_index, 0)))
                 places[place] = None
         ids = [self._ack_id(place) for place in places]
-        for start in range(0, len(ids), IDS_MAX):
-            self.connection.send(client_commands.acknowledge(self.consumer_id, ids[start : start + IDS_MAX]))
+        for named in in_commands(ids):
+            self.connection.send(client_commands.acknowledge(self.consumer_id, named))
 
     def close(self) -> None:
         """When this returns, the broker has the acknowledgments, too. Raises what a request raises."""
@@ -122,25 +118,15 @@ class SegmentConsumer:
         )
 
     def _ack_id(self, place: EntryPlace) -> MessageIdData:
-        """Of a whole entry, or with the messages of a batch that are left."""
-        message_id = MessageIdData(ledgerId=place[0], entryId=place[1])
+        """The ID of the entry, without the messages of a batch that are left."""
         size, left = self._left[place]
         if left:
-            message_id.batch_size = size
-            message_id.ack_set.extend(_words(left, size))
-        else:
-            del self._left[place]
-        return message_id
+            return acknowledged_id(place, size, left)
+        del self._left[place]
+        return acknowledged_id(place)
 
     def _repay(self, messages: int) -> None:
         self._owed += messages
         if self._owed > self._settings.permits // 2:
             self.connection.send(client_commands.flow(self.consumer_id, self._owed))
             self._owed = 0
-
-
-def _words(bits: int, size: int) -> Sequence[int]:
-    """The bits as signed words, as the protocol has them."""
-    words = (size + WORD_BITS - 1) // WORD_BITS
-    data = bits.to_bytes(words * WORD_BITS // 8, "little")
-    return [int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, len(data), 8)]

@@ -102,7 +102,7 @@ class SegmentProducer:
         self.await_receipts(None)
 
     def await_receipts(self, timeout_seconds: float | None) -> None:
-        """Of what is sent; what is not stays so."""
+        """Waits for the receipts of the batches that were sent. Sends nothing."""
         if self._sender is not None:
             try:
                 self._sender.flush(timeout_seconds)
