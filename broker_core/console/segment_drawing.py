@@ -16,7 +16,7 @@ ACTIVE = "ACTIVE"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Of Pulsar's `SegmentInfo`. It has the keys with the hashes from `start` to `end`, both included."""
+    """A segment as Pulsar's `SegmentInfo` describes it. It has the hashes `start` to `end`, inclusive."""
 
     id: int
     start: int

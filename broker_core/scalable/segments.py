@@ -49,7 +49,7 @@ class SegmentTopics:
         return self._topics.loaded.get(segment.topic_of(name))
 
     async def load_sealed(self, name: TopicName, layout: Layout) -> None:
-        """Loads the sealed segments, because only then the broker knows what is left in them."""
+        """Loads the sealed segments. The broker knows the backlog of a segment only while it is loaded."""
         for segment in list(layout.segments.values()):
             if not segment.is_active and self.exists(name, segment):
                 await self.topic(name, segment)

@@ -17,7 +17,7 @@ LOW_HALF = 0xFFFF
 
 
 def bucket_hash(data: bytes, start: int, end: int) -> int:
-    """That of the entry `data[start:end]`."""
+    """The bucket hash of the entry `data[start:end]`: its stamp, or the low half of the hash of its key."""
     if data.find(STAMP, start, end) >= 0:
         stamp = _stamp(data[start:end])
         if stamp is not None:

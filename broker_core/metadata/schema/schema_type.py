@@ -35,7 +35,7 @@ class SchemaType(enum.IntEnum):
     AUTO = -2
     AUTO_CONSUME = -3
     AUTO_PUBLISH = -4
-    EXTERNAL = 22  # of another registry, which only the client can read (PIP-420)
+    EXTERNAL = 22  # a schema in another registry; only the client can read it (PIP-420)
 
 
 AVRO_BASED = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF})

@@ -53,7 +53,7 @@ def part_names(admin: "AdminClient", topic: str) -> list[str]:
 
 
 def _segment(topic: str, info: Mapping[str, Any]) -> Part:
-    """Of Pulsar's `SegmentInfo`; the segment of a topic that was a regular one may be that topic."""
+    """Reads Pulsar's `SegmentInfo`. A segment that was a regular topic keeps the name of that topic."""
     start, end = (int(info["hashRange"][side]) for side in ("start", "end"))
     name = info.get("legacyTopicName") or segment_name(topic, start, end, int(info["segmentId"]))
     return Part(name, start, end, int(info["createdAtEpoch"]), info["state"] == SEALED)

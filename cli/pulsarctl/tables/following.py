@@ -215,7 +215,7 @@ def _with_beginning(part: LedgerRange, stats: Stats) -> LedgerRange:
 
 
 def _segments(offset: Offset, read: Offset) -> Offset:
-    """Of the segments that have nothing to read now: those that have ended, and those that are new."""
+    """The positions in segments without anything to read now: segments that have ended, and new ones."""
     return {
         topic: end if end.endswith(ENDED) else BEFORE_FIRST
         for topic, end in read.items()

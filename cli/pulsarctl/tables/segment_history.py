@@ -1,7 +1,7 @@
 """Segments of scalable topics that went away between two runs: which of them may have had unread messages. Pure.
 
 A split or a merge seals segments, and the broker deletes each sealed one after its retention, when every subscription
-has read it. So a segment that is gone is no loss if an earlier run knew that it was sealed, and read all of it. The
+has read it. A deleted segment is not a loss if an earlier run found it sealed and read it to its end. The
 partitions of a regular topic that became scalable are its first segments.
 """
 
@@ -17,8 +17,8 @@ T = TypeVar("T")
 def gone_segments(seen: Iterable[str], ended: Collection[str], now: Iterable[str]) -> list[str]:
     """A text for each loss. `seen`: the segments of earlier runs; `ended`: those that were sealed and read.
 
-    A topic numbers its segments in the order of their creation. So IDs between those of the earlier runs and those of
-    now are of segments that no run has seen. A topic without segments of now was deleted, which is no loss of a run.
+    A topic numbers its segments in the order of their creation. So an ID between the last known segment and the newest
+    one belongs to a segment that no run has seen. If a topic has no segments now, it was deleted: that is not a loss.
     """
     before, after = _by_topic(seen), _by_topic(now)
     after = {topic: names for topic, names in after.items() if any(map(is_segment, names))}

@@ -18,7 +18,7 @@ class TransactionSender:
         self._target = target
         self._transaction = transaction
         self._producers: dict[tuple[int, int | None], TransactionProducer] = {}
-        self._last: dict[int, TransactionProducer] = {}  # of each partition
+        self._last: dict[int, TransactionProducer] = {}  # by partition
         self.row = 0
         self.sent = 0
 

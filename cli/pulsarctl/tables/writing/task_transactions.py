@@ -21,7 +21,7 @@ def commit_all(access: Access, transactions: Iterable[TransactionId]) -> None:
 
 
 def abort_all(access: Access, transactions: Iterable[TransactionId]) -> None:
-    """Those that are open. The broker aborts at their timeout what it does not confirm."""
+    """Aborts those that are open. The broker aborts a transaction at its timeout if this does not reach it."""
     with closing(access.lookup()) as lookup:
         for begun in transactions:
             abort(begun_transaction(access, lookup, begun))
