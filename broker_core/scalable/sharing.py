@@ -52,7 +52,7 @@ def spread(
     owners = shared(buckets, consumers, first)
     surplus = {name for name in consumers if name in able} - set(owners.values())
     room = {segment: buckets[segment] - 1 for segment, owner in owners.items() if owner in able}
-    kept = {segment: [name for name in now.get(segment, ()) if name in surplus] for segment in room}
+    kept = _kept(room, surplus, now)
     more = _even(room, len(surplus), kept)
     joined = {segment: kept[segment][:count] for segment, count in more.items()}
     left = sorted(surplus.difference(*joined.values()), reverse=True)
@@ -60,6 +60,15 @@ def spread(
         while len(joined[segment]) < count:
             joined[segment].append(left.pop())
     return {segment: (owner, *joined.get(segment, ())) for segment, owner in owners.items()}
+
+
+def _kept(segments: Iterable[int], surplus: Collection[str], now: Sharers) -> dict[int, list[str]]:
+    """The surplus consumers that each segment has now. Only the first segment keeps one that several have."""
+    kept, free = {}, set(surplus)
+    for segment in segments:
+        kept[segment] = [name for name in dict.fromkeys(now.get(segment, ())) if name in free]
+        free.difference_update(kept[segment])
+    return kept
 
 
 def _even(room: Mapping[int, int], consumers: int, kept: Sharers) -> dict[int, int]:

@@ -63,6 +63,10 @@ def test_a_consumer_stays_where_it_shares_a_segment_when_others_leave() -> None:
     assert spread({0: 4, 1: 4}, "bcd", "bcd", {0: ["a", "c"], 1: ["b", "d"]}) == {0: ("c",), 1: ("b", "d")}
 
 
+def test_a_consumer_that_two_segments_share_stays_in_one() -> None:
+    assert spread({0: 2, 1: 2}, "abcd", "abcd", {0: ["a", "c"], 1: ["b", "c"]}) == {0: ("a", "c"), 1: ("b", "d")}
+
+
 @given(BUCKETS, NAMES, NAMES, SHARERS)
 def test_sharers_are_even_and_do_not_move_without_need(
     buckets: dict[int, int], names: set[str], able: set[str], now: dict[int, list[str]]
