@@ -58,32 +58,38 @@ class EmbeddedBroker:
         """Returns when the broker answers; raises the error if it does not start."""
         from broker_core.server.server import Server
 
-        started = threading.Event()
-        failure: list[BaseException] = []
-        self._thread = threading.Thread(target=self._run, args=(started, failure), name="broker", daemon=True)
         self._server = Server(self._config, self.directory, clock=self._clock, disk=self._disk)
+        self._started = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
         self._thread.start()
-        if not started.wait(DEADLINE_SECONDS):
+        if not self._started.wait(DEADLINE_SECONDS):
             raise TimeoutError(f"the broker did not start within {DEADLINE_SECONDS:.0f} s")
-        if failure:
-            self._thread.join()
-            self._remove_folder()
-            raise failure[0]
+        self._raise_failure()
         self.broker = self._server.broker
         self.service_url, self.http_url = self.broker.service_url, self.broker.http_url
         return self
 
-    def _run(self, started: threading.Event, failure: list[BaseException]) -> None:
-        loop = self._loop = _new_event_loop()
+    def _run(self) -> None:
         try:
-            loop.run_until_complete(self._server.start())
+            with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+                runner.run(self._serve())
         except BaseException as error:
-            failure.append(error)
-        started.set()
-        if not failure:
-            loop.run_forever()
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+            self._failure = error
+        finally:
+            self._remove_folder()
+            self._started.set()  # last, so that a failed start leaves no files
+
+    async def _serve(self) -> None:
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        await self._server.start()
+        self._started.set()
+        await self._stopping.wait()
+        await self._server.stop()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine of the broker on its loop and waits for the result: `broker.call(topic.close())`."""
@@ -96,18 +102,17 @@ class EmbeddedBroker:
         self.call(self.broker.partitioned.create(parse_topic(topic), partitions))
 
     def stop(self) -> None:
-        """Stops cleanly; removes a temporary directory."""
+        """Stops cleanly; removes a temporary directory. A stop that takes too long goes on in its thread."""
         if self._loop is None or self._thread is None:
             return
-        try:
-            self.call(self._server.stop())
-        except TimeoutError as error:
-            raise TimeoutError(f"the broker did not stop within {DEADLINE_SECONDS:.0f} s") from error
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(DEADLINE_SECONDS)
-            self._loop = self._thread = None
-            self._remove_folder()
+        loop, thread = self._loop, self._thread
+        self._loop = self._thread = None
+        if thread.is_alive():
+            loop.call_soon_threadsafe(self._stopping.set)
+        thread.join(DEADLINE_SECONDS)
+        if thread.is_alive():
+            raise TimeoutError(f"the broker did not stop within {DEADLINE_SECONDS:.0f} s")
+        self._raise_failure()
 
     def _remove_folder(self) -> None:
         if self._temporary:
