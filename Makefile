@@ -121,6 +121,10 @@ soak-scalable: MESSAGES ?= 1000000
 soak-scalable: $(READY) ## check the order of keys while segments split and consumers are killed (MESSAGES=1000000; ARGS=--kill-broker)
 	@$(PY) -m tests.long.soak_scalable --messages $(MESSAGES) $(ARGS)
 
+.PHONY: scalable-kills
+scalable-kills: $(READY) ## kill the broker at each change on disk that a split, merge, migration, or collection makes
+	@SCALABLE_KILL_STRIDE=1 $(PY) -m pytest -q tests/broker/scalable/test_kills.py $(ARGS)
+
 offload-kills: ROUNDS ?= 25
 offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)
 	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker/offload/test_kill.py $(ARGS)

@@ -45,6 +45,7 @@ STANDING = (
     "proxy-crowd",
     "secured",
     "transactions",
+    "segments",
 )
 
 

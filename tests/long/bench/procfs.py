@@ -1,18 +1,18 @@
-"""CPU seconds of all threads and resident memory of a process, from /proc."""
+"""CPU seconds and memory of a process."""
 
 import os
 import platform
+import time
 from pathlib import Path
-
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int | None) -> float:
-    """User and system time of all threads so far; 0 for no process. One tick is 10 ms."""
-    if not pid:
-        return 0.0
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+    """User and system time of all threads so far; 0 for no process.
+
+    The clock of the process counts nanoseconds, and /proc only ticks of 10 ms. Linux gives each process this number
+    (clock_getcpuclockid(3)).
+    """
+    return time.clock_gettime(~pid << 3 | 2) if pid else 0.0
 
 
 def resident_mb(pid: int) -> float:

@@ -23,6 +23,7 @@ from tests.long.bench.proxy_crowd import proxy_crowd
 from tests.long.bench.rest import IDLE_SECONDS, rest
 from tests.long.bench.secured import secured
 from tests.long.bench.seek import seek
+from tests.long.bench.segments import segments
 from tests.long.bench.tables import tables
 from tests.long.bench.transactions import transactions
 from tests.long.bench.unacked import unacked
@@ -156,4 +157,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "proxy-crowd": proxy_crowd,
     "secured": secured,
     "transactions": transactions,
+    "segments": segments,
 }

@@ -37,9 +37,12 @@ class LayoutSession:
         known, self.layout = self.layout, Layout.of(self.topic, item.dag)
         return self.layout != known
 
-    def wait(self, is_wanted: Callable[[Layout], bool]) -> None:
-        """Until a layout is wanted. What arrives in the meantime stays there. Raises `TimedOut`."""
-        deadline = time.monotonic() + self.connection.timeout_seconds
+    def wait(self, is_wanted: Callable[[Layout], bool], seconds: float | None = None) -> None:
+        """Until a layout is wanted. Other commands that arrive stay there. Raises `TimedOut`.
+
+        `seconds` defaults to the timeout of the connection.
+        """
+        deadline = time.monotonic() + (self.connection.timeout_seconds if seconds is None else seconds)
         self._take_all()
         while not is_wanted(self.layout):
             if not self.connection.receive(deadline):

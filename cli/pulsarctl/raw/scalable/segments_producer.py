@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from broker_core.wire.batch import BatchMessage
-from pulsarctl.errors import CannotConnect, CliError, NotFound
-from pulsarctl.raw.broker_connection import NotReady, Terminated, pause_before
+from pulsarctl.errors import CannotConnect, CliError, NotFound, TimedOut
+from pulsarctl.raw.broker_connection import RETRY_SECONDS, NotReady, Terminated
 from pulsarctl.raw.outgoing_entry import ProducerSettings
 from pulsarctl.raw.scalable.layout import HASHES, SegmentRouter
 from pulsarctl.raw.scalable.layout_session import LayoutSession
@@ -127,15 +127,23 @@ class SegmentsProducer:
         Raises `error` if no segment has taken messages for long.
         """
         self._deadline = self._deadline or time.monotonic() + self._timeout_seconds
-        is_sealed = isinstance(error, Terminated | NotFound)
-        if time.monotonic() > self._deadline or not (is_sealed or pause_before(self._deadline)):
+        if time.monotonic() > self._deadline:
             raise error
         messages = self._end(producer)
-        with contextlib.suppress(CannotConnect, NotReady):
+        self._await_layout(producer.segment.id, is_sealed=isinstance(error, Terminated | NotFound))
+        return sorted([*messages, *self._left_by_sealed()], key=_position)
+
+    def _await_layout(self, segment_id: int, *, is_sealed: bool) -> None:
+        """Until the layout calls the segment sealed. If it may still be active, this is the pause before a retry."""
+        try:
             if self._session.connection.is_lost:
                 self._session = self._open_session()
-            self._session.wait(lambda layout: not (is_sealed and layout.is_active(producer.segment.id)))
-        return sorted([*messages, *self._left_by_sealed()], key=_position)
+            self._session.wait(lambda layout: not layout.is_active(segment_id), None if is_sealed else RETRY_SECONDS)
+        except (CannotConnect, NotReady):
+            time.sleep(RETRY_SECONDS)
+        except TimedOut:
+            if is_sealed:
+                raise
 
     def _left_by_sealed(self) -> list[Outgoing]:
         """What the segments that the layout calls sealed have not stored.
