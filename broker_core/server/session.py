@@ -126,6 +126,7 @@ class Session:
         self.layouts: dict[int, LayoutSession] = {}  # by session ID
         self.opening_layouts: dict[int, pb.CommandScalableTopicLookup] = {}  # by session ID: not answered yet
         self.namespace_watches: dict[int, NamespaceWatch] = {}
+        self.registering: dict[int, int] = {}  # like `creating_consumers`, of registered consumers
         self.registered: dict[int, Registration] = {}  # by consumer ID
         self.non_persistent_messages = 0  # messages of non-persistent topics in transit
         self.max_non_persistent = broker.config.connection.max_non_persistent

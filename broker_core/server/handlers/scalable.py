@@ -15,7 +15,7 @@ from broker_core.scalable.layout_message import layout_message
 from broker_core.scalable.layout_session import LayoutSession
 from broker_core.scalable.namespace_watch import NamespaceWatch
 from broker_core.scalable.topics import resolved
-from broker_core.server.session import Registration, Session
+from broker_core.server.session import Registration, Session, creation
 from broker_core.wire import commands, scalable_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.client_versions import knows_entry_buckets
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from broker_core.names import TopicName
+    from broker_core.scalable.group import RegisteredConsumer
 
 SESSIONS_PER_CONNECTION = 1000
 REGISTRATIONS_PER_CONNECTION = 1000
@@ -77,15 +78,23 @@ def on_scalable_topic_close(session: Session, command: pb.CommandScalableTopicCl
 
 async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScalableTopicSubscribe) -> bytes:
     """SCALABLE_TOPIC_SUBSCRIBE: answered with the segments of the consumer; changes follow as updates."""
-    name, scalable = parse_topic(command.topic), session.broker.scalable
-    await scalable.prepare_group(name)
-    session.check_open()
+    name = parse_topic(command.topic)
+    with creation(session.registering, "Consumer", command.consumer_id, command.request_id) as check_wanted:
+        await session.broker.scalable.prepare_group(name)
+        session.check_open()
+        check_wanted()
+    consumer = _registered(session, command, name)
+    return scalable_commands.subscribed(command.request_id, consumer.assignment())
+
+
+def _registered(session: Session, command: pb.CommandScalableTopicSubscribe, name: TopicName) -> RegisteredConsumer:
     _check_new_registration(session, name, command)
-    group = scalable.group(name, command.subscription, is_ordered=command.consumer_type == pb.STREAM)
+    is_ordered = command.consumer_type == pb.STREAM
+    group = session.broker.scalable.group(name, command.subscription, is_ordered=is_ordered)
     can_share = knows_entry_buckets(session.client_version)
     consumer = group.join(command.consumer_name, session.outbound, command.consumer_id, can_share=can_share)
     session.registered[command.consumer_id] = Registration(consumer, name)
-    return scalable_commands.subscribed(command.request_id, consumer.assignment())
+    return consumer
 
 
 def _check_new_registration(session: Session, name: TopicName, command: pb.CommandScalableTopicSubscribe) -> None:
@@ -98,8 +107,12 @@ def _check_new_registration(session: Session, name: TopicName, command: pb.Comma
         raise NotAllowed(f"Consumer {command.consumer_id} is registered already")
 
 
-def on_scalable_topic_unsubscribe(session: Session, command: pb.CommandScalableTopicUnsubscribe) -> bytes:
-    """SCALABLE_TOPIC_UNSUBSCRIBE: the consumer leaves at once; an unknown one has left already."""
+async def on_scalable_topic_unsubscribe(session: Session, command: pb.CommandScalableTopicUnsubscribe) -> bytes:
+    """SCALABLE_TOPIC_UNSUBSCRIBE: the consumer leaves at once; an unknown one has left already.
+
+    It is a coroutine, as SCALABLE_TOPIC_SUBSCRIBE is, so that the one that came first begins first.
+    """
+    session.registering.pop(command.consumer_id, None)
     registration = session.registered.pop(command.consumer_id, None)
     if registration is not None and registration.consumer.belongs_to(session.outbound, command.consumer_id):
         registration.consumer.group.leave(registration.consumer)

@@ -29,6 +29,12 @@ def broker() -> Iterator[EmbeddedBroker]:
         yield started
 
 
+def registration(topic: str, request_id: int) -> bytes:
+    """Of consumer 1."""
+    fields = {"topic": topic, "subscription": "s", "consumer_name": "a", "consumer_id": 1, "consumer_type": pb.STREAM}
+    return framed(BaseCommand.SCALABLE_TOPIC_SUBSCRIBE, request_id=request_id, **fields)
+
+
 def groups(broker: EmbeddedBroker) -> dict[Any, Any]:
     return broker.broker.scalable.groups._topics
 
@@ -90,6 +96,35 @@ def test_an_id_has_one_registered_consumer(client: RawClient) -> None:
     refused = register(client, TOPIC, "s", "b")
     assert (refused.error, refused.message) == (pb.NotAllowedError, "Consumer 1 is registered already")
     assert len(assigned(register(client, TOPIC, "s", "a"))) == 2, "a client may repeat its request"
+
+
+def test_a_consumer_that_is_unsubscribed_right_after_its_registration_is_gone(
+    client: RawClient, broker: EmbeddedBroker
+) -> None:
+    client.send(registration(TOPIC, 1) + framed(BaseCommand.SCALABLE_TOPIC_UNSUBSCRIBE, request_id=2, consumer_id=1))
+    assert len(assigned(client.expect(BaseCommand.SCALABLE_TOPIC_SUBSCRIBE_RESPONSE))) == 2
+    client.expect(BaseCommand.SUCCESS)
+    assert not groups(broker)
+
+
+def test_a_consumer_that_is_unsubscribed_while_it_is_being_registered_never_joins(
+    client: RawClient, broker: EmbeddedBroker
+) -> None:
+    topic = "topic://public/default/new"  # the registration waits until it is created
+    client.send(registration(topic, 1) + framed(BaseCommand.SCALABLE_TOPIC_UNSUBSCRIBE, request_id=2, consumer_id=1))
+    client.expect(BaseCommand.SUCCESS)
+    refused = client.expect(BaseCommand.SCALABLE_TOPIC_SUBSCRIBE_RESPONSE)
+    assert (refused.error, refused.message) == (pb.MetadataError, "Consumer 1 was closed while it was being created")
+    assert not groups(broker)
+
+
+def test_an_id_is_free_once_its_consumer_is_unsubscribed(client: RawClient) -> None:
+    topic = "topic://public/default/new"  # both registrations wait until it is created
+    leaves = framed(BaseCommand.SCALABLE_TOPIC_UNSUBSCRIBE, request_id=2, consumer_id=1)
+    client.send(registration(topic, 1) + leaves + registration(topic, 3))
+    client.expect(BaseCommand.SUCCESS)
+    answers = [client.expect(BaseCommand.SCALABLE_TOPIC_SUBSCRIBE_RESPONSE) for _ in range(2)]
+    assert {answer.request_id: assigned(answer) for answer in answers} == {1: [], 3: ["0000-ffff-0"]}
 
 
 def test_a_consumer_whose_name_another_connection_has_taken_takes_nothing_with_it(
