@@ -209,6 +209,7 @@ class Broker:
             self.tenancy,
             self.config.scalable,
             self.config.scaling,
+            self.config.dispatch,
             self.clock,
             self.spawn,
         )
@@ -216,6 +217,7 @@ class Broker:
 
     def _follow_changes(self) -> None:
         self.tenancy.on_change(self.topics.renewal.policies_changed)
+        self.tenancy.on_change(self.scalable.policies_changed)
         if self.security.authorization is not None:
             self.tenancy.on_permissions(self._permissions_changed)
 
@@ -237,6 +239,7 @@ class Broker:
     async def _settings_changed(self) -> None:
         """A dynamic setting changed: renews what was derived from it."""
         self.tenancy.effective.forget_all()
+        self.scalable.groups.assign_all()
         await self.topics.renewal.configuration_changed()
 
     async def stop(self) -> None:

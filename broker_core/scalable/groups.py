@@ -20,7 +20,7 @@ from broker_core.scalable.scaling import Readers
 
 if TYPE_CHECKING:
     from broker_core.config.features import ScalableConfig
-    from broker_core.names import TopicName
+    from broker_core.names import NamespaceName, TopicName
     from broker_core.scalable.changes import LayoutChanges
     from broker_core.scalable.layout import Segment
     from broker_core.scalable.records import ScalableRecords
@@ -169,6 +169,13 @@ class Groups:
         group = self.of(name).get(subscription)
         if group is not None:
             group.assign_soon()
+
+    def assign_all(self, namespace: NamespaceName | None = None) -> None:
+        """Something that all groups depend on has changed, or those of one namespace."""
+        for name, topic in self._topics.items():
+            if namespace in (None, name.namespace):
+                for group in topic.by_subscription.values():
+                    group.assign_soon()
 
     def layout_changed(self, name: TopicName) -> None:
         for group in list(self.of(name).values()):

@@ -13,6 +13,7 @@ from broker_core.topics.deletion import check_unused
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
+    from broker_core.config.dispatch import DispatchConfig
     from broker_core.dispatch.consumer import Consumer
     from broker_core.metadata.tenancy.tenancy import Tenancy
     from broker_core.names import TopicName
@@ -33,9 +34,10 @@ class Attached(NamedTuple):
 
 
 class SegmentTopics:
-    def __init__(self, topics: TopicRegistry, tenancy: Tenancy) -> None:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, dispatch: DispatchConfig) -> None:
         self._topics = topics
         self._tenancy = tenancy
+        self._dispatch = dispatch
 
     def name_of(self, name: TopicName, segment: Segment) -> TopicName:
         """The topic of a segment of the scalable topic `name`."""
@@ -150,8 +152,9 @@ class SegmentTopics:
         return Attached(len(consumed.consumers), are_sharing=consumed.delivery.sub_type == KEY_SHARED)
 
     def may_be_shared(self, name: TopicName) -> bool:
-        """Whether the policies of a scalable topic allow the subscriptions of consumers that share a segment."""
-        return type_name(KEY_SHARED) in self._tenancy.effective.of(name).subscription_types
+        """Whether a scalable topic allows the subscriptions of consumers that share a segment."""
+        allowed = self._tenancy.effective.of(name).subscription_types
+        return self._dispatch.key_shared and type_name(KEY_SHARED) in allowed
 
 
 def durable_subscriptions(topic: Topic) -> set[str]:

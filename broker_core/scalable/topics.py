@@ -24,6 +24,7 @@ from broker_core.scalable.synthetic import synthetic_layout
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.config.dispatch import DispatchConfig
     from broker_core.config.features import ScalableConfig
     from broker_core.config.scaling import ScalingConfig
     from broker_core.metadata.tenancy.documents import BadValue
@@ -49,6 +50,7 @@ class ScalableTopics:
         tenancy: Tenancy,
         config: ScalableConfig,
         scaling: ScalingConfig,
+        dispatch: DispatchConfig,
         clock: Clock,
         spawn: Spawn,
     ) -> None:
@@ -58,7 +60,7 @@ class ScalableTopics:
         self._config = config
         self._spawn = spawn
         self.records = ScalableRecords(metadata, _report)
-        self.segments = SegmentTopics(topics, tenancy)
+        self.segments = SegmentTopics(topics, tenancy, dispatch)
         self.changes = LayoutChanges(
             self.records, self.segments, tenancy, topics.being_deleted, config, clock, spawn, self._changed
         )
@@ -216,6 +218,10 @@ class ScalableTopics:
         group = self.groups.of(segment.base).get(subscription)
         if group is not None and group.is_ordered:
             await self.subscriptions.begin(segment.base, subscription)
+
+    async def policies_changed(self, namespace: NamespaceName, _topic: TopicName | None) -> None:
+        """They say whether consumers may share a segment."""
+        self.groups.assign_all(namespace)
 
     def segment_changed(self, name: TopicName, subscription: str) -> None:
         """A consumer of a topic, perhaps of a segment, has left, or a subscription has read a sealed one to its end."""

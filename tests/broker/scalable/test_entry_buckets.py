@@ -151,6 +151,25 @@ def test_segments_are_not_shared_unless_policies_allow_it(broker: EmbeddedBroker
         assert shares(register(client, X, "s", "b", 2)) == []
 
 
+def test_segments_are_not_shared_while_key_shared_subscriptions_are_disabled(broker: EmbeddedBroker) -> None:
+    configuration = "brokers/configuration/subscriptionKeySharedEnable"
+    with client_of(broker) as first, client_of(broker) as second:
+        Requests(broker)("POST", f"{configuration}/false")
+        register(first, X, "s", "a")
+        assert shares(register(second, X, "s", "b")) == []
+        Requests(broker)("POST", f"{configuration}/true")
+        assert told(first) == told(second) == [("0000-ffff-0", FOUR)], "once they are enabled again"
+
+
+def test_consumers_stop_sharing_a_segment_once_policies_do_not_allow_it(broker: EmbeddedBroker) -> None:
+    with client_of(broker) as first, client_of(broker) as second:
+        register(first, X, "s", "a")
+        register(second, X, "s", "b")
+        assert told(first) == [("0000-ffff-0", FOUR)]
+        Requests(broker)("POST", "namespaces/public/default/subscriptionTypesEnabled", ["Exclusive", "Shared"])
+        assert (told(first), told(second)) == ([("0000-ffff-0", [])], [])
+
+
 def test_segments_are_not_shared_without_the_setting() -> None:
     with started(shares=False) as broker, client_of(broker) as client:
         Requests(broker)("PUT", PATH)
