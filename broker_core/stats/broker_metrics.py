@@ -47,6 +47,7 @@ COUNTERS = frozenset(
         "pulsar_txn_created_total",
         "pulsar_txn_timeout_total",
         "pulsarctl_authentication_refusals_total",
+        "topic_load_failed_total",
     }
 )
 
@@ -141,6 +142,8 @@ def _load_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
     yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
     labels = f'{cluster},{_host(broker)},metric="pulsar_topic_load_times"'
     yield "pulsar_topic_load_failed_count", labels, loads.failed
+    for reason, failed in broker.topics.load_failures.items():
+        yield "topic_load_failed_total", f'{cluster},reason="{reason}"', failed
     for name, value in zip(_LOAD_TIMES, recent.quantiles(tuple(_LOAD_TIMES.values())), strict=False):
         yield f"pulsar_topic_load_time_{name}_ms", labels, value
     yield "pulsar_broker_topic_load_pending_requests", cluster, broker.topics.loading

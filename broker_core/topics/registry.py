@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+FAILED_LOG, FAILED_START = "failed_load_ml", "failed_init"  # Pulsar's reasons of failed loads
+
 
 class TopicListener(Protocol):
     def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
@@ -81,6 +83,7 @@ class TopicRegistry:
         self.expiry = ExpiryClock(clock, config.policies)
         self.publish_latency = milliseconds()
         self.loads = Tally()
+        self.load_failures = dict.fromkeys((FAILED_LOG, FAILED_START), 0)  # by their reason
         self.load_ms = milliseconds()
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
         self.loaded = LoadedTopics()
@@ -270,10 +273,11 @@ class TopicRegistry:
         return await asyncio.shield(task)
 
     async def _load(self, name: TopicName) -> Topic:
-        key, began = str(name), self._clock.monotonic()
+        key, began, failure = str(name), self._clock.monotonic(), FAILED_LOG
         try:
             topic = await self._opener.open(name)
             topic.created_ms = self._documents.read(name)[0] or topic.created_ms
+            failure = FAILED_START
             try:
                 await self._restore(topic)
             except Exception:
@@ -285,6 +289,7 @@ class TopicRegistry:
             return topic
         except StorageError as error:
             self.loads.fail()
+            self.load_failures[failure] += 1
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
             del self._operations.loads[key]

@@ -107,6 +107,12 @@ async def test_the_cache_counts_what_it_evicts(tmp_path: Path) -> None:
     await engine.close()
 
 
+async def test_failed_loads_of_topics_have_the_reasons_of_pulsar(shop: Admin) -> None:
+    found = await metrics(shop)
+    for reason in ("failed_load_ml", "failed_init"):
+        assert found["topic_load_failed_total", f'{CLUSTER},reason="{reason}"'] == 0
+
+
 async def test_failed_loads_name_the_broker_and_the_version_its_commit(shop: Admin) -> None:
     found = await metrics(shop)
     assert (

@@ -74,6 +74,14 @@ async def test_a_topic_whose_load_failed_leaves_no_replicator_beside_that_of_the
     assert (len(topic.replicators), replicating()) == (1, 1)
 
 
+async def test_a_failed_load_is_counted_with_its_reason(broker: Broker, disk: RefusingDisk) -> None:
+    disk.refused = POLICY_CURSOR
+    await broker.topics.create(EVENTS)
+    with pytest.raises(PersistenceFailed):
+        await broker.topics.get(EVENTS)
+    assert broker.topics.load_failures == {"failed_load_ml": 0, "failed_init": 1}
+
+
 async def test_snapshots_begin_when_the_disk_takes_the_note_that_there_are_markers(
     broker: Broker, disk: RefusingDisk
 ) -> None:
