@@ -21,8 +21,10 @@ class ScalableTopic:
     _sequence_ids: Iterator[int] = field(default_factory=count)
 
     @classmethod
-    def create(cls, broker: EmbeddedBroker, local: str, segments: int = 1) -> "ScalableTopic":
-        topic = cls(broker, f"topic://public/default/{local}")
+    def create(
+        cls, broker: EmbeddedBroker, local: str, segments: int = 1, namespace: str = "public/default"
+    ) -> "ScalableTopic":
+        topic = cls(broker, f"topic://{namespace}/{local}")
         with closing(topic.admin()) as admin:
             admin.scalable_topics.create(topic.name, segments, {})
         return topic

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pulsarctl.admin.http import AdminHttp
+from pulsarctl.errors import NotFound
 from pulsarctl.values.names import namespace_path, scalable_path, segment
 
 ROOT = "/admin/v2/scalable"
@@ -16,6 +17,13 @@ class ScalableTopics:
 
     def list(self, namespace: str) -> Names:
         return sorted(self._http.get(f"{ROOT}/{namespace_path(namespace)}") or [])
+
+    def list_any(self, namespace: str) -> Names:
+        """As `list`, but none on a broker without scalable topics."""
+        try:
+            return self.list(namespace)
+        except NotFound:
+            return []
 
     def create(self, topic: str, segments: int, properties: dict[str, str]) -> None:
         self._http.put(f"{ROOT}/{scalable_path(topic)}", properties or None, numInitialSegments=segments)

@@ -116,7 +116,7 @@ class Reader:
         self._read_topics(needed, existing, namespaces)
         if needed.scalable_topics is not None:
             covered = [name for name in namespaces if needed.scope.has_namespace(name)]
-            lists = self._crew.results(covered, scalable.names_in)
+            lists = self._crew.results(covered, lambda admin, namespace: admin.scalable_topics.list_any(namespace))
             names = {*needed.scalable_topics, *(name for listed in lists for name in listed)}
             existing.scalable_topics = self._objects(f"{scalable.KIND}s", names, scalable.read)
         return existing

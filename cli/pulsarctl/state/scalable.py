@@ -21,14 +21,6 @@ POLICIES = {POLICY: Setting(POLICY, AUTO_SCALE, "autoScalePolicy", "When the bro
 Document = dict[str, Any]
 
 
-def names_in(admin: AdminClient, namespace: str) -> list[str]:
-    """None on a broker without scalable topics."""
-    try:
-        return admin.scalable_topics.list(namespace)
-    except NotFound:
-        return []
-
-
 def read(admin: AdminClient, name: str) -> Document | None:
     """None for a topic that does not exist; a milestone of Pulsar 5.0 lists some of them."""
     try:

@@ -24,7 +24,8 @@ class TableOptions:
     between `begin` and `start` complete the messages whose last chunk is read.
 
     topics             topics separated by commas (`topic` means the same); partitioned topics with all partitions
-    topics_pattern     a regular expression that the whole name of a topic matches, such as shop/eu/orders-.*
+    topics_pattern     a regular expression that the whole name of a topic matches, such as shop/eu/orders-.*, or
+                       topic://shop/eu/.* for scalable topics only
     namespace          every persistent topic of TENANT/NAMESPACE except system topics, which start with two underscores
     access             addresses, credentials, certificates, deadlines: the options of `access_options`
     subscriptions      names separated by commas, or `*`: only what they have not acknowledged, one row for each of them

@@ -1,13 +1,15 @@
 """Which topics are read, and the ledger ranges of each, as the admin API reports them at one moment."""
 
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pulsarctl.admin.client import AdminClient
-from pulsarctl.admin.parts import Part, parts_of
+from pulsarctl.admin.parts import PERSISTENT, Part, parts_in, parts_of
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.tables.bounds import Bound
 from pulsarctl.tables.data_loss import is_all_visible
@@ -15,10 +17,13 @@ from pulsarctl.tables.ledger_files import LedgerFiles
 from pulsarctl.tables.ledger_ranges import LedgerLocation, LedgerRange, LocationOf, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
 from pulsarctl.tables.tier_copies import TierCopies
-from pulsarctl.values.names import full_topic, namespace_of, without_partition
+from pulsarctl.values.names import SCALABLE
 
 ORDER_MS = 60_000  # publish times may be out of order by this: producers have clocks of their own
-LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
+DEFAULT_NAMESPACE = "public/default"
+LITERAL = re.compile(rf"(?:({PERSISTENT}|{SCALABLE})://)?([\w-]+)/([\w-]+)/")
+
+log = logging.getLogger(__name__)
 
 
 class TopicSnapshot:
@@ -85,41 +90,41 @@ def topic_parts(admin: AdminClient, options: TableOptions) -> list[Part]:
     """Partitions, segments, and topics that have neither. Raises `NotFound`."""
     if options.topics:
         return [part for topic in options.topics for part in parts_of(admin, topic)]
-    return [Part(name) for name in _chosen(admin, options)]
-
-
-def _chosen(admin: AdminClient, options: TableOptions) -> list[str]:
     if options.namespace:
-        return _listed(admin, options.namespace)
-    topics_pattern = re.compile(_full_pattern(options.topics_pattern))
-    return [
-        name
-        for name in _listed(admin, _namespace(options.topics_pattern))
-        if topics_pattern.fullmatch(without_partition(name))
-    ]
+        topics = parts_in(admin, options.namespace, _warn)
+    else:
+        topics = _matching(admin, options.topics_pattern)
+    return [part for parts in topics.values() for part in parts]
 
 
-def _listed(admin: AdminClient, namespace: str) -> list[str]:
-    listed = admin.topics.list(namespace, domain="persistent")
-    return [name for name in listed if not name.rpartition("/")[2].startswith("__")]
+def _matching(admin: AdminClient, pattern: str) -> dict[str, list[Part]]:
+    """A pattern with a domain is for topics of that domain only. Raises `UsageProblem`."""
+    domain, namespace, path = _words(pattern)
+    path_pattern = re.compile(path)
+    topics = parts_in(admin, namespace, _warn, domain)
+    return {name: parts for name, parts in topics.items() if path_pattern.fullmatch(name.partition("://")[2])}
 
 
-def _full_pattern(pattern: str) -> str:
-    """With tenant and namespace in front, as for the name of a topic."""
-    if "://" in pattern:
-        return pattern
-    return f"persistent://{pattern}" if LITERAL.match(pattern) else f"persistent://public/default/{pattern}"
+def _words(pattern: str) -> tuple[str, str, str]:
+    """The domain, the namespace that is searched, and the pattern with both tenant and namespace in front.
 
-
-def _namespace(pattern: str) -> str:
-    """The namespace that is searched. Raises `UsageProblem` if it is part of the pattern."""
-    match = LITERAL.match(_full_pattern(pattern))
+    Raises `UsageProblem` if the namespace is part of the pattern.
+    """
+    full = pattern if "://" in pattern or LITERAL.match(pattern) else f"{DEFAULT_NAMESPACE}/{pattern}"
+    match = LITERAL.match(full)
     if match is None:
         raise UsageProblem(
             f"option topics_pattern: '{pattern}' does not name one namespace",
             hint="start with TENANT/NAMESPACE/, such as shop/eu/orders-.*",
         )
-    return namespace_of(full_topic(f"{match[1]}/{match[2]}/t"))
+    domain, tenant, namespace = match.groups("")
+    return domain, f"{tenant}/{namespace}", full.rpartition("://")[2]
+
+
+@cache
+def _warn(left_out: str) -> None:
+    """Says it once: a stream asks every second."""
+    log.warning("%s", left_out)
 
 
 def _ranges(

@@ -8,10 +8,12 @@ from pathlib import Path
 import pulsar
 import pytest
 
+from broker_core.testing import EmbeddedBroker
 from tests.cli.drawn import Drawn
 from tests.cli.publishing import publish
 from tests.support.program import Program
 from tests.support.runner import Cli
+from tests.support.scalable_topic import ScalableTopic
 
 
 @pytest.fixture
@@ -42,6 +44,21 @@ def test_a_topic_that_only_looks_like_a_partition_is_followed(cli: Cli, client: 
         assert outcome.exit_code == 0, outcome.stderr
         assert outcome.stdout.split()[0].rpartition("/")[2] == "bar-partition-x"
     assert cli("tail", f"{namespace}/bar", "--from", "earliest", "-n", "1").exit_code == 3
+
+
+def test_a_namespace_or_a_pattern_has_its_scalable_topics_once(
+    cli: Cli, client: pulsar.Client, pulsar_broker: EmbeddedBroker, namespace: str
+) -> None:
+    publish(client, f"{namespace}/orders", "a")
+    assert cli("scalable-topics", "migrate", f"{namespace}/orders").exit_code == 0
+    ScalableTopic.create(pulsar_broker, "pay", namespace=namespace).publish(0, ["b"])
+    for words, values in (
+        ((namespace,), ["a", "b"]),
+        (("--regex", f"topic://{namespace}/pa."), ["b"]),
+    ):
+        outcome = cli("tail", *words, "--from", "earliest", "-n", "0", "--idle-timeout", "1s", "-o", "jsonl")
+        assert outcome.exit_code == 0, outcome.stderr
+        assert sorted(json.loads(line)["value"] for line in outcome.stdout.splitlines()) == values
 
 
 def test_topics_of_several_namespaces_have_longer_names(cli: Cli, client: pulsar.Client, namespace: str) -> None:

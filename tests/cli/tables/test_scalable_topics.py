@@ -12,8 +12,10 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import NotFound
 from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.tables.following import Following, Offset
+from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.stream_options import StreamOptions, table_options
 from pulsarctl.tables.subscription_follower import SubscriptionFollower
+from pulsarctl.tables.topic_table import TopicTable
 from tests.cli.tables.topics import table
 from tests.support.runner import Cli
 from tests.support.scalable_topic import ScalableTopic
@@ -58,6 +60,27 @@ def test_a_segment_can_be_read_alone(orders: ScalableTopic) -> None:
     assert [part.topic for part in table(orders.broker, orders.segments()[2]).plan()] == [orders.segments()[2]]
     with pytest.raises(NotFound, match="has no segment"):
         table(orders.broker, f"{orders.segments()[2]}0").plan()
+
+
+def test_a_namespace_or_a_pattern_has_scalable_topics(orders: ScalableTopic) -> None:
+    orders.publish(0, ["a"])
+    orders.split(0)
+    orders.publish(2, ["b"])
+    path, segments = orders.name.partition("://")[2], orders.segments()
+    read = {segments[0], segments[2]}
+    for option, target, expected in (
+        ("topics_pattern", path, read),
+        ("topics_pattern", f"topic://{path}", read),
+        ("topics_pattern", f"persistent://{path}", set()),
+    ):
+        assert planned(orders, option, target) == expected, target
+    assert read <= planned(orders, "namespace", "public/default")
+
+
+def planned(topic: ScalableTopic, option: str, target: str) -> set[str]:
+    """The parts that a table of several topics reads."""
+    where = {"service_url": topic.broker.service_url, "admin_url": topic.broker.http_url, option: target}
+    return {part.topic for part in TopicTable(TableOptions.parse(where)).plan()}
 
 
 def test_sql_reads_scalable_topics_and_verify_checks_them(orders: ScalableTopic, cli: Cli) -> None:

@@ -117,7 +117,7 @@ class BacklogPlan:
 
 def _plan(call: Call, target: str, subscriptions: Sequence[str], where: Where) -> BacklogPlan:
     """Asks the admin API. Raises `NotFound`, and `CliError` if a library for the engine is missing."""
-    topics = partitions(call.admin, target)
+    topics = partitions(call.admin, target, call.notice)
     require("count a backlog", "pyarrow", "numpy")
     from pulsarctl.backlog.surveyor import survey
 

@@ -14,7 +14,6 @@ from pulsarctl.output.render import Progress
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.names import without_partition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,11 +62,10 @@ def shell(
 
 
 def _topics(call: Call, targets: list[str]) -> list[str]:
-    """Partitioned topics once, as a whole."""
-    from pulsarctl.backlog.targets import partitions
+    """Partitioned and scalable topics once, as a whole."""
+    from pulsarctl.backlog import targets as chosen
 
-    found = (without_partition(part) for target in targets for part in partitions(call.admin, target))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(topic for each in targets for topic in chosen.topics(call.admin, each, call.notice)))
 
 
 def _start(call: Call, topics: list[str], master: str, settings: dict[str, str]) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from pulsarctl.admin.parts import part_names
+from pulsarctl.admin.parts import part_names, parts_in
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.shell.broker_tasks import POLL_FIRST_SECONDS, POLL_MAX_SECONDS, raise_if_failed, wait_for
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.message_ids import LATEST
-from pulsarctl.values.names import is_scalable, namespace_path, readable_topic
+from pulsarctl.values.names import is_scalable, readable_topic
 from pulsarctl.values.quantities import human_size, parse_duration
 from pulsarctl.values.stores import offload_settings
 
@@ -172,8 +172,7 @@ def _is_namespace(target: str) -> bool:
 
 
 def _parts(call: Call, target: str) -> list[str]:
-    """Topics without partitions, and each partition of the others."""
+    """Topics without partitions, and each partition or segment of the others."""
     if not _is_namespace(target):
         return part_names(call.admin, readable_topic(target))
-    names = call.admin.topics.list(namespace_path(target), domain="persistent")
-    return [name for name in names if not name.rpartition("/")[2].startswith("__")]
+    return [part.topic for parts in parts_in(call.admin, target, call.notice).values() for part in parts]

@@ -13,7 +13,7 @@ from pulsarctl.raw.reading import EntrySource
 from pulsarctl.records.record import Record
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import monotonic
-from pulsarctl.values.names import full_topic, is_scalable, namespace_of, scalable_topic, without_partition
+from pulsarctl.values.names import SCALABLE, full_topic, is_scalable, namespace_of, scalable_topic, without_partition
 from pulsarctl.values.positions import Position
 
 RUNS_MAX = 64  # of records that readers have and that are not printed yet
@@ -26,7 +26,7 @@ Show = Callable[[Sequence[Record]], None]
 
 
 def matching(call: Call, patterns: Sequence[str]) -> list[str]:
-    """The topics whose whole name a pattern matches, each partitioned topic once. Raises `UsageProblem`.
+    """The topics whose whole name a pattern matches, each partitioned or scalable topic once. Raises `UsageProblem`.
 
     A pattern is `TENANT/NAMESPACE/REGEX`, or a regular expression for topics of public/default.
     """
@@ -36,10 +36,17 @@ def matching(call: Call, patterns: Sequence[str]) -> list[str]:
         parts = (rest if separator else text).split("/", 2)
         namespace, pattern = ("/".join(parts[:2]), parts[2]) if len(parts) == 3 else (DEFAULT_NAMESPACE, parts[-1])
         matches = _compiled(pattern)
-        names = call.admin.topics.list(namespace, domain=domain if separator else None)
-        names_once = dict.fromkeys(without_partition(name) for name in names)
-        topics |= dict.fromkeys(name for name in names_once if matches(name.split("/", 4)[4]))
+        listed = _listed(call, namespace, domain if separator else "")
+        topics |= dict.fromkeys(name for name in listed if matches(name.split("/", 4)[4]))
     return list(topics)
+
+
+def _listed(call: Call, namespace: str, domain: str) -> list[str]:
+    """A scalable topic has the messages of the regular topic that it was, too."""
+    scalable = call.admin.scalable_topics.list_any(namespace) if domain in ("", SCALABLE) else []
+    regular = call.admin.topics.list(namespace, domain=domain or None) if domain != SCALABLE else []
+    before = {full_topic(name.partition("://")[2]) for name in scalable}
+    return [*(name for name in map(without_partition, regular) if name not in before), *scalable]
 
 
 @dataclass(eq=False)
