@@ -20,6 +20,7 @@ from pulsarctl.spark.java import cache_directory
 from pulsarctl.tables.access import Access
 from pulsarctl.tables.access_options import options_of
 from pulsarctl.tables.options import TableOptions
+from tests.support.scalable_topic import ScalableTopic
 
 PROGRAM = """
 import pulsar
@@ -28,6 +29,7 @@ client = pulsar.Client(URL, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error
 client.create_producer("my-orders-partition-1").send(b"late")
 client.close()
 print("now", spark.table("my_orders").count())
+print([table.name for table in spark.catalog.listTables()], spark.table("clicks").count())
 """
 
 
@@ -41,6 +43,10 @@ def test_a_program_on_stdin_finds_topics_as_tables_with_their_newest_messages(
     for partition in (0, 0, 1):
         client.create_producer(f"my-orders-partition-{partition}").send(b"x")
     client.close()
+    clicks = ScalableTopic.create(pulsar_broker, "clicks")
+    clicks.publish(0, ["a"])
+    clicks.split(0)
+    clicks.publish(1, ["a"])
     addresses = ["--admin-url", pulsar_broker.http_url, "--url", pulsar_broker.service_url]
     outcome = subprocess.run(  # a process of its own: this one may have another Spark session
         [sys.executable, "-m", "pulsarctl", "ops", "shell", "public/default", "--master", "local[1]", *addresses],
@@ -51,7 +57,11 @@ def test_a_program_on_stdin_finds_topics_as_tables_with_their_newest_messages(
         env={**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache_directory(os.environ).parent)},
     )
     assert (outcome.returncode, outcome.stderr) == (0, "")
-    assert outcome.stdout.splitlines() == ["partition  n", "0          2", "1          1", "now 4"]
+    assert outcome.stdout.splitlines() == [
+        *("partition  n", "0          2", "1          1"),
+        "now 4",
+        "['clicks', 'my_orders'] 2",
+    ]
 
 
 def test_an_error_names_the_line_of_the_program() -> None:
