@@ -1,19 +1,13 @@
 """The settings of a producer or consumer, as arguments of the official client."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import _pulsar
 import pulsar
 
 from pulsarctl.admin.schemas import SchemaInfo
-from pulsarctl.client.publish_window import PENDING_MESSAGES_MAX
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, SubscribeOptions
-
-BATCH_MESSAGES_MAX = 1000
-BATCH_BYTES_MAX = 128 * 1024
-BATCH_DELAY_MS = 5
 
 COMPRESSION_TYPES = {
     "none": pulsar.CompressionType.NONE,
@@ -39,31 +33,6 @@ _PATTERN_MODES = {
     "non-persistent": pulsar.RegexSubscriptionMode.NonPersistentOnly,
     "all": pulsar.RegexSubscriptionMode.AllTopics,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PublishOptions:
-    """Times are in milliseconds. `event_time_ms` and `deliver_at_ms` are 0 if not set."""
-
-    properties: Mapping[str, str] = field(default_factory=dict)
-    ordering_key: str | None = None
-    event_time_ms: int = 0
-    deliver_at_ms: int = 0
-    compression: str = "none"
-    batching: bool = True
-    batch_messages_max: int = BATCH_MESSAGES_MAX
-    batch_bytes_max: int = BATCH_BYTES_MAX
-    batch_delay_ms: int = BATCH_DELAY_MS
-    pending_messages_max: int = 2 * PENDING_MESSAGES_MAX  # `PublishWindow` keeps us below it
-    chunking: bool = False
-    disable_replication: bool = False
-    producer_name: str | None = None
-    access_mode: str = "shared"
-    first_sequence_id: int | None = None
-    encryption_key_name: str | None = None
-    encryption_key_path: str | None = None
-    send_timeout_ms: int = 30_000
-    schema: SchemaInfo | None = None  # of the producer; messages are already encoded
 
 
 class EncodedAlready(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types

@@ -4,7 +4,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from pulsarctl.client.client_settings import PublishOptions
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.errors import TimedOut
 
 if TYPE_CHECKING:

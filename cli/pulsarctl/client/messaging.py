@@ -11,11 +11,12 @@ from typing import Any
 
 import pulsar
 
-from pulsarctl.client.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consumer_settings, producer_settings
+from pulsarctl.client.client_settings import consumer_settings, producer_settings
 from pulsarctl.client.closing import close_in_time
 from pulsarctl.client.lanes import Lanes
 from pulsarctl.client.native_log import NativeLog
 from pulsarctl.client.opening import open_client
+from pulsarctl.client.publish_options import BATCH_MESSAGES_MAX, PublishOptions
 from pulsarctl.client.publisher import Publisher
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.client.routing import Router

@@ -8,9 +8,9 @@ import pulsar
 from pulsarctl.client.abandoned import in_background
 from pulsarctl.client.ack_deadline import AckDeadline
 from pulsarctl.client.client_errors import problem
-from pulsarctl.client.client_settings import PublishOptions
 from pulsarctl.client.lanes import Lanes
 from pulsarctl.client.native_log import NativeLog
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.publish_window import PublishWindow
 from pulsarctl.client.routing import Router
 from pulsarctl.errors import CliError

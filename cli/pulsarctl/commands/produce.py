@@ -2,8 +2,8 @@
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING
 
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.encryption.key_source import public_key_file
 from pulsarctl.errors import UsageProblem
 from pulsarctl.facts.two_clusters import warn_of_two_clusters
@@ -61,9 +61,6 @@ from pulsarctl.values import clock
 from pulsarctl.values.names import is_scalable
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
-
-if TYPE_CHECKING:
-    from pulsarctl.client.client_settings import PublishOptions
 
 app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 
@@ -143,9 +140,6 @@ def produce(
     now_ms, seconds = clock.now_ms(), parse_duration(timeout)
     schema = _schema(call, topic, value_schema)
     render.guard_stdout()
-
-    from pulsarctl.client.client_settings import PublishOptions
-
     options = PublishOptions(
         properties=pairs(properties) | parse_headers(headers),
         ordering_key=ordering_key,
@@ -193,7 +187,7 @@ def _report(call: Call, topic: str, sent: int, *, in_transaction: bool) -> None:
 
 
 def _publish(
-    call: Call, topic: str, options: "PublishOptions", outgoing: Outgoing, split: MessageSplit, rate: float
+    call: Call, topic: str, options: PublishOptions, outgoing: Outgoing, split: MessageSplit, rate: float
 ) -> int:
     from pulsarctl.client.messaging import Messaging
 
@@ -204,7 +198,7 @@ def _publish(
 
 
 def _publish_to_segments(
-    call: Call, topic: str, options: "PublishOptions", outgoing: Outgoing, split: MessageSplit, rate: float
+    call: Call, topic: str, options: PublishOptions, outgoing: Outgoing, split: MessageSplit, rate: float
 ) -> int:
     from pulsarctl.produce.scalable_publisher import ScalablePublisher
 
@@ -214,7 +208,7 @@ def _publish_to_segments(
 
 
 def _publish_together(
-    call: Call, topic: str, options: "PublishOptions", outgoing: Outgoing, split: MessageSplit, rate: float, ttl: str
+    call: Call, topic: str, options: PublishOptions, outgoing: Outgoing, split: MessageSplit, rate: float, ttl: str
 ) -> int:
     from pulsarctl.produce.all_or_nothing import AllOrNothing
     from pulsarctl.produce.transaction_publisher import TransactionPublisher

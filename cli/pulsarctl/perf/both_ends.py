@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pulsarctl.consume.consuming import Source
+from pulsarctl.perf.load import Load
 from pulsarctl.perf.receiving import Quota, Receiver, by_stamp
 from pulsarctl.perf.running import Side, Stop
-from pulsarctl.perf.sending import Load, Sender
+from pulsarctl.perf.sending import Sender
 from pulsarctl.perf.stamps import Stamps
 from pulsarctl.perf.tally import Tally
 

@@ -6,7 +6,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pulsarctl.client.client_settings import PublishOptions
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.perf.payloads import letters, lines_of, numbered
 from pulsarctl.values.quantities import human_size, parse_size

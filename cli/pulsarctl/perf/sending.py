@@ -2,38 +2,19 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import pulsar
 
+from pulsarctl.perf.load import Load
 from pulsarctl.perf.pace import Pace
-from pulsarctl.perf.payloads import Payload
 from pulsarctl.perf.running import Stop
 from pulsarctl.perf.tally import Tally
 
 BURST = 256  # messages between two looks at the clock
 NOT_ACKNOWLEDGED = "NotAcknowledged"
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The load: `limit` messages (0: no limit) at `rate` per second (0: no limit).
-
-    A producer has at most `outstanding` messages without an answer. Latencies count after `warm_up_seconds`.
-    """
-
-    payload: Payload
-    keys: Iterator[str | None]
-    rate: float
-    limit: int
-    outstanding: int
-    warm_up_seconds: float
-    exit_on_failure: bool = False
-    delay: timedelta | None = None  # of the delivery
 
 
 class Sender:

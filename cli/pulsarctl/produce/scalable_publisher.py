@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 
-from pulsarctl.client.client_settings import PublishOptions
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.publish_window import Refusal
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.errors import CliError

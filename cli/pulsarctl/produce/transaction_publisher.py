@@ -4,7 +4,7 @@ import random
 import secrets
 from typing import Any
 
-from pulsarctl.client.client_settings import PublishOptions
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.client.routing import Router
 from pulsarctl.raw.outgoing_entry import BATCH_MESSAGES_MAX, ProducerSettings

@@ -15,7 +15,7 @@ from broker_core.config.features import DeduplicationConfig, TransactionConfig
 from broker_core.config.server import ConnectionConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from pulsarctl.client.client_settings import PublishOptions
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.produce.transaction_publisher import TransactionPublisher
 from pulsarctl.raw import transaction_producer

@@ -70,9 +70,9 @@ def e2e(
 
     from pulsarctl.client.messaging import Messaging
     from pulsarctl.perf.both_ends import BothEnds
+    from pulsarctl.perf.load import Load
     from pulsarctl.perf.publishing import body_of, open_producers, publish_options
     from pulsarctl.perf.running import Plan, Run
-    from pulsarctl.perf.sending import Load
     from pulsarctl.perf.stamps import Stamps
 
     stamps = Stamps(body_of(size))

@@ -75,10 +75,11 @@ def produce(
     call.with_resource(orderly_end())
 
     from pulsarctl.client.messaging import Messaging
+    from pulsarctl.perf.load import Load
     from pulsarctl.perf.partitions import create_partitioned
     from pulsarctl.perf.publishing import bodies_of, open_producers, publish_options
     from pulsarctl.perf.running import Plan, Run, Side
-    from pulsarctl.perf.sending import Load, Sender
+    from pulsarctl.perf.sending import Sender
 
     bodies = bodies_of(size, payload_file, payload_delimiter, are_numbered=format_payload)
     publishing = publish_options(

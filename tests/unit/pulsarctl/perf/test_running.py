@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from pulsarctl.errors import CannotConnect
+from pulsarctl.perf.load import Load
 from pulsarctl.perf.running import Plan, Run, Side, Stop, Work
-from pulsarctl.perf.sending import NOT_ACKNOWLEDGED, Load, Sender
+from pulsarctl.perf.sending import NOT_ACKNOWLEDGED, Sender
 from pulsarctl.perf.tally import Tally
 
 FAST = Plan(duration_seconds=0, report_seconds=0, drain_seconds=0.2)
