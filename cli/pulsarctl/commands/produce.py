@@ -2,6 +2,8 @@
 
 import os
 from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.encryption.key_source import public_key_file
@@ -62,7 +64,27 @@ from pulsarctl.values.names import is_scalable
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
 
+if TYPE_CHECKING:
+    from pulsarctl.client.publisher import Publisher
+    from pulsarctl.produce.scalable_publisher import ScalablePublisher
+
 app = Noun("produce", "Publish messages from arguments, files, or stdin.")
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """The messages of one run, and their way to `topic`, at `rate` per second (0: no limit)."""
+
+    topic: str
+    options: PublishOptions
+    outgoing: Outgoing
+    split: MessageSplit
+    rate: float
+    transaction_timeout: str | None  # as the user wrote it; None: without a transaction
+
+    @property
+    def timeout_seconds(self) -> float:
+        return self.options.send_timeout_ms / 1000
 
 
 @app.verb("produce")
@@ -124,22 +146,8 @@ def produce(
     """
     _refuse_pairs(key_schema, key_value_key, key_value_key_file, key_value_encoding)
     check_encryption(encryption_key_name, encryption_key_value)
-    name, mode = chosen(topic, partition), parse_access_mode(access_mode)
-    check_destination(
-        name,
-        transaction=transaction,
-        chunking=chunking,
-        encrypts=encryption_key_name is not None,
-        access_mode=mode,
-        sequence_id=sequence_id,
-        schema=value_schema,
-    )
     call.with_resource(orderly_end())
-    key_file = _key_file(call, encryption_key_value)
-    outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
-    now_ms, seconds = clock.now_ms(), parse_duration(timeout)
-    schema = _schema(call, topic, value_schema)
-    render.guard_stdout()
+    name, now_ms = chosen(topic, partition), clock.now_ms()
     options = PublishOptions(
         properties=pairs(properties) | parse_headers(headers),
         ordering_key=ordering_key,
@@ -150,23 +158,21 @@ def produce(
         chunking=chunking,
         disable_replication=disable_replication,
         producer_name=producer_name,
-        access_mode=mode,
+        access_mode=parse_access_mode(access_mode),
         first_sequence_id=sequence_id,
         encryption_key_name=encryption_key_name,
-        encryption_key_path=key_file,
-        send_timeout_ms=max(1, round(seconds * 1000)),
-        schema=schema.announced,
+        send_timeout_ms=max(1, round(parse_duration(timeout) * 1000)),
     )
+    check_destination(name, options, transaction=transaction, schema=value_schema)
+    outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
+    schema = _schema(call, topic, value_schema)
+    options = replace(options, encryption_key_path=_key_file(call, encryption_key_value), schema=schema.announced)
     split = MessageSplit(key, key_delimiter, tombstone, null_value, schema.encode)
+    publication = Publication(name, options, outgoing, split, rate, transaction_timeout if transaction else None)
     _tell_of_stdin(call, outgoing)
     warn_of_two_clusters(call, name)
     with explained(call, topic, partition):
-        if transaction:
-            sent = _publish_together(call, name, options, outgoing, split, rate, transaction_timeout)
-        elif is_scalable(name):
-            sent = _publish_to_segments(call, name, options, outgoing, split, rate)
-        else:
-            sent = _publish(call, name, options, outgoing, split, rate)
+        sent = _publish(call, publication)
     _report(call, name, sent, in_transaction=transaction)
 
 
@@ -186,42 +192,52 @@ def _report(call: Call, topic: str, sent: int, *, in_transaction: bool) -> None:
         call.notice(f"{sent} messages successfully produced{' in one transaction' if in_transaction else ''}")
 
 
-def _publish(
-    call: Call, topic: str, options: PublishOptions, outgoing: Outgoing, split: MessageSplit, rate: float
-) -> int:
+def _publish(call: Call, publication: Publication) -> int:
+    """The number of messages that are published."""
+    render.guard_stdout()
+    if publication.transaction_timeout is not None:
+        return _publish_together(call, publication, publication.transaction_timeout)
+    if is_scalable(publication.topic):
+        return _publish_to_segments(call, publication)
+    return _publish_with_client(call, publication)
+
+
+def _publish_with_client(call: Call, publication: Publication) -> int:
     from pulsarctl.client.messaging import Messaging
 
-    with closing(Messaging(call.settings, options.send_timeout_ms / 1000)) as client:
-        publisher = client.publisher(topic, options)
-        with refusal_explained(call, topic):
-            return Sending(publisher, outgoing, split, topic, quiet=call.settings.quiet).run(rate)
+    with closing(Messaging(call.settings, publication.timeout_seconds)) as client:
+        publisher = client.publisher(publication.topic, publication.options)
+        with refusal_explained(call, publication.topic):
+            return _send(call, publisher, publication)
 
 
-def _publish_to_segments(
-    call: Call, topic: str, options: PublishOptions, outgoing: Outgoing, split: MessageSplit, rate: float
-) -> int:
+def _publish_to_segments(call: Call, publication: Publication) -> int:
     from pulsarctl.produce.scalable_publisher import ScalablePublisher
 
-    publisher = ScalablePublisher(call.settings, topic, options, rate, options.send_timeout_ms / 1000)
-    with closing(publisher):
-        return Sending(publisher, outgoing, split, topic, quiet=call.settings.quiet).run(rate)
+    topic, options, timeout_seconds = publication.topic, publication.options, publication.timeout_seconds
+    with closing(ScalablePublisher(call.settings, topic, options, publication.rate, timeout_seconds)) as publisher:
+        return _send(call, publisher, publication)
 
 
-def _publish_together(
-    call: Call, topic: str, options: PublishOptions, outgoing: Outgoing, split: MessageSplit, rate: float, ttl: str
-) -> int:
+def _send(call: Call, publisher: "Publisher | ScalablePublisher", publication: Publication) -> int:
+    outgoing, split, topic = publication.outgoing, publication.split, publication.topic
+    return Sending(publisher, outgoing, split, topic, quiet=call.settings.quiet).run(publication.rate)
+
+
+def _publish_together(call: Call, publication: Publication, ttl: str) -> int:
     from pulsarctl.produce.all_or_nothing import AllOrNothing
     from pulsarctl.produce.transaction_publisher import TransactionPublisher
 
     publisher = TransactionPublisher(
         call.settings,
-        topic,
-        options,
+        publication.topic,
+        publication.options,
         ttl_seconds=parse_duration(ttl),
-        timeout_seconds=options.send_timeout_ms / 1000,
+        timeout_seconds=publication.timeout_seconds,
     )
     with closing(publisher):
-        return AllOrNothing(publisher, outgoing, split, ttl, quiet=call.settings.quiet).run(rate)
+        sending = AllOrNothing(publisher, publication.outgoing, publication.split, ttl, quiet=call.settings.quiet)
+        return sending.run(publication.rate)
 
 
 def _refuse_pairs(key_schema: str, *pair_options: str | None) -> None:

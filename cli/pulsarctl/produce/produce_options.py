@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.choice import choice, one_of
 from pulsarctl.values.names import is_scalable
@@ -163,26 +164,18 @@ def check_encryption(name: str | None, key: str | None) -> None:
         raise UsageProblem("cannot encrypt with -ekn or -ekv alone", hint="use -ekn NAME -ekv PUBLIC_KEY")
 
 
-def check_destination(
-    topic: str,
-    *,
-    transaction: bool,
-    chunking: bool,
-    encrypts: bool,
-    access_mode: str,
-    sequence_id: int | None,
-    schema: str,
-) -> None:
+def check_destination(topic: str, options: PublishOptions, *, transaction: bool, schema: str) -> None:
     """Raises `UsageProblem` for what messages of a scalable topic or of a transaction cannot have here."""
     special = {
-        "--chunking": chunking,
-        "-ekn": encrypts,
-        "--access-mode": access_mode != "shared",
-        "--sequence-id": sequence_id is not None,
+        "--chunking": options.chunking,
+        "-ekn": options.encryption_key_name is not None,
+        "--access-mode": options.access_mode != "shared",
+        "--sequence-id": options.first_sequence_id is not None,
     }
     if is_scalable(topic):
-        options = {"--transaction": transaction, **special, "--schema auto": schema == "auto"}
-        _refuse(options, "use {} with a scalable topic")
+        _refuse(
+            {"--transaction": transaction, **special, "--schema auto": schema == "auto"}, "use {} with a scalable topic"
+        )
     elif transaction:
         _refuse(special, "combine --transaction and {}")
         check_persistent(topic)
