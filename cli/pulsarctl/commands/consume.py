@@ -1,6 +1,7 @@
 """`pulsarctl consume`: subscribe to a topic, and print and acknowledge its messages."""
 
 import secrets
+from contextlib import closing
 
 from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
 from pulsarctl.consume.consume_options import (
@@ -34,6 +35,7 @@ from pulsarctl.consume.consume_options import (
     settlement,
 )
 from pulsarctl.consume.consuming import Stops, consume_all, stops_of
+from pulsarctl.consume.consumption import Consumption
 from pulsarctl.consume.reading_options import (
     AckChunked,
     Compacted,
@@ -57,7 +59,6 @@ from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.facts.two_clusters import warn_of_two_clusters
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
-from pulsarctl.records.record_output import Show
 from pulsarctl.shell.arguments import AnyTopic, Rate, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
@@ -173,21 +174,11 @@ def consume(
         crypto_failure_action=crypto_failure_action_of(crypto_failure_action),
     )
     is_temporary, timeout_seconds = subscription_name is None, parse_duration(connect_timeout)
-    scalable = is_scalable(reach.topic)
-    if scalable:
-        from pulsarctl.consume.segments import check_segments
-
-        check_segments(options, reach, transaction=transaction)
-    elif transaction:
-        check_together(options, reach, stops, is_temporary=is_temporary)
+    consumption = Consumption(reach, options, is_temporary, show, stops, rate, timeout_seconds)
+    _check(consumption, transaction=transaction)
     warn_of_two_clusters(call, topic)
     with explained(call, topic, partition):
-        if transaction:
-            _run_together(call, reach.topic, options, show, stops, rate, timeout_seconds)
-        elif scalable:
-            _run_segments(call, reach.topic, options, show, stops, rate, timeout_seconds, is_temporary=is_temporary)
-        else:
-            _run(call, Subscribing(options, reach, is_temporary=is_temporary), show, stops, rate, timeout_seconds)
+        _consume(call, consumption, transaction=transaction)
 
 
 def _check_mode(subscription_mode: str) -> None:
@@ -215,68 +206,55 @@ def _key_file(call: Call, private_key: str | None) -> str | None:
     return None if private_key is None else call.with_resource(private_key_file(private_key))
 
 
-def _run(
-    call: Call, subscribing: Subscribing, show: Show | None, stops: Stops, rate: float, timeout_seconds: float
-) -> None:
-    settings = call.settings
+def _check(consumption: Consumption, *, transaction: bool) -> None:
+    """Raises `UsageProblem` for what a scalable topic or a transaction cannot have."""
+    if is_scalable(consumption.topic):
+        from pulsarctl.consume.segments import check_segments
+
+        check_segments(consumption, transaction=transaction)
+    elif transaction:
+        check_together(consumption)
+
+
+def _consume(call: Call, consumption: Consumption, *, transaction: bool) -> None:
     render.guard_stdout()
     call.with_resource(orderly_end())
-
-    from pulsarctl.client.messaging import Messaging
-
-    client = Messaging(settings, timeout_seconds)
-    try:
-        source = subscribing.open(client, lambda name: has_backlog(call.admin, name, subscribing.options.subscription))
-        connected = subscribing.all_connected
-        printed = consume_all(source, show, stops, rate=rate, quiet=settings.quiet, is_connected=connected)
-    finally:
-        subscribing.close()
-        client.close()
-    _report(call, subscribing, printed)
+    if transaction:
+        _consume_together(call, consumption)
+    elif is_scalable(consumption.topic):
+        _consume_segments(call, consumption)
+    else:
+        _consume_with_client(call, consumption)
 
 
-def _run_together(
-    call: Call,
-    topic: str,
-    options: SubscribeOptions,
-    show: Show | None,
-    stops: Stops,
-    rate: float,
-    timeout_seconds: float,
-) -> None:
+def _consume_together(call: Call, consumption: Consumption) -> None:
     from pulsarctl.consume.together import consume_together
 
-    call.with_resource(orderly_end())
-    printed = consume_together(call.settings, topic, options, show, stops, rate=rate, timeout_seconds=timeout_seconds)
+    printed = consume_together(call.settings, consumption)
     call.notice(f"{printed} messages successfully consumed in one transaction")
 
 
-def _run_segments(
-    call: Call,
-    topic: str,
-    options: SubscribeOptions,
-    show: Show | None,
-    stops: Stops,
-    rate: float,
-    timeout_seconds: float,
-    *,
-    is_temporary: bool,
-) -> None:
+def _consume_segments(call: Call, consumption: Consumption) -> None:
     from pulsarctl.consume.segments import consume_segments
 
-    render.guard_stdout()
-    call.with_resource(orderly_end())
-
     def left() -> None:
-        if is_temporary:
-            _delete(call, topic, options.subscription)
+        if consumption.is_temporary:
+            _delete(call, consumption.topic, consumption.options.subscription)
 
-    printed = consume_segments(
-        call.settings, topic, options, show, stops, rate=rate, timeout_seconds=timeout_seconds, left=left
-    )
-    call.notice(f"{printed} messages {_OUTCOMES[options.settlement]}")
-    if not printed and is_temporary and not options.from_earliest:
-        call.notice(STARTS_AT_END)
+    _report(call, consumption, consume_segments(call.settings, consumption, left))
+
+
+def _consume_with_client(call: Call, consumption: Consumption) -> None:
+    from pulsarctl.client.messaging import Messaging
+
+    show, stops, rate = consumption.show, consumption.stops, consumption.rate
+    options, quiet = consumption.options, call.settings.quiet
+    subscribing = Subscribing(options, consumption.reach, is_temporary=consumption.is_temporary)
+    with closing(Messaging(call.settings, consumption.timeout_seconds)) as client, closing(subscribing):
+        source = subscribing.open(client, lambda name: has_backlog(call.admin, name, options.subscription))
+        connected = subscribing.all_connected
+        printed = consume_all(source, show, stops, rate=rate, quiet=quiet, is_connected=connected)
+    _report(call, consumption, printed, subscribing.discarded)
 
 
 def _delete(call: Call, topic: str, subscription: str) -> None:
@@ -286,11 +264,11 @@ def _delete(call: Call, topic: str, subscription: str) -> None:
         call.notice(f"warning: subscription {subscription} of {topic} remains: {error.message}")
 
 
-def _report(call: Call, subscribing: Subscribing, printed: int) -> None:
-    call.notice(f"{printed} messages {_OUTCOMES[subscribing.options.settlement]}")
-    if subscribing.discarded:
-        call.notice(f"{subscribing.discarded} messages discarded: they cannot be decrypted")
-    if not printed and subscribing.starts_at_end:
+def _report(call: Call, consumption: Consumption, printed: int, discarded: int = 0) -> None:
+    call.notice(f"{printed} messages {_OUTCOMES[consumption.options.settlement]}")
+    if discarded:
+        call.notice(f"{discarded} messages discarded: they cannot be decrypted")
+    if not printed and consumption.starts_at_end:
         call.notice(STARTS_AT_END)
 
 

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, Settlement, SubscribeOptions
-from pulsarctl.consume.consuming import Stops
+from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, Settlement
+from pulsarctl.consume.consumption import Consumption
 from pulsarctl.consume.reading_options import TO_HELP
-from pulsarctl.consume.subscribing import Reach
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.choice import choice
 from pulsarctl.values.names import full_topic
@@ -168,8 +167,9 @@ def _hash_range(text: str) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def check_together(options: SubscribeOptions, reach: Reach, stops: Stops, *, is_temporary: bool) -> None:
+def check_together(consumption: Consumption) -> None:
     """Raises `UsageProblem` for what a transaction cannot do."""
+    options, reach = consumption.options, consumption.reach
     refused = {
         "--from": reach.start is not None,
         "--to or -e": reach.end is not None,
@@ -186,9 +186,9 @@ def check_together(options: SubscribeOptions, reach: Reach, stops: Stops, *, is_
     for option, is_given in refused.items():
         if is_given:
             raise UsageProblem(f"cannot combine --transaction and {option}")
-    if is_temporary:
+    if consumption.is_temporary:
         raise UsageProblem("--transaction requires a subscription that remains", hint="name it with -s")
-    if not 0 < stops.count <= TOGETHER_MAX:
+    if not 0 < consumption.stops.count <= TOGETHER_MAX:
         raise UsageProblem(f"--transaction requires -n between 1 and {TOGETHER_MAX}")
     if reach.topic.startswith("non-persistent:"):
         raise UsageProblem("cannot acknowledge messages of a non-persistent topic in a transaction")

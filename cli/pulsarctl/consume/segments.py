@@ -9,33 +9,36 @@ from collections.abc import Callable
 
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.client.subscribe_options import KeySharing, Settlement, SubscribeOptions
-from pulsarctl.consume.consuming import Stops, consume_all
-from pulsarctl.consume.subscribing import Reach
+from pulsarctl.consume.consuming import consume_all
+from pulsarctl.consume.consumption import Consumption
 from pulsarctl.errors import UsageProblem
 from pulsarctl.raw.scalable.segment_consumer import ConsumerSettings
 from pulsarctl.raw.scalable.segments_consumer import SegmentsConsumer
 from pulsarctl.raw.topic_lookup import TopicLookup
-from pulsarctl.records.record import Record
 from pulsarctl.settings.settings import Settings
 
 
-def consume_segments(
-    settings: Settings,
-    topic: str,
-    options: SubscribeOptions,
-    show: Callable[[Record], bytes] | None,
-    stops: Stops,
-    *,
-    rate: float,
-    timeout_seconds: float,
-    left: Callable[[], None],
-) -> int:
+def consume_segments(settings: Settings, consumption: Consumption, left: Callable[[], None]) -> int:
     """The number of messages. Calls `left` when a consumer that was open is closed.
 
     Raises what connecting raises, or the broker's refusal of the consumer.
     """
+    timeout_seconds = consumption.timeout_seconds
     check_answers(settings, timeout_seconds)
-    consumer_settings = ConsumerSettings(
+
+    def lookup() -> TopicLookup:
+        return TopicLookup(settings.service_url, timeout_seconds=timeout_seconds, security=settings)
+
+    consumer = SegmentsConsumer(lookup, consumption.topic, _consumer_settings(consumption.options), timeout_seconds)
+    try:
+        return consume_all(consumer, consumption.show, consumption.stops, rate=consumption.rate, quiet=settings.quiet)
+    finally:
+        consumer.close()
+        left()
+
+
+def _consumer_settings(options: SubscribeOptions) -> ConsumerSettings:
+    return ConsumerSettings(
         subscription=options.subscription,
         name=options.consumer_name or f"pulsarctl-{secrets.token_hex(6)}",
         is_shared=options.subscription_type == "shared",
@@ -44,19 +47,10 @@ def consume_segments(
         acknowledges=options.settlement is Settlement.ACKNOWLEDGE,
     )
 
-    def lookup() -> TopicLookup:
-        return TopicLookup(settings.service_url, timeout_seconds=timeout_seconds, security=settings)
 
-    consumer = SegmentsConsumer(lookup, topic, consumer_settings, timeout_seconds)
-    try:
-        return consume_all(consumer, show, stops, rate=rate, quiet=settings.quiet)
-    finally:
-        consumer.close()
-        left()
-
-
-def check_segments(options: SubscribeOptions, reach: Reach, *, transaction: bool) -> None:
+def check_segments(consumption: Consumption, *, transaction: bool) -> None:
     """Raises `UsageProblem` for what consumers of a scalable topic cannot do here."""
+    options, reach = consumption.options, consumption.reach
     refused = {
         "--transaction": transaction,
         "--from": reach.start is not None,

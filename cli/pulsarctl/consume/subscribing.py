@@ -45,11 +45,6 @@ class Subscribing:
         self._is_temporary = is_temporary
         self._subscribers: list[Subscriber] = []
 
-    @property
-    def starts_at_end(self) -> bool:
-        """Whether the run gets only later messages. False for a named subscription, for which it is unknown."""
-        return self._is_temporary and self._reach.start is None and not self.options.from_earliest
-
     def all_connected(self) -> bool:
         return all(subscriber.is_connected() for subscriber in self._subscribers)
 
