@@ -1,12 +1,11 @@
 """Both sides of one run, which ends when all acknowledged messages have arrived, or at a deadline after the sending."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from pulsarctl.consume.consuming import Source
 from pulsarctl.perf.load import Load
-from pulsarctl.perf.receiving import Quota, Receiver, by_stamp
+from pulsarctl.perf.receiving import ConnectedSource, Quota, Receiver, by_stamp
 from pulsarctl.perf.running import Side, Stop
 from pulsarctl.perf.sending import Sender
 from pulsarctl.perf.stamps import Stamps
@@ -26,8 +25,8 @@ class BothEnds:
         self._send_seconds = send_seconds
         self._sent_at: float | None = None
 
-    def sides(self, sources: Sequence[tuple[Source, Callable[[], bool]]], stamps: Stamps) -> list[Side]:
-        """The two sides of the run. Each source comes with the question whether it is connected."""
+    def sides(self, sources: Sequence[ConnectedSource], stamps: Stamps) -> list[Side]:
+        """The two sides of the run."""
         count = by_stamp(self._consumed, stamps, time.perf_counter_ns() + round(self._load.warm_up_seconds * 1e9))
         receivers = [
             Receiver(source, count, Quota(0), 0, is_connected, self._consumed) for source, is_connected in sources

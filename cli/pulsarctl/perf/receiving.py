@@ -2,12 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pulsarctl.consume.consuming import POLL_MS, RECORDS_AT_ONCE, Source
 from pulsarctl.errors import CannotConnect
 from pulsarctl.perf.pace import Pace
-from pulsarctl.perf.running import Stop
+from pulsarctl.perf.running import Side, Stop
 from pulsarctl.perf.stamps import Stamps
 from pulsarctl.perf.tally import Tally
 from pulsarctl.records.record import Record
@@ -15,6 +15,7 @@ from pulsarctl.records.record import Record
 CONNECTION_LOST = "ConnectionLost"
 
 Count = Callable[[Record], None]
+ConnectedSource = tuple[Source, Callable[[], bool]]  # a source, and whether it is connected
 
 
 class Quota:
@@ -105,3 +106,14 @@ def by_stamp(tally: Tally, stamps: Stamps, measured_from_ns: int) -> Count:
             tally.add(len(value), latency_us if sent_ns >= measured_from_ns else None)
 
     return count
+
+
+def receiving_side(
+    role: str, sources: Sequence[ConnectedSource], limit: int, rate: float, start_seconds: float
+) -> Side:
+    """Measures the age of at most `limit` messages (0: no limit), from each source `rate` per second (0: no limit)."""
+    tally, quota = Tally(), Quota(limit)
+    works = [
+        Receiver(source, by_publish_time(tally), quota, rate, is_connected, tally) for source, is_connected in sources
+    ]
+    return Side(role, works, tally, rate * len(works), start_seconds)

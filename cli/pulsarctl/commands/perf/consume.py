@@ -2,25 +2,23 @@
 
 import threading
 import time
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pulsarctl.client.subscribe_options import SubscribeOptions
+from pulsarctl.commands.perf.connection import connected
 from pulsarctl.commands.perf.final_record import conclude, use_format
 from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
-from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
-from pulsarctl.perf.tally import Tally
+from pulsarctl.perf.receiving import ConnectedSource, receiving_side
+from pulsarctl.perf.running import Plan, Run
 from pulsarctl.shell.arguments import BrokerTimeout, csv
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.positions import Latest
 
 if TYPE_CHECKING:
     from pulsarctl.client.messaging import Messaging
-    from pulsarctl.perf.receiving import Receiver
 
 app = Noun("perf", "")
 
@@ -59,53 +57,40 @@ def consume(
     subscription has another consumer.
     """
     as_csv = use_format(call, form)
-    names = options.topics_of(topics, num_topics)
     kind = options.subscription_type_of(subscription_type)
     options.check_consumers(num_consumers, kind)
-    subscription_names = options.numbered(csv(subscriptions) or ["sub"], num_subscriptions, "subscriptions")
+    names = options.numbered(csv(subscriptions) or ["sub"], num_subscriptions, "subscriptions")
     from_earliest = options.is_earliest(subscription_position)
-    wait, seconds, every = options.wait_of(timeout), options.seconds_of(duration), options.seconds_of(interval)
-    render.guard_stdout()
-    call.with_resource(orderly_end())
-
-    from pulsarctl.client.messaging import Messaging
-    from pulsarctl.perf.running import Plan, Run, Side
-
-    details = [
-        SubscribeOptions(name, kind, from_earliest=from_earliest, queue_size=queue_size) for name in subscription_names
-    ]
-    end = Latest() if exit_on_end else None
     consumers = [
-        Subscribing(one, Reach(topic, end=end), is_temporary=False)
-        for topic in names
-        for one in details
+        Subscribing(
+            SubscribeOptions(name, kind, from_earliest=from_earliest, queue_size=queue_size),
+            Reach(topic, end=Latest() if exit_on_end else None),
+            is_temporary=False,
+        )
+        for topic in options.topics_of(topics, num_topics)
+        for name in names
         for _ in range(num_consumers)
     ]
-    tally = Tally()
-    with closing(Messaging(call.settings, wait)) as client:
+    wait = options.wait_of(timeout)
+    plan = Plan(options.seconds_of(duration), options.seconds_of(interval), wait)
+    with connected(call, wait) as client:
         opened = time.monotonic()
-        works = _receivers(call, client, consumers, tally, num_messages, rate)
-        run = Run([Side("consume", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
+        sources = _subscribed(call, client, consumers)
+        run = Run([receiving_side("consume", sources, num_messages, rate, opened)], plan, call.notice)
         measured = run.finish()
     conclude(call, run, measured, as_csv=as_csv)
     if not measured[0].counts.messages and not from_earliest:
         call.notice("0 messages: a new subscription starts after the last message; use -sp Earliest")
 
 
-def _receivers(
-    call: Call, client: "Messaging", consumers: list[Subscribing], tally: Tally, num_messages: int, rate: float
-) -> "list[Receiver]":
-    """Subscribes all consumers."""
-    from pulsarctl.perf.receiving import Quota, Receiver, by_publish_time
-
+def _subscribed(call: Call, client: "Messaging", consumers: list[Subscribing]) -> list[ConnectedSource]:
     asking = threading.Lock()  # the connection of the admin client serves one thread at a time
 
     def is_behind(subscription: str, topic: str) -> bool | None:
         with asking:
             return has_backlog(call.admin, topic, subscription)
 
-    quota, receivers = Quota(num_messages), []
-    for consumer in consumers:
-        source = consumer.open(client, partial(is_behind, consumer.options.subscription))
-        receivers.append(Receiver(source, by_publish_time(tally), quota, rate, consumer.all_connected, tally))
-    return receivers
+    return [
+        (consumer.open(client, partial(is_behind, consumer.options.subscription)), consumer.all_connected)
+        for consumer in consumers
+    ]

@@ -1,16 +1,16 @@
 """`pulsarctl perf read`: read messages without a subscription and measure."""
 
 import time
-from contextlib import closing
 
+from pulsarctl.commands.perf.connection import connected
 from pulsarctl.commands.perf.final_record import conclude, use_format
-from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
-from pulsarctl.perf.tally import Tally
+from pulsarctl.perf.reading import ReaderSource
+from pulsarctl.perf.receiving import receiving_side
+from pulsarctl.perf.running import Plan, Run
 from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.stop_signals import orderly_end
 from pulsarctl.values.message_ids import LATEST, parse_message_id
 
 app = Noun("perf", "")
@@ -46,24 +46,14 @@ def read(
     as_csv = use_format(call, form)
     names = options.topics_of(topics, num_topics)
     start = parse_message_id(start_message_id)
-    wait, seconds, every = options.wait_of(timeout), options.seconds_of(duration), options.seconds_of(interval)
-    render.guard_stdout()
-    call.with_resource(orderly_end())
-
-    from pulsarctl.client.messaging import Messaging
-    from pulsarctl.perf.reading import ReaderSource
-    from pulsarctl.perf.receiving import Quota, Receiver, by_publish_time
-    from pulsarctl.perf.running import Plan, Run, Side
-
-    tally, quota = Tally(), Quota(num_messages)
-    works: list[Receiver] = []
-    with closing(Messaging(call.settings, wait)) as client:
+    wait = options.wait_of(timeout)
+    plan = Plan(options.seconds_of(duration), options.seconds_of(interval), wait)
+    with connected(call, wait) as client:
         opened = time.monotonic()
-        for partition in (partition for topic in names for partition in client.partitions(topic)):
-            reader = client.reader(partition, start, queue_size)
-            source = ReaderSource(reader, stops_at_end=exit_on_end)
-            works.append(Receiver(source, by_publish_time(tally), quota, rate, reader.is_connected, tally))
-        run = Run([Side("read", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
+        partitions = [partition for topic in names for partition in client.partitions(topic)]
+        readers = [client.reader(partition, start, queue_size) for partition in partitions]
+        sources = [(ReaderSource(reader, stops_at_end=exit_on_end), reader.is_connected) for reader in readers]
+        run = Run([receiving_side("read", sources, num_messages, rate, opened)], plan, call.notice)
         measured = run.finish()
     conclude(call, run, measured, as_csv=as_csv)
     if not measured[0].counts.messages and start == LATEST:
