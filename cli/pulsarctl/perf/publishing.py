@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.perf.payloads import letters, lines_of, numbered
+from pulsarctl.produce.produce_options import parse_compression
 from pulsarctl.values.quantities import human_size, parse_size
 
 if TYPE_CHECKING:
@@ -46,27 +47,15 @@ def _lines_of_file(file: str, delimiter: str) -> Sequence[bytes]:
 
 
 def publish_options(
-    *,
-    batching: bool,
-    delay_ms: float,
-    messages: int,
-    size: str,
-    compression: str,
-    pending: int,
-    send_seconds: float,
-    chunking: bool = False,
-    producer_name: str | None = None,
-    access_mode: str = "shared",
+    delay_ms: float, messages: int, size: str, compression: str, pending: int, send_seconds: float, *, batching: bool
 ) -> PublishOptions:
+    """The settings of producers that collect batches for `delay_ms` (0: none). Raises `UsageProblem`."""
     return PublishOptions(
-        compression=compression,
+        compression=parse_compression(compression),
         batching=batching and delay_ms > 0,
         batch_delay_ms=max(1, round(delay_ms)),
         batch_messages_max=messages,
         batch_bytes_max=max(1, parse_size(size)),
         pending_messages_max=pending,
         send_timeout_ms=max(1, round(send_seconds * 1000)),
-        chunking=chunking,
-        producer_name=producer_name,
-        access_mode=access_mode,
     )

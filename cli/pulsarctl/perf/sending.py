@@ -10,7 +10,7 @@ import pulsar
 
 from pulsarctl.perf.load import Load
 from pulsarctl.perf.pace import Pace
-from pulsarctl.perf.running import Stop
+from pulsarctl.perf.running import Side, Stop
 from pulsarctl.perf.tally import Tally
 
 BURST = 256  # messages between two looks at the clock
@@ -84,3 +84,8 @@ class Sender:
                     if time.monotonic() - start > stop.drain_seconds:
                         self._tally.fail(NOT_ACKNOWLEDGED)
                         break
+
+
+def sending_side(producers: Sequence[Any], load: Load) -> Side:
+    tally = Tally()
+    return Side("produce", [Sender(producers, load, tally)], tally, load.rate)

@@ -1,22 +1,30 @@
 """`pulsarctl perf e2e`: publish and consume a load in one run."""
 
 import secrets
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING
 
 from pulsarctl.client.subscribe_options import SubscribeOptions
+from pulsarctl.commands.perf.connection import connected
 from pulsarctl.commands.perf.final_record import conclude, use_format
 from pulsarctl.consume.subscribing import Reach, Subscribing
 from pulsarctl.errors import TimedOut
-from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
+from pulsarctl.perf.load import Load
 from pulsarctl.perf.payloads import keys_of
+from pulsarctl.perf.publishing import body_of, open_producers, publish_options
+from pulsarctl.perf.receiving import ConnectedSource
 from pulsarctl.perf.record import Measured
-from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_compression
+from pulsarctl.perf.running import Plan, Run
+from pulsarctl.perf.stamps import Stamps
+from pulsarctl.produce.produce_options import Compression, DisableBatching
 from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.stop_signals import orderly_end
+
+if TYPE_CHECKING:
+    from pulsarctl.client.messaging import Messaging
 
 app = Noun("perf", "")
 
@@ -60,44 +68,35 @@ def e2e(
     """
     as_csv = use_format(call, form)
     names = options.topics_of(topics, num_topics)
-    keys, kind = keys_of(key_mode), parse_compression(compression)
-    of_type = options.subscription_type_of(subscription_type)
-    wait = options.wait_of(timeout)
-    seconds, every, warm_up = (options.seconds_of(text) for text in (duration, interval, warmup))
-    window = outstanding or options.OUTSTANDING
-    render.guard_stdout()
-    call.with_resource(orderly_end())
-
-    from pulsarctl.client.messaging import Messaging
-    from pulsarctl.perf.both_ends import BothEnds
-    from pulsarctl.perf.load import Load
-    from pulsarctl.perf.publishing import body_of, open_producers, publish_options
-    from pulsarctl.perf.running import Plan, Run
-    from pulsarctl.perf.stamps import Stamps
-
     stamps = Stamps(body_of(size))
-    publishing = publish_options(
-        batching=not disable_batching,
-        delay_ms=batch_delay,
-        messages=batch_messages,
-        size=batch_bytes,
-        compression=kind,
-        pending=window,
-        send_seconds=wait,
-    )
-    details = SubscribeOptions(f"pulsarctl-perf-{secrets.token_hex(6)}", of_type, queue_size=queue_size)
-    load = Load(stamps.payload, keys, rate, num_messages, window, warm_up)
-    with closing(Messaging(call.settings, wait)) as client, ExitStack() as subscriptions:
-        consumers = [Subscribing(details, Reach(topic), is_temporary=True) for topic in names]
-        for consumer in consumers:
-            subscriptions.enter_context(closing(consumer))
-        sources = [(consumer.open(client, lambda name: None), consumer.all_connected) for consumer in consumers]
+    wait, window, batching = options.wait_of(timeout), outstanding or options.OUTSTANDING, not disable_batching
+    publishing = publish_options(batch_delay, batch_messages, batch_bytes, compression, window, wait, batching=batching)
+    warm_up = options.seconds_of(warmup)
+    load = Load(stamps.payload, keys_of(key_mode), rate, num_messages, window, warm_up)
+    kind = options.subscription_type_of(subscription_type)
+    details = SubscribeOptions(f"pulsarctl-perf-{secrets.token_hex(6)}", kind, queue_size=queue_size)
+    seconds, every = options.seconds_of(duration), options.seconds_of(interval)
+    with connected(call, wait) as client, _subscribed(client, names, details) as sources:
+        from pulsarctl.perf.both_ends import BothEnds
+
         ends = BothEnds(open_producers(client, names, num_producers, publishing), load, wait, seconds)
         run = Run(ends.sides(sources, stamps), Plan(0, every, wait + 1, ends.is_over), call.notice)
         measured = run.finish()
     conclude(call, run, measured, as_csv=as_csv)
     if not run.is_interrupted:
         _check_arrived(measured, wait)
+
+
+@contextmanager
+def _subscribed(
+    client: "Messaging", topics: Sequence[str], details: SubscribeOptions
+) -> Iterator[list[ConnectedSource]]:
+    """A consumer of each topic. The subscriptions exist until the end of the block."""
+    consumers = [Subscribing(details, Reach(topic), is_temporary=True) for topic in topics]
+    with ExitStack() as subscriptions:
+        for consumer in consumers:
+            subscriptions.enter_context(closing(consumer))
+        yield [(consumer.open(client, lambda name: None), consumer.all_connected) for consumer in consumers]
 
 
 def _check_arrived(measured: Sequence[Measured], wait_seconds: float) -> None:

@@ -1,18 +1,20 @@
 """`pulsarctl perf produce`: publish a load and measure the acknowledgments."""
 
-from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 
+from pulsarctl.commands.perf.connection import connected
 from pulsarctl.commands.perf.final_record import conclude, use_format
-from pulsarctl.output import render
 from pulsarctl.perf import perf_options as options
+from pulsarctl.perf.load import Load
+from pulsarctl.perf.partitions import create_partitioned
 from pulsarctl.perf.payloads import keys_of
-from pulsarctl.perf.tally import Tally
-from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_access_mode, parse_compression
+from pulsarctl.perf.publishing import bodies_of, open_producers, publish_options
+from pulsarctl.perf.running import Plan, Run
+from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_access_mode
 from pulsarctl.shell.arguments import BrokerTimeout
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.stop_signals import orderly_end
 
 app = Noun("perf", "")
 
@@ -66,40 +68,24 @@ def produce(
     window, written = options.window_and_format(form, outstanding)
     as_csv = use_format(call, written)
     names = options.topics_of(topics, num_topics)
-    keys = keys_of(key_mode)
-    kind, access = parse_compression(compression), parse_access_mode(access_mode)
-    later = timedelta(seconds=options.seconds_of(delay))
-    wait, send_wait = options.wait_of(timeout), options.wait_of(send_timeout)
-    seconds, every, warm_up = (options.seconds_of(text) for text in (duration, interval, warmup))
-    render.guard_stdout()
-    call.with_resource(orderly_end())
-
-    from pulsarctl.client.messaging import Messaging
-    from pulsarctl.perf.load import Load
-    from pulsarctl.perf.partitions import create_partitioned
-    from pulsarctl.perf.publishing import bodies_of, open_producers, publish_options
-    from pulsarctl.perf.running import Plan, Run, Side
-    from pulsarctl.perf.sending import Sender
-
-    bodies = bodies_of(size, payload_file, payload_delimiter, are_numbered=format_payload)
-    publishing = publish_options(
-        batching=not (disable_batching or chunking),
-        delay_ms=batch_delay,
-        messages=batch_messages,
-        size=batch_bytes,
-        compression=kind,
-        pending=window,
-        send_seconds=send_wait,
+    wait, send_wait, batching = options.wait_of(timeout), options.wait_of(send_timeout), not disable_batching
+    publishing = replace(
+        publish_options(batch_delay, batch_messages, batch_bytes, compression, window, send_wait, batching=batching),
         chunking=chunking,
         producer_name=producer_name,
-        access_mode=access,
+        access_mode=parse_access_mode(access_mode),
     )
+    bodies = bodies_of(size, payload_file, payload_delimiter, are_numbered=format_payload)
+    keys, later = keys_of(key_mode), timedelta(seconds=options.seconds_of(delay))
+    warm_up = options.seconds_of(warmup)
     load = Load(bodies.__next__, keys, rate, num_messages, window, warm_up, exit_on_failure, later or None)
+    plan = Plan(options.seconds_of(duration), options.seconds_of(interval), send_wait + 1)
     if num_partitions:
         create_partitioned(call.admin, names, num_partitions)
-    tally = Tally()
-    with closing(Messaging(call.settings, wait)) as client:
-        sender = Sender(open_producers(client, names, num_producers, publishing), load, tally)
-        run = Run([Side("produce", [sender], tally, rate)], Plan(seconds, every, send_wait + 1), call.notice)
+    with connected(call, wait) as client:
+        from pulsarctl.perf.sending import sending_side
+
+        side = sending_side(open_producers(client, names, num_producers, publishing), load)
+        run = Run([side], plan, call.notice)
         measured = run.finish()
     conclude(call, run, measured, as_csv=as_csv)
