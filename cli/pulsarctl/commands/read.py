@@ -112,31 +112,26 @@ def read(
 
     Exit codes: 3 the topic does not exist, 5 no connection, 7 timeout, or the idle timeout passed before -n messages.
     """
+    from pulsarctl.raw.reading import ReadRequest
+
     position, end = position_of(call, "from", start or start_message_id), end_of(call, to, exit_on_end=exit_on_end)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
     show = message_output(call, template, schema_type, frozenset(), **details)
-    if partition is None:
-        partition = _partition_of(position)
-    action = crypto_failure_action_of(crypto_failure_action)
-
-    from pulsarctl.raw.reading import ReadRequest
-
-    seconds = parse_duration(connect_timeout)
-    unsealing = None if decryption_key is None else _unsealing(decryption_key, action)
+    partition = _partition_of(position) if partition is None else partition
     call.with_resource(orderly_end())
-    check_reachable(call.settings, seconds)
     request = ReadRequest(
         call.settings,
-        seconds,
+        parse_duration(connect_timeout),
         chosen(topic, partition),
         position,
         end,
         inclusive=inclusive or start is not None,
         compacted=compacted,
         chunked_messages_max=max_chunked,
-        unsealing=unsealing,
+        unsealing=_unsealing(decryption_key, crypto_failure_action_of(crypto_failure_action)),
     )
+    check_reachable(request.settings, request.timeout_seconds)
     with explained(call, topic, partition):
         source = request.open()
     with closing(source):
@@ -149,7 +144,10 @@ def _partition_of(position: Position) -> int | None:
     return position.partition if isinstance(position, MessageId) and position.partition >= 0 else None
 
 
-def _unsealing(key: str, action: str) -> "Unsealing":
+def _unsealing(key: str | None, action: str) -> "Unsealing | None":
+    """What decrypts messages; `action` is for one that it cannot decrypt."""
+    if key is None:
+        return None
     from pulsarctl.encryption.decryption import Decryption
     from pulsarctl.raw.unsealing import Unsealing
 
