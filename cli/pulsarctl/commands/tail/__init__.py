@@ -24,50 +24,56 @@ from pulsarctl.values.quantities import parse_duration
 
 if TYPE_CHECKING:
     from pulsarctl.commands.tail.following import Followed
+    from pulsarctl.commands.tail.labels import Labels
     from pulsarctl.records.record import Record
 
 TOPICS_MAX = 100  # each has a connection and a thread
 
 app = Noun("tail", "Follow several topics.")
 
+Topics = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TOPIC", help="Topics or namespaces to follow, also as topic:// URLs, or regular expressions."
+    ),
+]
+Regex = Annotated[
+    bool, typer.Option("--regex", help="Treat the names as regular expressions, and follow new topics, too.")
+]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="POSITION",
+        help="Position to start at: latest, earliest, a TIME, -10m, or -N (the last N).",
+    ),
+]
+NumMessages = Annotated[
+    int, typer.Option("-n", "--num-messages", metavar="N", min=0, help="Number of messages; 0 means no limit.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option("-F", "--format", metavar="TEMPLATE", help="Template for each message; see 'pulsarctl read --help'."),
+]
+Refresh = Annotated[
+    str,
+    typer.Option(
+        "--refresh", metavar="DURATION", help="Interval between looks for new topics of a namespace or of --regex."
+    ),
+]
+
 
 @app.verb("tail")
 def tail(
     call: Call,
-    topics: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TOPIC", help="Topics or namespaces to follow, also as topic:// URLs, or regular expressions."
-        ),
-    ],
-    regex: Annotated[
-        bool, typer.Option("--regex", help="Treat the names as regular expressions, and follow new topics, too.")
-    ] = False,
-    start: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="POSITION",
-            help="Position to start at: latest, earliest, a TIME, -10m, or -N (the last N).",
-        ),
-    ] = "latest",
-    num_messages: Annotated[
-        int, typer.Option("-n", "--num-messages", metavar="N", min=0, help="Number of messages; 0 means no limit.")
-    ] = FOREVER,
+    topics: Topics,
+    regex: Regex = False,
+    start: From = "latest",
+    num_messages: NumMessages = FOREVER,
     idle_timeout: IdleTimeout = "0",
-    template: Annotated[
-        str | None,
-        typer.Option(
-            "-F", "--format", metavar="TEMPLATE", help="Template for each message; see 'pulsarctl read --help'."
-        ),
-    ] = None,
+    template: Format = None,
     schema_type: SchemaType = "bytes",
-    refresh: Annotated[
-        str,
-        typer.Option(
-            "--refresh", metavar="DURATION", help="Interval between looks for new topics of a namespace or of --regex."
-        ),
-    ] = "10s",
+    refresh: Refresh = "10s",
     connect_timeout: ConnectTimeout = "30s",
 ) -> None:
     """Follow several topics.
@@ -84,24 +90,20 @@ def tail(
       pulsarctl tail orders payments -o jsonl
     """
     from pulsarctl.commands.tail.following import Followed, existing, follow, matching
-    from pulsarctl.raw.reading import EntrySource, ReadRequest
+    from pulsarctl.raw.reading import ReadRequest
 
-    position, settings, seconds = _position(call, start), call.settings, parse_duration(connect_timeout)
-    topics, follows_new, is_one_namespace = _patterns(topics, is_regex=regex)
-    current = matching(call, topics) if follows_new else existing(call, topics)
+    position, seconds = _position(call, start), parse_duration(connect_timeout)
+    patterns, follows_new, is_one_namespace = _patterns(topics, is_regex=regex)
+    current = matching(call, patterns) if follows_new else existing(call, patterns)
     _check_number(current)
     show = _printer(call, current, template, schema_type, one_namespace=is_one_namespace)
     stops = Stops(num_messages, parse_duration(idle_timeout))
-
-    def open_source(topic: str, at: Position) -> EntrySource:
-        return ReadRequest(settings, seconds, topic, at, None).open()
-
     call.with_resource(orderly_end())
-    with closing(Followed(open_source)) as followed:
+    with closing(Followed(lambda topic, at: ReadRequest(call.settings, seconds, topic, at, None).open())) as followed:
         for topic in current:
             followed.add(topic, position)
         call.tell(f"following {plural(len(current), 'topic')}; press Ctrl-C to stop")
-        look = partial(_add_new, call, followed, topics)
+        look = partial(_add_new, call, followed, patterns)
         follow(followed, show, stops, call.notice, look, parse_duration(refresh) if follows_new else 0)
 
 
@@ -144,23 +146,30 @@ def _printer(
     call: Call, topics: list[str], template: str | None, schema_type: str, *, one_namespace: bool
 ) -> "Callable[[Sequence[Record]], None]":
     """Prints records as JSON lines or by the template, or as lines with the name of their topic."""
-    from pulsarctl.commands.tail.labels import Labels, line
+    from pulsarctl.commands.tail.labels import line
 
     is_labeled = template is None and call.output in (Output.AUTO, Output.TEXT)
     plain = (lambda record: line(record).encode()) if is_labeled else record_output(call.output, template, frozenset())
     text = decoded(plain, schema_type, lambda name, version: call.admin.schemas.get(name, version))
     assert text is not None  # no content is hidden
+    labels = _labels(topics, one_namespace=one_namespace) if is_labeled else None
+
+    def show(records: Sequence["Record"]) -> None:
+        for record in records:
+            if labels is None:
+                render.data(text(record))
+            else:
+                labels.show(record, text(record).decode())
+        render.flush()
+
+    return show
+
+
+def _labels(topics: list[str], *, one_namespace: bool) -> "Labels":
+    from pulsarctl.commands.tail.labels import Labels
+
     spaces = {namespace_of(topic) for topic in topics}
     labels = Labels(spaces.pop() if one_namespace and len(spaces) == 1 else None)
     for topic in topics:
         labels.add(topic)
-
-    def show(records: Sequence["Record"]) -> None:
-        for record in records:
-            if is_labeled:
-                labels.show(record, text(record).decode())
-            else:
-                render.data(text(record))
-        render.flush()
-
-    return show
+    return labels
