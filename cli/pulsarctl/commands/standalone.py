@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 TLS_PORT, WEB_TLS_PORT = 6651, 8443
 START_THRESHOLD = 100_000  # objects until a collection, while the admin API is imported; then `Collector` chooses
+READY = "broker at {service_url}, admin API at {http_url}, data in {data_dir}"
 NO_BOOKIES = "ignored --bookkeeper-dir, --bookkeeper-port, and --num-bookies: the bundled broker has no bookies"
 
 app = Noun("standalone", "Run a broker on this machine.")
@@ -135,7 +136,7 @@ def standalone(
     check_print_urls(print_urls)
     if bookkeeper_dir or bookkeeper_port or num_bookies:
         render.notice(NO_BOOKIES)
-    directory = data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())
+    directory = (data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())).absolute()
     flags = {
         "brokerServicePort": port,
         "webServicePort": http_port,
@@ -144,15 +145,14 @@ def standalone(
         "allowUnauthenticatedAccess": allow_unauthenticated or None,
         "consoleActionsEnabled": console_actions or None,
     }
-    loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
-    says = "broker at {service_url}, admin API at {http_url}, data in {data_dir}"
+    loaded = _load(config, settings or [], flags)
+    says = READY
     if tls:
         loaded = _with_local_authority(loaded)
-        says += f"\nfor TLS: {_tls_options(loaded.config.tls, directory.absolute())}"
+        says += f"\nfor TLS: {_tls_options(loaded.config.tls, directory)}"
     start_logging(log_format, broker_log_level)
     _import_broker()
-    announcement = Announcement(says, ready_file, print_urls, loaded.warnings)
-    _run(loaded, directory.absolute(), announcement, wipe_data=wipe_data)
+    _run(loaded, directory, Announcement(says, ready_file, print_urls, loaded.warnings), wipe_data=wipe_data)
 
 
 def _check_platform() -> None:
@@ -175,11 +175,13 @@ def _check_options(call: Call, tls: str | None, *, no_broker: bool) -> None:
 
 
 def _load(file: Path | None, settings: list[str], flags: dict[str, Any]) -> "LoadedConfig":
+    """A flag that is None is not given."""
     from broker_core.config.sources import load_config
     from broker_core.errors import InvalidConfiguration
 
+    given = {key: value for key, value in flags.items() if value is not None}
     try:
-        return load_config(file, environment=os.environ, options=settings, flags=flags)
+        return load_config(file, environment=os.environ, options=settings, flags=given)
     except InvalidConfiguration as error:
         raise UsageProblem(str(error)) from error
 
