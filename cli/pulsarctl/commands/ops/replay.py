@@ -93,33 +93,47 @@ def replay(
     from pulsarctl.commands.ops.export_plan import require_arrow
 
     require_arrow("replay")
+    check_writable(target)
+    request = _Request(readable_topic(topic), full_topic(target), start, end, subscription, key, rate, allow_loss)
+    _check(request, transaction=transaction)
+    if dry_run:
+        numbers: dict[str, object] = {"wouldSend": _count(_table(call, request, start, end), key)}
+    else:
+        numbers = _replayed(call, request, transaction_timeout if transaction else None, again=again)
+    value = {"topic": request.source, "target": request.target, **numbers}
+    call.show(value, Table(("REPLAY", "VALUE"), list(value.items())))
+
+
+def _check(request: _Request, *, transaction: bool) -> None:
+    if request.source == request.target:
+        raise UsageProblem(f"cannot replay {request.source} into itself", hint="name another topic")
+    if transaction:
+        check_persistent(request.target)
+
+
+def _replayed(call: Call, request: _Request, ttl: str | None, *, again: bool) -> dict[str, object]:
+    """How many messages are sent, and left out. `ttl` is the timeout of the transaction, None without one."""
     from pulsarctl.transfer.only_run import only_run
+
+    files = _files(call, request)
+    done: RowSender | TransactionSender
+    with only_run(files.plan, f"replay {request.source} into {request.target}"):
+        if again:
+            files.end()
+        if ttl is None:
+            done, left_out = _replay(call, request, files)
+        else:
+            done, left_out = _replay_together(call, request, files, ttl)
+    return {"sent": done.sent, "storedBefore": done.row - done.sent, **tell_left_out(call, left_out)}
+
+
+def _files(call: Call, request: _Request) -> "ReplayFiles":
+    """Those of the same replay, which continue it."""
     from pulsarctl.transfer.replay_state import ReplayFiles
 
-    check_writable(target)
-    source, name = readable_topic(topic), full_topic(target)
-    if source == name:
-        raise UsageProblem(f"cannot replay {source} into itself", hint="name another topic")
-    if transaction:
-        check_persistent(name)
-    words = (call.settings.service_url, source, name, start, end, subscription, key or "", str(key is None))
-    request = _Request(source, name, start, end, subscription, key, rate, allow_loss)
-    files = ReplayFiles.of(os.environ, *words)
-    if dry_run:
-        table = _table(call, request, start, end)
-        value: dict[str, object] = {"topic": source, "target": name, "wouldSend": _count(table, key)}
-    else:
-        with only_run(files.plan, f"replay {source} into {name}"):
-            if again:
-                files.end()
-            done: RowSender | TransactionSender
-            if transaction:
-                done, left_out = _replay_together(call, request, files, transaction_timeout)
-            else:
-                done, left_out = _replay(call, request, files)
-        value = {"topic": source, "target": name, "sent": done.sent, "storedBefore": done.row - done.sent}
-        value |= tell_left_out(call, left_out)
-    call.show(value, Table(("REPLAY", "VALUE"), list(value.items())))
+    topics, key = (request.source, request.target), request.key
+    words = (*topics, request.start, request.end, request.subscription, key or "", str(key is None))
+    return ReplayFiles.of(os.environ, call.settings.service_url, *words)
 
 
 def _table(call: Call, request: _Request, start: str, end: str) -> "TopicTable":
@@ -152,20 +166,20 @@ def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSe
     from pulsarctl.tables.data_loss import LeftOut
     from pulsarctl.tables.plan import TopicSnapshot
 
-    found = files.load()
-    if found is not None and request.allow_loss:
+    interrupted = files.load()
+    if interrupted is not None and request.allow_loss:
         # rows after a gap have other numbers than before, and a target that deduplicates would drop some of them
         raise UsageProblem(
             "cannot continue an interrupted replay with --allow-loss",
             hint="add --again to start over with what is left",
         )
-    state, stored = found or (_new(request), 0)
+    state, stored = interrupted or (_new(request), 0)
     table = _table(call, request, state.start, state.end)
     target = _target(call, request, state)
     snapshot = TopicSnapshot(state.stats)
     parts = table.plan(snapshot)
     created = _created(call, target, snapshot.known, must_tell=bool(state.created))
-    if found is None:
+    if interrupted is None:
         files.begin(state.begun(snapshot.known, len(target.partitions), created))
     else:
         state.check_same(request.target, len(target.partitions), created)
@@ -236,8 +250,8 @@ def _created(call: Call, target: "Target", sources: Iterable[str], *, must_tell:
     from pulsarctl.tables.same_topic import created_at
     from pulsarctl.transfer.created_topics import target_created_at
 
-    found = created_at(call.admin, list(sources), must_tell=must_tell) or {}
-    return found | target_created_at(call.admin, target, must_tell=must_tell)
+    created = created_at(call.admin, list(sources), must_tell=must_tell) or {}
+    return created | target_created_at(call.admin, target, must_tell=must_tell)
 
 
 def _send(
