@@ -29,36 +29,42 @@ class What(StrEnum):
 
 app = Noun("top", "Watch the topics, subscriptions, and consumers with the highest rates.")
 
+Listed = Annotated[What, typer.Argument(metavar="WHAT", help="What to list: topics, subscriptions, or consumers.")]
+Namespaces = Annotated[
+    list[str] | None,
+    typer.Option("--namespace", metavar="NAMESPACE", help="Namespace to include; may be repeated. Default: all."),
+]
+Sort = Annotated[
+    str | None, typer.Option("--sort", metavar="COLUMN", help="Column to sort by, such as backlog, in, or out.")
+]
+Reverse = Annotated[bool, typer.Option("--reverse", help="Reverse the order.")]
+Interval = Annotated[str, typer.Option("-i", "--interval", metavar="DURATION", help="Time between two refreshes.")]
+Once = Annotated[bool, typer.Option("--once", help="Print the rows once, without a terminal.")]
+Iterations = Annotated[
+    int | None,
+    typer.Option("-n", "--iterations", metavar="N", min=1, help="Number of refreshes. Default: no limit."),
+]
+MaxTopics = Annotated[
+    int,
+    typer.Option("--max-topics", metavar="N", min=1, help="Maximum number of topics and partitions to query."),
+]
+Timeout = Annotated[
+    str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for each answer of the broker.")
+]
+
 
 @app.verb("top")
 def top(
     call: Call,
-    listed: Annotated[
-        What, typer.Argument(metavar="WHAT", help="What to list: topics, subscriptions, or consumers.")
-    ] = What.TOPICS,
-    namespaces: Annotated[
-        list[str] | None,
-        typer.Option("--namespace", metavar="NAMESPACE", help="Namespace to include; may be repeated. Default: all."),
-    ] = None,
-    sort: Annotated[
-        str | None, typer.Option("--sort", metavar="COLUMN", help="Column to sort by, such as backlog, in, or out.")
-    ] = None,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
-    interval: Annotated[
-        str, typer.Option("-i", "--interval", metavar="DURATION", help="Time between two refreshes.")
-    ] = "2s",
-    once: Annotated[bool, typer.Option("--once", help="Print the rows once, without a terminal.")] = False,
-    iterations: Annotated[
-        int | None,
-        typer.Option("-n", "--iterations", metavar="N", min=1, help="Number of refreshes. Default: no limit."),
-    ] = None,
-    max_topics: Annotated[
-        int,
-        typer.Option("--max-topics", metavar="N", min=1, help="Maximum number of topics and partitions to query."),
-    ] = 200,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for each answer of the broker.")
-    ] = "10s",
+    listed: Listed = What.TOPICS,
+    namespaces: Namespaces = None,
+    sort: Sort = None,
+    reverse: Reverse = False,
+    interval: Interval = "2s",
+    once: Once = False,
+    iterations: Iterations = None,
+    max_topics: MaxTopics = 200,
+    timeout: Timeout = "10s",
 ) -> None:
     """Watch the topics, subscriptions, and consumers with the highest rates.
 
@@ -81,8 +87,7 @@ def top(
     seconds = max(LEAST_INTERVAL_SECONDS, parse_duration(interval))
     call.wait_at_most(parse_duration(timeout))
     source = Source(call, namespaces or (), max_topics)
-    is_live = render.can_draw() and not once and not render.is_structured(call.output)
-    if not is_live:
+    if once or not render.can_draw() or render.is_structured(call.output):
         _print(call, source, view, column.field, reverse, 1 if once else iterations, seconds)
         return
     from pulsarctl.commands.top.screen import Screen, run
