@@ -123,21 +123,14 @@ def _copied(
     copy.make_namespaces()
     parts = list(copy.parts())
     refuse_same(parts)
-    if destination is None:
-        return list(copy_all(parts, meter(call), parallel=COPIES_AT_A_TIME, switch=None, verify=verify))
-    copy.let_in()
-    results = list(
-        copy_all(
-            parts,
-            meter(call),
-            parallel=COPIES_AT_A_TIME,
-            switch=lambda part: part.switch(destination),
-            verify=verify,
-        )
-    )
-    copy.make_settings()
-    for part in parts:
-        part.release()
+    if destination is not None:
+        copy.let_in()
+    switch = None if destination is None else lambda part: part.switch(destination)
+    results = list(copy_all(parts, meter(call), parallel=COPIES_AT_A_TIME, switch=switch, verify=verify))
+    if destination is not None:
+        copy.make_settings()
+        for part in parts:
+            part.release()
     return results
 
 
