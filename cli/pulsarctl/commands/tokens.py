@@ -107,12 +107,22 @@ def create_key_pair(
     Example: pulsarctl tokens create-key-pair --output-private-key private.key --output-public-key public.key
     """
     _need_libraries()
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-
     if algorithm not in (*RSA_NAMES, *CURVES):
         known = ", ".join((*RSA_NAMES, *CURVES))
         raise UsageProblem(f"the algorithm {algorithm} does not use key pairs", hint=f"use one of {known}")
+    private, public = _key_pair(algorithm)
+    if not force:
+        for file in (private_file, public_file):  # both before either is written
+            _refuse_existing(file)
+    _write_private(private_file, private, force=force)
+    _write_private(public_file, public, force=force)
+
+
+def _key_pair(algorithm: str) -> tuple[bytes, bytes]:
+    """The private key and the public key, both in DER form."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
     key: Any
     if algorithm in CURVES:
         key = ec.generate_private_key(getattr(ec, CURVES[algorithm])())
@@ -120,12 +130,7 @@ def create_key_pair(
         key = rsa.generate_private_key(public_exponent=65537, key_size=RSA_BITS)
     der = serialization.Encoding.DER
     private = key.private_bytes(der, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    public = key.public_key().public_bytes(der, serialization.PublicFormat.SubjectPublicKeyInfo)
-    if not force:
-        for file in (private_file, public_file):  # both before either is written
-            _refuse_existing(file)
-    _write_private(private_file, private, force=force)
-    _write_private(public_file, public, force=force)
+    return private, key.public_key().public_bytes(der, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 @app.verb("create")
