@@ -1,7 +1,7 @@
 """`pulsarctl storage`: show, check, and repair the files of a data directory, without a broker."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from pulsarctl.errors import AlreadyRunning, CliError, NotFound
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+
+if TYPE_CHECKING:
+    from broker_core.storage.repair.rebuild import Rebuilt
 
 app = Noun("storage", "Inspect and repair the files of a data directory.")
 
@@ -111,8 +114,11 @@ def rebuild(
         return
     for path in rebuilt.restored:
         render.line(f"restored {path}")
-    if not rebuilt.sources:
-        return
+    if rebuilt.sources:
+        _report(directory, rebuilt)
+
+
+def _report(directory: Path, rebuilt: "Rebuilt") -> None:
     held = {"document": "documents", "managed_ledger": "topics", "ledger": "ledgers", "cursor": "subscriptions"}
     counts = ", ".join(f"{name} {rebuilt.rows[table]}" for table, name in held.items())
     render.line(f"rebuilt {directory}/metadata.sqlite from {', '.join(rebuilt.sources)}: {counts}")
