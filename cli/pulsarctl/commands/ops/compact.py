@@ -59,20 +59,24 @@ def compact(
     if is_scalable(topic):
         raise UsageProblem(f"cannot compact {topic}: Pulsar does not compact scalable topics")
     require_arrow("compact a topic in a job")
+    _check_broker(call)
+    from pulsarctl.compaction.range import uncompacted
+
+    due = uncompacted(access(call), full_topic(topic))
+    job = Job.reading("compact", Where.given(engine, local_max, master, conf), due.parts)
+    if dry_run:
+        show_plan(call, facts(job, due.parts))
+        return
+    rows = [each.document() for each in _compact(call, due, job, timeout)]
+    call.show(rows, Table(_HEADING, [tuple(row.values()) for row in rows]))
+
+
+def _check_broker(call: Call) -> None:
     if not is_bundled(call):
         raise UsageProblem(
             "cannot compact: only pulsarctl's broker adopts the result of a job",
             hint="use: pulsarctl topics compact TOPIC",
         )
-    from pulsarctl.compaction.range import uncompacted
-
-    found = uncompacted(access(call), full_topic(topic))
-    job = Job.reading("compact", Where.given(engine, local_max, master, conf), found.parts)
-    if dry_run:
-        show_plan(call, facts(job, found.parts))
-        return
-    rows = [each.document() for each in _compact(call, found, job, timeout)]
-    call.show(rows, Table(_HEADING, [tuple(row.values()) for row in rows]))
 
 
 _HEADING = ("TOPIC", "MESSAGES", "KEYS", "COMPACTED ENTRIES", "COMPACTED BYTES", "ENGINE")
@@ -100,19 +104,19 @@ class Compacted:
         }
 
 
-def _compact(call: Call, found: "Uncompacted", job: Job, timeout: str) -> list[Compacted]:
+def _compact(call: Call, due: "Uncompacted", job: Job, timeout: str) -> list[Compacted]:
     from pulsarctl.compaction.last_places import last_places
 
-    keys = _keys(call, found, job)
+    keys = _keys(call, due, job)
     _refuse_chunks(keys)
-    places = last_places(found, keys)
+    places = last_places(due, keys)
     deadline = monotonic() + parse_duration(timeout)
     for part, each in places.items():
         call.admin.topics.compact_places(part, each.encode())
     for part in places:
         status = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
         raise_if_failed("compaction", part, status)
-    return [_result(call, part, places.get(part), job.choice.engine) for part in found.after]
+    return [_result(call, part, places.get(part), job.choice.engine) for part in due.after]
 
 
 def _refuse_chunks(keys: "dict[Bucket, Keys]") -> None:
@@ -126,22 +130,22 @@ def _refuse_chunks(keys: "dict[Bucket, Keys]") -> None:
             )
 
 
-def _keys(call: Call, found: "Uncompacted", job: Job) -> "dict[Bucket, Keys]":
+def _keys(call: Call, due: "Uncompacted", job: Job) -> "dict[Bucket, Keys]":
     from pulsarctl.compaction.last_places import KeysOfPart, merged
 
-    work, count = KeysOfPart(found.table), len(found.parts)
+    work, count = KeysOfPart(due.table), len(due.parts)
 
     def on_spark(context: "SparkContext", progress: Progress) -> "dict[Bucket, Keys]":
         from pulsarctl.spark.jobs.last_places import run_spark
 
         return run_spark(
-            context, work, found.parts, lambda done: progress.show(f"{min(done, count)} of {count} parts done")
+            context, work, due.parts, lambda done: progress.show(f"{min(done, count)} of {count} parts done")
         )
 
     def locally(progress: Progress) -> "dict[Bucket, Keys]":
-        return merged(pair for part in found.parts for pair in work(part))
+        return merged(pair for part in due.parts for pair in work(part))
 
-    return job.run(call, locally, on_spark) if found.parts else {}
+    return job.run(call, locally, on_spark) if due.parts else {}
 
 
 def _result(call: Call, part: str, places: "LastPlaces | None", engine: Engine) -> Compacted:

@@ -106,9 +106,9 @@ def import_(
     from pulsarctl.commands.ops import import_plan
     from pulsarctl.transfer.imported_rows import import_source
 
-    found = import_source(source)
+    files = import_source(source)
     request = import_plan.ImportRequest(
-        source=replace(found, schemas={}) if no_schema else found,
+        source=replace(files, schemas={}) if no_schema else files,
         topic=full_topic(topic),
         format=None if format is None else format_named(format),
         rate=rate,
