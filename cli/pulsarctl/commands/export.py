@@ -1,6 +1,6 @@
 """`pulsarctl export`: what a broker has, as a file for `apply`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,10 @@ from pulsarctl.output.render import Output
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+
+if TYPE_CHECKING:
+    from pulsarctl.state.live import Found
+    from pulsarctl.state.scope import Scope
 
 app = Noun("export", "Write tenants, namespaces, topics, and their settings as a file for apply.")
 
@@ -36,7 +40,7 @@ def export(
     """
     from pulsarctl.bulk.crew import Crew
     from pulsarctl.shell.progress import progress
-    from pulsarctl.state import documents, editors, exporting, session
+    from pulsarctl.state import documents, editors, session
     from pulsarctl.state.scope import EVERYTHING, Scope
 
     if editor_schema:
@@ -45,14 +49,19 @@ def export(
     scope = Scope.of(names or [EVERYTHING])
     with Crew(call.settings, parallel) as crew, progress(call) as step:
         exported = session.export(crew, scope, step)
-    for name, keys in exported.uncovered.items():
-        for key in keys:
-            call.notice(f"notice: the file leaves out {key} of {name}")
-    document = exporting.document(
-        exported, scope, lambda omission: call.notice(f"warning: the file leaves out {omission}")
-    )
+    document = _document(call, exported, scope)
     if call.output in (Output.JSON, Output.JSONL):
         call.show(document)
         return
     for piece in documents.written(document):
         render.text(piece.rstrip("\n"))
+
+
+def _document(call: Call, exported: "Found", scope: "Scope") -> dict[str, Any]:
+    """Tells everything that the document leaves out."""
+    from pulsarctl.state import exporting
+
+    for name, keys in exported.uncovered.items():
+        for key in keys:
+            call.notice(f"notice: the file leaves out {key} of {name}")
+    return exporting.document(exported, scope, lambda omission: call.notice(f"warning: the file leaves out {omission}"))
