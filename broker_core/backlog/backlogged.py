@@ -53,10 +53,14 @@ class Backlogged(ABC):
         await self.cursor.flush()
 
     async def expire_before(self, publish_time_ms: int) -> int:
-        """Acknowledges the messages published before that time, up to the first later one; returns how many expired."""
-        if not self.cursor.backlog_entries:
+        """Acknowledges the messages published before that time, up to the first later one; returns how many expired.
+
+        Acknowledged messages do not count. Otherwise, one of a producer whose clock is ahead would keep those after it.
+        """
+        oldest = self.cursor.oldest_unacknowledged()
+        if oldest is None:
             return 0
-        return await self.expire_up_to(await self._log.find_by_time(publish_time_ms), inclusive=False)
+        return await self.expire_up_to(await self._log.find_by_time(publish_time_ms, oldest), inclusive=False)
 
     async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
         """Acknowledges everything up to the position, or before it; returns how many messages expired.

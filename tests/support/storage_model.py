@@ -134,9 +134,10 @@ class Model(RuleBasedStateMachine):
     @rule(data=st.data())
     def find_by_time(self, data: st.DataObject) -> None:
         time = data.draw(st.sampled_from([t for _, _, t in self.log.values()])) + data.draw(st.sampled_from([-1, 0, 1]))
-        expected = next((p for p, (_, _, t) in sorted(self.log.items()) if t >= time), None)
-        found = self.run(self.ledger.find_by_time(time))
-        assert found == (expected or self.ledger.next_position)
+        start = data.draw(st.none() | st.sampled_from(sorted(self.log)))
+        later = (p for p, (_, _, t) in sorted(self.log.items()) if t >= time and (start is None or p >= start))
+        found = self.run(self.ledger.find_by_time(time, start))
+        assert found == next(later, self.ledger.next_position)
 
     @rule(retained_bytes=st.sampled_from([0, 10, 1000]))
     def trim(self, retained_bytes: int) -> None:

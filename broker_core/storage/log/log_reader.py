@@ -63,11 +63,13 @@ class LogReader:
             self.stored = Rate(self._clock)
         self.stored.add(entries, size)
 
-    async def find_by_time(self, publish_time_ms: int) -> Position | None:
-        for ledger_id in list(self._order.ids):
+    async def find_by_time(self, publish_time_ms: int, start: Position | None = None) -> Position | None:
+        first = start or Position(0, 0)
+        for ledger_id in [ledger_id for ledger_id in self._order.ids if ledger_id >= first.ledger_id]:
             ledger = self._ledgers.get(ledger_id)
             if ledger is not None and ledger.info.entries and ledger.info.newest_ms >= publish_time_ms:
-                entry_id = await self._reader.find_by_time(ledger, publish_time_ms)
+                from_entry = first.entry_id if ledger_id == first.ledger_id else 0
+                entry_id = await self._reader.find_by_time(ledger, publish_time_ms, from_entry)
                 if entry_id is not None:
                     return Position(ledger_id, entry_id)
         return None

@@ -101,13 +101,16 @@ class Reader:
 
         return await self._run(work) or b""
 
-    async def find_by_time(self, ledger: Ledger, publish_time_ms: int) -> int | None:
-        """The first entry of the ledger that was published at or after the time, of those that can be read."""
+    async def find_by_time(self, ledger: Ledger, publish_time_ms: int, start: int = 0) -> int | None:
+        """The first entry of the ledger, from `start` on, that was published at or after the time.
+
+        Entries that cannot be read are left out.
+        """
         spans = await self.spans(ledger)
         span = spans.at_time(publish_time_ms) if spans is not None else 0
         if spans is None or span >= len(spans):
             return None
-        entry_id = spans.first[span]
+        entry_id = max(spans.first[span], start)
         while entry_id < ledger.info.entries:
             try:
                 block = self._cache.around(ledger, entry_id) or await self.read_span(ledger, entry_id)

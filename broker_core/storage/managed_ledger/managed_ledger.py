@@ -299,9 +299,9 @@ class ManagedLedger:
         """Entries that are known to be lost, of the ledgers that there are."""
         return [lost for ledger_id in self.ledgers.ids for lost in self._services.damage.lost_in(ledger_id)]
 
-    async def find_by_time(self, publish_time_ms: int) -> Position:
-        """The first entry published at or after the time, or the next to be written."""
-        return await self._reader.find_by_time(publish_time_ms) or self.next_position
+    async def find_by_time(self, publish_time_ms: int, start: Position | None = None) -> Position:
+        """The first entry, from `start` on, that was published at or after the time, or the next to be written."""
+        return await self._reader.find_by_time(publish_time_ms, start) or self.next_position
 
     async def publish_time(self, position: Position) -> int | None:
         """Publish time (ms) of the first entry at or after `position` that can be read; None at the end."""

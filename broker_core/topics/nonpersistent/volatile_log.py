@@ -121,7 +121,7 @@ class VolatileLog:
     async def read_all(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         return self.read_cached(start, max_entries, max_bytes)
 
-    async def find_by_time(self, publish_time_ms: int) -> Position:
+    async def find_by_time(self, publish_time_ms: int, start: Position | None = None) -> Position:
         return self.next_position
 
     async def publish_time(self, position: Position) -> int | None:

@@ -37,3 +37,14 @@ async def test_a_time_is_found_by_reading_one_index_and_one_span(tmp_path: Path)
     assert found == (tenth.id, 2345)
     assert disk.read < 4 * SPAN_BYTES  # of 5 MB
     await engine.close()
+
+
+async def test_a_later_time_before_the_start_is_passed_over(tmp_path: Path) -> None:
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
+    first = await append(ledger, run_of(*[bytes(10)] * 5, times=[5, 9, 2, 3, 7]))
+    position = [first._replace(entry_id=first.entry_id + index) for index in range(6)]
+    assert await ledger.find_by_time(6) == position[1]
+    assert await ledger.find_by_time(6, position[2]) == position[4]
+    assert await ledger.find_by_time(8, position[2]) == position[5]
+    await engine.close()
