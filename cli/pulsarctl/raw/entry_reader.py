@@ -11,7 +11,6 @@ continues after the last entry. Every wait has a deadline.
         entry = reader.read(timeout_seconds=5)  # a later entry, or None
 """
 
-import selectors
 import time
 from collections.abc import Iterator, Mapping
 from types import TracebackType
@@ -20,9 +19,10 @@ from typing import Self
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandCloseConsumer
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
-from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, pause_before
+from pulsarctl.raw.broker_connection import Arrived, BrokerConnection, ConnectionLost, NotReady, pause_before
 from pulsarctl.raw.entry import Entry, StoredMessage
 from pulsarctl.raw.partition_consumer import PartitionConsumer, PublishedSince, Start
+from pulsarctl.raw.several_connections import next_arrival
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.settings.client_security import OPEN, ClientSecurity
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
@@ -31,7 +31,8 @@ from pulsarctl.values.names import is_partition, partition_index, partition_name
 __all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Start", "StoredMessage"]
 
 PROBE_SECONDS = 1.0  # silence after which the reader asks for the last message
-READY_SECONDS = 0.05  # how long to read from a socket that is readable
+
+Step = tuple[PartitionConsumer, Entry | None]  # a partition and its next entry, or None for an entry before the start
 
 
 class EntryReader:
@@ -60,14 +61,15 @@ class EntryReader:
         self.topic = topic
         self._timeout_seconds = timeout_seconds
         self._lookup = TopicLookup(service_url, timeout_seconds=timeout_seconds, security=security)
-        self._consumers: list[PartitionConsumer] = []
-        self._by_connection: dict[BrokerConnection, dict[int, PartitionConsumer]] = {}
+        self._consumers: dict[int, PartitionConsumer] = {}  # by consumer ID
+        self._connections: set[BrokerConnection] = set()
         try:
             for name, partition in self._partition_names():
                 first = _first(start, partition, inclusive, topic)
                 if first is not None:
-                    self._consumers.append(PartitionConsumer(name, partition, first, read_compacted=read_compacted))
-            for consumer in self._consumers:
+                    consumer = PartitionConsumer(name, partition, first, read_compacted=read_compacted)
+                    self._consumers[consumer.consumer_id] = consumer
+            for consumer in self._consumers.values():
                 self._subscribe(consumer)
         except BaseException:
             self._lookup.close()
@@ -84,7 +86,7 @@ class EntryReader:
     @property
     def partitions(self) -> list[int]:
         """The partitions that are read, or [-1] for a topic without partitions."""
-        return [consumer.partition for consumer in self._consumers]
+        return [consumer.partition for consumer in self._consumers.values()]
 
     def read(self, timeout_seconds: float) -> Entry | None:
         """The next entry of any partition, or None if none arrives in time."""
@@ -119,12 +121,12 @@ class EntryReader:
 
     def last_ids(self) -> dict[int, MessageId | None]:
         """The last message of each partition, None if it has none."""
-        return {consumer.partition: self._last_id(consumer)[0] for consumer in self._consumers}
+        return {consumer.partition: self._last_id(consumer)[0] for consumer in self._consumers.values()}
 
     def close(self) -> None:
         """Closes the subscriptions. When this returns, the broker has removed them, unless it is unreachable."""
         try:
-            for consumer in self._consumers:
+            for consumer in self._consumers.values():
                 consumer.close()
         except CliError:
             pass  # the subscriptions end with the connection
@@ -143,15 +145,17 @@ class EntryReader:
         while True:
             try:
                 consumer.subscribe(self._lookup.connect(consumer.topic))
-                self._index()
-                return
             except (NotReady, patient_with):
                 if not pause_before(deadline):
                     raise
+            else:
+                self._connections = {each.connection for each in self._consumers.values() if each.is_subscribed}
+                return
 
-    def _reconnect(self, lost: BrokerConnection) -> None:
-        for consumer in self._consumers:
-            if consumer.connection is lost:
+    def _reconnect(self) -> None:
+        """Subscribes again on each partition whose connection is lost."""
+        for consumer in self._consumers.values():
+            if consumer.connection.is_lost:
                 self._subscribe(consumer, patient_with=CannotConnect)
 
     def _last_id(self, consumer: PartitionConsumer) -> tuple[MessageId | None, bool]:
@@ -163,7 +167,7 @@ class EntryReader:
             except ConnectionLost:
                 if time.monotonic() > deadline:
                     raise
-                self._reconnect(consumer.connection)
+                self._reconnect()
             except CliError:
                 if not consumer.connection.take_close(consumer.consumer_id):
                     raise
@@ -171,36 +175,29 @@ class EntryReader:
 
     def _close_reached(self, open_ends: dict[int, tuple[int, int]]) -> None:
         """Removes the ends before which no entry is left: the topic is empty, trimmed, or read to its end."""
-        for consumer in self._consumers:
+        for consumer in self._consumers.values():
             if consumer.partition in open_ends and not self._last_id(consumer)[1]:
                 del open_ends[consumer.partition]
 
-    def _step(self, deadline: float) -> tuple[PartitionConsumer, Entry | None] | None:
-        """The content of one MESSAGE (no entry if it is before the start), or None if none arrives in time."""
+    def _step(self, deadline: float) -> Step | None:
+        """The content of one MESSAGE, or None if none arrives in time."""
         while True:
-            for connection in self._by_connection:
-                if connection.arrived:
-                    break
-            else:
-                if not self._receive(deadline):
-                    return None
+            try:
+                item = next_arrival(self._connections, deadline)
+            except ConnectionLost:
+                self._reconnect()
                 continue
-            if (step := self._take(connection)) is not None:
+            if item is None:
+                return None
+            if (step := self._take(item)) is not None:
                 return step
 
-    def _index(self) -> None:
-        self._by_connection = {}
-        for consumer in self._consumers:
-            if consumer.is_subscribed:
-                self._by_connection.setdefault(consumer.connection, {})[consumer.consumer_id] = consumer
-
-    def _take(self, connection: BrokerConnection) -> tuple[PartitionConsumer, Entry | None] | None:
-        """Handles the first arrival on a connection. None if it is not a message for this reader."""
-        item = connection.arrived.popleft()
+    def _take(self, item: Arrived) -> Step | None:
+        """None if it is not a message for this reader."""
         if not isinstance(item, CommandCloseConsumer | MessageFrame):
             return None
         consumer_id = item.consumer_id if isinstance(item, CommandCloseConsumer) else item.message.consumer_id
-        consumer = self._by_connection[connection].get(consumer_id)
+        consumer = self._consumers.get(consumer_id)
         if consumer is None:
             return None
         if isinstance(item, CommandCloseConsumer):  # the topic is unloaded or moved to another broker
@@ -209,22 +206,8 @@ class EntryReader:
         try:
             return consumer, consumer.take(item)
         except ConnectionLost:
-            self._reconnect(connection)
+            self._reconnect()
             return None
-
-    def _receive(self, deadline: float) -> bool:
-        """Reads from every connection that has data. False if none has in time."""
-        with selectors.DefaultSelector() as selector:
-            for connection in self._by_connection:
-                selector.register(connection, selectors.EVENT_READ, connection)
-            ready = selector.select(max(deadline - time.monotonic(), 0))
-        for key, _ in ready:
-            try:
-                # In TLS, a part of a record, or a message of TLS itself, does not count as data.
-                key.data.receive(max(deadline, time.monotonic() + READY_SECONDS))
-            except ConnectionLost:
-                self._reconnect(key.data)
-        return bool(ready)
 
 
 def _first(start: Start | Mapping[int, Start], partition: int, inclusive: bool, topic: str) -> Start | None:

@@ -17,6 +17,7 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import CannotConnect, NotFound, TimedOut, UsageProblem
 from pulsarctl.raw.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince
 from tests.cli.publishing import publish
+from tests.support.connections import end_connections
 from tests.support.official_client import connect
 from tests.support.threaded_listener import ThreadedListener
 
@@ -191,6 +192,19 @@ def test_reading_continues_after_an_unload(pulsar_broker: EmbeddedBroker, client
         pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(topic)))
         publish(client, topic, "b")
         assert values(reader.to_end()) == ["b"]
+
+
+def test_reading_continues_if_the_connection_ends_after_only_one_partition_was_unloaded(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 2)
+    with EntryReader(pulsar_broker.service_url, topic) as reader:
+        pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(f"{topic}-partition-0")))
+        end_connections(pulsar_broker)
+        for index in range(2):
+            publish(client, f"{topic}-partition-{index}", f"in {index}")
+        entries = [reader.read(TIMEOUT_SECONDS) for _ in range(2)]
+    assert {entry and entry.value() for entry in entries} == {b"in 0", b"in 1"}
 
 
 def test_reading_continues_after_the_last_entry_when_the_broker_returns(tmp_path: Path) -> None:

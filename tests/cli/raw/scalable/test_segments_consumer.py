@@ -8,12 +8,14 @@ from contextlib import closing
 
 import pytest
 
+from broker_core.testing import EmbeddedBroker
 from pulsarctl.raw.entry_record import EntryRecord
 from pulsarctl.raw.scalable.segments_consumer import SegmentsConsumer
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
 from tests.broker.scalable.requests import Requests
 from tests.cli.raw.scalable.conftest import SECONDS, Open
 from tests.cli.raw.scalable.numbered import Numbers, consumed_by_key
+from tests.support.connections import end_connections
 
 Change = Callable[[str], None]
 CHANGES = ("split/0", "split/1", "merge/2/3", "merge/4/5", "merge/6/7", "split/8")
@@ -114,3 +116,19 @@ def test_a_consumer_goes_on_after_the_broker_unloads_the_segments(
         numbers.send(producer, 160)
         producer.flush()
         assert consumed_by_key(records + consumed(consumer, 160)) == numbers.expected
+
+
+def test_a_consumer_goes_on_after_its_connection_was_lost_in_an_acknowledgment(
+    consumer_of: Open, producer: SegmentsProducer, pulsar_broker: EmbeddedBroker
+) -> None:
+    numbers = Numbers()
+    numbers.send(producer, 160)
+    producer.flush()
+    with closing(consumer_of()) as consumer:
+        unsettled: list[EntryRecord] = []
+        while len(unsettled) < 160:
+            unsettled += consumer.receive(int(SECONDS * 1000), 160)
+        end_connections(pulsar_broker)
+        for record in unsettled:  # the first acknowledgment finds no broker, and a later one a closed socket
+            consumer.settle([record])
+        assert consumed_by_key(consumed(consumer, 160)) == numbers.expected
