@@ -126,6 +126,19 @@ class SegmentReader:
         return self._start[segment.id] if isinstance(self._start, Mapping) else self._start
 
     def _last_id(self, segment: Segment) -> MessageId | None:
+        """None for a segment that was collected in the meantime. Asks again after a lost connection."""
+        deadline = time.monotonic() + self._timeout_seconds
+        while True:
+            try:
+                return self._asked_last_id(segment)
+            except NotFound:
+                return None
+            except ConnectionLost:
+                if time.monotonic() > deadline:
+                    raise
+                self._reconnect()
+
+    def _asked_last_id(self, segment: Segment) -> MessageId | None:
         """A subscription of its own asks for it, because the segment may not be open yet."""
         probe = PartitionConsumer(segment.topic, segment.id, LATEST, permits=1, consumer_id=next(self._consumer_ids))
         self._subscribe(probe)
@@ -138,7 +151,7 @@ class SegmentReader:
         for consumer in list(self._consumers.values()):
             if consumer.partition not in segments:
                 self._finish(consumer)
-        self._advance()
+        self._probe()
 
     def _up_to(self, open_ends: Mapping[int, tuple[int, int]], segment_id: int, entry: Entry | None) -> Iterator[Entry]:
         if entry is None:
@@ -149,7 +162,7 @@ class SegmentReader:
         if entry.id.position >= end:
             for consumer in [item for item in self._consumers.values() if item.partition == segment_id]:
                 self._finish(consumer)
-            self._advance()
+            self._probe()
 
     def _advance(self) -> None:
         """Opens the segments that are next, and finishes those that are read to their end or collected."""
@@ -167,6 +180,7 @@ class SegmentReader:
             is_changed = len(self._finished) > finished
 
     def _probe(self) -> None:
+        """Like `_advance`, but connects again if a connection was lost."""
         try:
             self._advance()
         except ConnectionLost:
@@ -254,7 +268,7 @@ class SegmentReader:
         end = self._ends.get(consumer.partition)
         if end is not None and (message_id.ledgerId, message_id.entryId) >= end:
             self._finish(consumer)
-            self._advance()
+            self._probe()  # a lost connection must not lose the entry
         return consumer.partition, entry
 
     def _reopen(self, consumer: PartitionConsumer) -> None:

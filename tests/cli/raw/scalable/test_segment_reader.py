@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.errors import CannotConnect
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.scalable.segment_reader import SegmentReader
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
@@ -10,6 +11,7 @@ from pulsarctl.values.message_ids import LATEST
 from tests.broker.scalable.requests import Requests
 from tests.cli.raw.scalable.conftest import SECONDS
 from tests.cli.raw.scalable.numbered import Numbers, by_key
+from tests.support.cutting_relay import CuttingRelay
 
 Change = Callable[[str], None]
 
@@ -64,3 +66,25 @@ def test_a_reader_leaves_no_subscription(
     with SegmentReader(pulsar_broker.service_url, scalable) as reader:
         read(reader, 16)
     assert '"subscriptions":{}' in admin("GET", f"scalable/public/default/{scalable.rpartition('/')[2]}/stats").text
+
+
+def test_a_reader_gets_each_message_once_wherever_its_connection_is_cut(
+    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer, change: Change
+) -> None:
+    numbers, cuts = Numbers(), 0
+    for path in ("split/0", "split/1"):
+        numbers.send(producer, 80)
+        producer.flush()
+        change(path)
+    numbers.send(producer, 80)
+    producer.flush()
+    for size in range(2500, 7500, 200):
+        with CuttingRelay(pulsar_broker, iter([size])) as relay:
+            try:
+                reader = SegmentReader(relay.url, scalable, timeout_seconds=SECONDS)
+            except CannotConnect:
+                continue  # the cut came before the reader was open
+            with reader:
+                assert by_key(reader.to(reader.last_ids())) == numbers.expected, size
+            cuts += relay.cuts
+    assert cuts > 10
