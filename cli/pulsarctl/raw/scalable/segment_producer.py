@@ -115,14 +115,18 @@ class SegmentProducer:
         self._own_lookup = self._sender = None
 
     def _send(self, batch: Batch, count: int) -> None:
-        """Sends the first messages of the batch in one entry."""
+        """Sends the first messages of the batch in one entry, or in several if the broker takes only smaller ones."""
         messages = batch.messages[:count]
         if not messages:
             return
         sender = self._opened()
         metadata, entry = self._entry(sender, messages)
         if is_too_large(metadata, entry, sender.entry_bytes_max):
-            raise MessageTooLarge(messages[0])
+            if count == 1:
+                raise MessageTooLarge(messages[0])
+            self._send(batch, count // 2)
+            self._send(batch, count - count // 2)
+            return
         self._sent.append(messages)
         del batch.messages[:count]
         batch.size = sum(bytes_in_batch(outgoing.message) for outgoing in batch.messages)

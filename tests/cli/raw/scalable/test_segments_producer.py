@@ -1,15 +1,22 @@
 """Publishing to a scalable topic while its segments are split and merged."""
 
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 
 import pytest
 
-from broker_core.testing import EmbeddedBroker
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from pulsarctl.errors import NotFound
+from pulsarctl.raw.outgoing_entry import ProducerSettings
 from pulsarctl.raw.scalable.layout import bucket_hash
 from pulsarctl.raw.scalable.segment_reader import SegmentReader
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
+from pulsarctl.raw.topic_lookup import TopicLookup
 from tests.broker.scalable.requests import Requests
+from tests.cli.raw.scalable.conftest import SECONDS
 from tests.cli.raw.scalable.numbered import Numbers, by_key
 
 Change = Callable[[str], None]
@@ -63,3 +70,15 @@ def test_an_entry_has_keys_of_one_bucket_and_their_hashes(
         metadata = entry.metadata
         assert (metadata.entry_hash_min, metadata.entry_hash_max) == (min(hashes), max(hashes))
         assert min(hashes) // 0x8000 == max(hashes) // 0x8000  # two buckets in each of the two segments
+
+
+def test_a_batch_that_is_larger_than_the_broker_allows_goes_in_several_entries() -> None:
+    topic, numbers = "topic://public/default/t", Numbers()
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_message_size=4000))
+    with EmbeddedBroker(config=config) as broker:
+        lookup = partial(TopicLookup, broker.service_url, timeout_seconds=SECONDS)
+        with closing(SegmentsProducer(lookup, topic, ProducerSettings("p"), SECONDS)) as producer:
+            numbers.send(producer, 3200)
+            producer.flush()
+        with SegmentReader(broker.service_url, topic) as reader:
+            assert by_key(reader.to(reader.last_ids())) == numbers.expected
