@@ -91,15 +91,14 @@ class SegmentConsumer:
         if entry.is_chunk:
             raise CliError(f"cannot consume message {entry.id} of {self.topic}: it is in chunks")
         records = list(records_of(entry))
-        left = sum(1 << max(record.batch_index, 0) for record in records)
-        self._left[entry.id.position] = (entry.message_count if entry.is_batch else 0, left)
+        if self._settings.acknowledges:
+            left = sum(1 << max(record.batch_index, 0) for record in records)
+            self._left[entry.id.position] = (entry.message_count if entry.is_batch else 0, left)
         self._repay(entry.message_count)
         yield from records
 
     def settle(self, records: Iterable[Record]) -> None:
         """Acknowledges them, unless the settings say otherwise. Raises `ConnectionLost`."""
-        if not self._settings.acknowledges:
-            return
         places: dict[EntryPlace, None] = {}
         for record in records:
             place = (record.ledger_id, record.entry_id)
