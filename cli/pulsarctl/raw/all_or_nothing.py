@@ -32,6 +32,9 @@ def all_or_nothing(
         raise
     except CliError as failure:
         raise _aborted(transaction, ttl, failure) from failure
+    except Exception:
+        _abort(transaction, ttl)
+        raise
 
 
 def tell_interrupted(sent: Callable[[], int], *, quiet: bool) -> Callable[[str | None], None]:

@@ -19,6 +19,8 @@ from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.produce.transaction_publisher import TransactionPublisher
 from pulsarctl.raw import transaction_producer
+from pulsarctl.raw.all_or_nothing import all_or_nothing, tell_interrupted
+from pulsarctl.raw.broker_connection import NotOpen
 from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.settings.settings import Settings
 from tests.support import secured
@@ -136,6 +138,19 @@ def test_the_schema_of_the_producer_becomes_the_one_of_the_topic(cli: Cli, topic
     definition = '{"type":"record","name":"r","fields":[{"name":"id","type":"int"}]}'
     assert cli("produce", topic, "--transaction", "--schema", f"json:{definition}", "-m", '{"id":1}') == done(1)
     assert [record["schemaVersion"] for record in records(cli, topic)] == ["0000000000000000"]
+
+
+def test_a_failure_that_no_command_foresees_aborts_the_transaction_too(
+    pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    tell = tell_interrupted(lambda: 0, quiet=True)
+    with publishing(pulsar_broker.service_url, topic) as publisher:
+        with pytest.raises(OSError, match="disk"), all_or_nothing(publisher.transaction, "10m", tell):
+            publisher.send(b"a")
+            publisher.flush()
+            raise OSError("disk")
+        with pytest.raises(NotOpen):
+            publisher.transaction.commit()
 
 
 def test_a_failure_in_the_middle_publishes_nothing(cli: Cli, client: pulsar.Client, topic: str) -> None:
