@@ -92,16 +92,21 @@ class Coordinator:
         Raises `TransactionCoordinatorNotFound`, `TooManyRequests`, or `PersistenceFailed`.
         """
         self.check_serves(coordinator_id)
-        if 0 < self._config.max_active <= len(self._active):
-            raise TooManyRequests(
-                f"there are {self._config.max_active} active transactions (maxActiveTransactionsPerCoordinator)"
-            )
+        self._check_room()
         try:
             number = await self._records.new_id()
         except StorageError as error:
             raise PersistenceFailed(str(error)) from error
+        self._check_room()  # others may have begun in the meantime
         self.counts.begun += 1
         return self._add(TransactionInfo(number, self._clock.wall_ms(), ttl_ms, role)).id
+
+    def _check_room(self) -> None:
+        """Raises `TooManyRequests`."""
+        if 0 < self._config.max_active <= len(self._active):
+            raise TooManyRequests(
+                f"there are {self._config.max_active} active transactions (maxActiveTransactionsPerCoordinator)"
+            )
 
     def check_open(self, transaction_id: TransactionId, role: str) -> None:
         """Raises a `BrokerError` unless the transaction is open and belongs to the role."""

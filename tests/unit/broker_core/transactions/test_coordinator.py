@@ -12,6 +12,7 @@ from broker_core.errors import (
     InvalidTransactionStatus,
     NotAllowed,
     PersistenceFailed,
+    TooManyRequests,
     TransactionCoordinatorNotFound,
     TransactionNotFound,
 )
@@ -133,6 +134,16 @@ async def test_another_coordinator_is_not_found(engine: StorageEngine, clock: Sh
         await coordinator.begin(1, 60_000, ROLE)
     with pytest.raises(TransactionCoordinatorNotFound):
         await coordinator.end(TransactionId(77, 1), ROLE, commit=True)
+
+
+async def test_transactions_that_begin_together_do_not_exceed_the_limit(
+    engine: StorageEngine, clock: ShiftedClock
+) -> None:
+    coordinator = coordinator_of(engine, clock, config=TransactionConfig(enabled=True, max_active=2))
+    together = [coordinator.begin(0, 60_000, ROLE) for _ in range(5)]  # the first IDs wait for the disk
+    begun = await asyncio.gather(*together, return_exceptions=True)
+    assert [type(result) for result in begun].count(TooManyRequests) == 3
+    assert len(coordinator.active) == 2
 
 
 async def test_a_transaction_times_out_and_another_goes_on(engine: StorageEngine, clock: ShiftedClock) -> None:
