@@ -157,8 +157,8 @@ class AutoScaler:
                 history.last_merge, cooldown = now, rules.merge_cooldown_seconds
                 await self._changes.merge(name, change.first_id, change.second_id)
                 log.info("topic %s: merged the segments %d and %d", name, change.first_id, change.second_id)
-        except (BrokerError, StorageError, OSError) as error:
-            log.warning("topic %s: cannot change its segments: %s", name, error)  # the next interval tries again
+        except (BrokerError, StorageError, OSError) as error:  # the first interval after the cooldown tries again
+            log.warning("topic %s: cannot change its segments: %s", name, error)
         else:
             self._spawn(self._decide_after(name, cooldown))
 

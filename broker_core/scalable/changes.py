@@ -136,8 +136,8 @@ class LayoutChanges:
         most = self._config.most_buckets
         await self.change(name, lambda layout: layout.rebucket(segment_id, buckets, self._clock.wall_ms(), most))
 
-    async def remove(self, name: TopicName, segment_ids: Sequence[int], may_go: MayGo) -> None:
-        """Removes sealed segments, if they `may_go` once no other change runs.
+    async def remove(self, name: TopicName, segment_ids: Sequence[int], may_go: MayGo) -> bool:
+        """Removes sealed segments, if they `may_go` once no other change runs; returns whether they did.
 
         Raises `NotFound`, `PreconditionFailed`.
         """
@@ -147,28 +147,29 @@ class LayoutChanges:
                 layout = layout.without(segment_id)
             return layout
 
-        await self.change(name, without, may_go)
+        return await self.change(name, without, may_go)
 
-    async def change(self, name: TopicName, change: Callable[[Layout], Layout], may: MayGo | None = None) -> None:
-        """Brings about the layout that `change` returns; durable on return.
+    async def change(self, name: TopicName, change: Callable[[Layout], Layout], may: MayGo | None = None) -> bool:
+        """Brings about the layout that `change` returns; durable on return. False if it may not.
 
         If it fails before a segment is sealed, the layout is as before. Afterwards, `finish_all` takes the other steps.
         """
-        await to_the_end(self._spawn, self._change(name, change, may))
+        return await to_the_end(self._spawn, self._change(name, change, may))
 
-    async def _change(self, name: TopicName, change: Callable[[Layout], Layout], may: MayGo | None) -> None:
+    async def _change(self, name: TopicName, change: Callable[[Layout], Layout], may: MayGo | None) -> bool:
         async with self._changes.of(name):
             await self._finish(name)
             if may is not None and not await may():
-                return
+                return False
             record = self._records.find(name)
             after = change(record.layout)
             await self._records.put(name, replace(record, changing_to=after))
             try:
                 await self._finish(name)
-            except (BrokerError, StorageError):
+            except (BrokerError, StorageError, OSError):
                 await self.undo(name)
                 raise
+        return True
 
     async def undo(self, name: TopicName) -> None:
         """Forgets a change that has failed before it sealed a segment."""
@@ -260,7 +261,7 @@ class LayoutChanges:
             try:
                 async with self._changes.of(name):
                     await self._finish(name)
-            except (BrokerError, StorageError) as error:
+            except (BrokerError, StorageError, OSError) as error:
                 log.warning("topic %s: cannot finish the change of its segments: %s", name, error)
 
     async def delete_orphans(self) -> None:
@@ -274,7 +275,7 @@ class LayoutChanges:
                 async with self._changes.of(segment.base):
                     if key not in self._segments_of(segment.base):  # a client may have created the topic since
                         await self._segments.delete_topic(segment, force=True)
-            except (BrokerError, StorageError) as error:
+            except (BrokerError, StorageError, OSError) as error:
                 log.warning("segment %s: cannot delete it; no topic has it: %s", segment, error)
 
     def _segments_of(self, name: TopicName) -> set[str]:

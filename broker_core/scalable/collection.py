@@ -75,9 +75,8 @@ class Collection:
         async def may_go() -> bool:
             return all([await self._is_read(name, segment) for segment in segments])
 
-        if await may_go():
-            ids = [segment.id for segment in segments]
-            await self._changes.remove(name, ids, may_go)
+        ids = [segment.id for segment in segments]
+        if await may_go() and await self._changes.remove(name, ids, may_go):
             log.info("topic %s: removed segments %s, which every subscription has read", name, ids)
 
     def _is_old(self, name: TopicName, segment: Segment) -> bool:

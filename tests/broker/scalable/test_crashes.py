@@ -28,12 +28,16 @@ class Stopped(StorageError):
     """The change goes no further."""
 
 
+STOPPED = Stopped("stopped")
+
+
 class Counted:
     """Passes calls on until the last one that is allowed; the next one, and all later ones, fail."""
 
-    def __init__(self, target: Any, allowed: list[int]) -> None:
+    def __init__(self, target: Any, allowed: list[int], failure: Exception) -> None:
         self._target = target
         self._allowed = allowed
+        self._failure = failure
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._target, name)
@@ -42,18 +46,18 @@ class Counted:
 
         async def counted(*args: Any, **named: Any) -> Any:
             if self._allowed[0] <= 0:
-                raise Stopped("stopped")
+                raise self._failure
             self._allowed[0] -= 1
             return await member(*args, **named)
 
         return counted
 
 
-def stopping(broker: EmbeddedBroker, steps: int) -> LayoutChanges:
+def stopping(broker: EmbeddedBroker, steps: int, failure: Exception = STOPPED) -> LayoutChanges:
     """Changes of this broker that stop after that many steps."""
     scalable, topics, allowed = broker.broker.scalable, broker.broker.topics, [steps]
-    records: ScalableRecords = Counted(scalable.records, allowed)  # type: ignore[assignment]  # passes everything on
-    segments: SegmentTopics = Counted(scalable.segments, allowed)  # type: ignore[assignment]  # passes everything on
+    records: ScalableRecords = Counted(scalable.records, allowed, failure)  # type: ignore[assignment]  # passes on
+    segments: SegmentTopics = Counted(scalable.segments, allowed, failure)  # type: ignore[assignment]  # passes on
     inner = broker.broker
     return LayoutChanges(
         records,
@@ -69,6 +73,10 @@ def stopping(broker: EmbeddedBroker, steps: int) -> LayoutChanges:
 
 async def _always() -> bool:
     return True
+
+
+async def _never() -> bool:
+    return False
 
 
 async def changed(changes: LayoutChanges, kind: str) -> bool:
@@ -183,3 +191,25 @@ def test_a_split_that_fails_later_is_finished_without_a_restart(tmp_path: Path) 
         found = layout(broker)
         assert found is not None
         assert (found.epoch, scalable.records.find(X).changing_to) == (2, None)
+
+
+def test_a_change_that_the_operating_system_refuses_is_tried_again(tmp_path: Path) -> None:
+    refused = OSError("too many open files")
+    with EmbeddedBroker(tmp_path) as broker:
+        prepare(broker)
+        scalable = broker.broker.scalable
+        with pytest.raises(OSError, match="too many open files"):
+            broker.call(stopping(broker, 4, refused).split(X, 1))
+        broker.call(stopping(broker, 0, refused).finish_all())
+        assert scalable.records.find(X).changing_to is not None
+        broker.call(scalable.changes.finish_all())
+        assert scalable.records.find(X).changing_to is None
+
+
+def test_a_removal_that_is_no_longer_allowed_removes_nothing(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        prepare(broker)
+        changes, before = broker.broker.scalable.changes, layout(broker)
+        assert not broker.call(changes.remove(X, [0], _never))
+        assert layout(broker) == before
+        assert broker.call(changes.remove(X, [0], _always))
