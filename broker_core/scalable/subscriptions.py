@@ -56,13 +56,17 @@ class ScalableSubscriptions:
                 await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
 
     async def delete(self, name: TopicName, subscription: str) -> None:
-        """Deletes its registered consumers, its record, and its cursors. An unknown one is deleted already."""
+        """Deletes its registered consumers, its record, and its cursors. An unknown one is deleted already.
+
+        Raises `TopicNotFound`.
+        """
 
         def changed(record: ScalableTopic) -> ScalableTopic:
             subscriptions = {other: kind for other, kind in record.subscriptions.items() if other != subscription}
             consumers = {other: names for other, names in record.consumers.items() if other != subscription}
             return replace(record, subscriptions=subscriptions, consumers=consumers)
 
+        self._records.find(name)  # a regular topic has groups, too
         group = self._groups_of(name).get(subscription)
         for consumer in list(group.consumers.values()) if group is not None else ():
             consumer.expel()
@@ -77,8 +81,8 @@ class ScalableSubscriptions:
         A stream consumer loses the children as soon as their parent has messages again: it reads the parent first.
         """
         async with self._changes.alone(name):
-            async for segment, _topic, consumed in self._cursors(name, subscription):
-                if not segment.is_active and segment.sealed_ms <= timestamp_ms:
+            async for segment, topic, consumed in self._cursors(name, subscription):
+                if not segment.is_active and await _ends_before(topic, timestamp_ms):
                     await consumed.clear_backlog()
                 else:
                     await consumed.reset_to_time(0 if segment.created_ms >= timestamp_ms else timestamp_ms)
@@ -113,3 +117,8 @@ class ScalableSubscriptions:
                 topic = await self._segments.topic(name, segment)
                 if subscription in topic.subscriptions:
                     yield segment, topic, topic.subscriptions[subscription]
+
+
+async def _ends_before(topic: Topic, timestamp_ms: int) -> bool:
+    """Whether all its messages were published before that time. The time of a seal is that of the decision to seal."""
+    return await topic.ledger.find_by_time(timestamp_ms) > topic.ledger.last_confirmed

@@ -120,6 +120,15 @@ def test_a_consumer_that_unsubscribes_hands_over_at_once(client: RawClient, othe
     unregister(other)  # again: it has left already
 
 
+def test_a_request_about_a_scalable_topic_expels_no_consumer_of_a_regular_one(
+    client: RawClient, topic: str, broker: EmbeddedBroker
+) -> None:
+    register(client, topic, "s", "a")
+    path = f"scalable/public/default/{topic.rpartition('/')[2]}/subscriptions/s"
+    assert Requests(broker)("DELETE", path).status == 404
+    assert list(broker.broker.scalable.groups.of(resolved(parse_topic(topic)))["s"].consumers) == ["a"]
+
+
 def test_a_segment_moves_once_its_consumer_has_closed_it(client: RawClient, other: RawClient, topic: str) -> None:
     register(client, topic, "s", "a")
     for partition in range(4):

@@ -109,3 +109,15 @@ def test_a_sealed_segment_is_offloaded_and_read_from_the_store(tmp_path: Path) -
         with RawClient(broker.service_url) as client:
             subscribe_to(client, FIRST)
             assert entry_ids(receive(client, 10)) == list(range(10))
+
+
+def test_a_seek_finds_what_was_published_while_the_segment_was_being_sealed(
+    admin: Requests, broker: EmbeddedBroker
+) -> None:
+    now_ms = int(time.time() * 1000)  # before the seal, whose time is that of the decision to seal
+    fill(broker, send(0, metadata={"publish_time": now_ms}), send(1, metadata={"publish_time": now_ms + 600_000}))
+    assert admin("POST", f"{PATH}/subscriptions/q/skip-all").status == 204
+    assert admin("POST", f"{PATH}/subscriptions/q/seek?timestamp={now_ms + 300_000}").status == 204
+    assert backlog(broker) == 1
+    assert admin("POST", f"{PATH}/subscriptions/q/seek?timestamp={now_ms + 900_000}").status == 204
+    assert backlog(broker) == 0
