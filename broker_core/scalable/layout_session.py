@@ -5,6 +5,7 @@ A client that does not read gets the newest layout once it does: those in betwee
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from broker_core.errors import BrokerError, TopicNotFound
@@ -45,8 +46,9 @@ class LayoutSession:
     def on_writable(self) -> None:
         if self._is_due and self._outbound.writable:
             self._is_due = False
-            update = scalable_commands.topic_update(self._session_id, self._layout(), str(self.name))
-            self._outbound.send(update)
+            with contextlib.suppress(TopicNotFound):  # the topic is being deleted, and `topic_deleted` follows
+                update = scalable_commands.topic_update(self._session_id, self._layout(), str(self.name))
+                self._outbound.send(update)
 
     def topic_deleted(self) -> None:
         """The client learns that the topic is gone; it may ask again, which may create the topic."""
