@@ -56,8 +56,8 @@ class Subscription(Backlogged):
         self._context = context
         self.fenced = False  # by a running seek or unsubscribe
         self.closed = False  # the topic was unloaded or the subscription deleted: consumers must retry
-        self._storing = asyncio.Lock()  # of properties, which are in force once they are durable
-        self._moves = 0
+        self._storing = asyncio.Lock()  # one change of the properties at a time: they are in force once durable
+        self._expecting: asyncio.Task[None] | None = None  # waits for the reader that the last reset disconnected
         self.last_used = 0.0  # monotonic: when a consumer left
         self.last_acked_ms = 0
         self.last_advanced_ms = 0  # when the mark-delete position last moved
@@ -236,24 +236,29 @@ class Subscription(Backlogged):
             await self.delivery.disconnect_served()
             if self.closed:
                 raise TopicFenced(f"Subscription {self.name} was closed in the meantime")
+            self.check_acknowledgeable()  # the topic may have begun to move
             bits = open_bits if self._context.batch_index_acks else 0
             await self.cursor.reset(position, bits, self.delivery.dispatcher.rewind)
         finally:
             self.fenced = False
-            if not self.durable:
-                self._moves += 1
-                self._context.topic.spawn(self._forget_unless_it_returns(self._moves))
+            if not self.durable and not self.closed:
+                self._stop_expecting()
+                self._expecting = self._context.topic.spawn(self._forget_unless_it_returns())
         self._context.acknowledged()
 
     async def reset_to_time(self, publish_time_ms: int) -> None:
         """Like `reset`, to the first entry published at that time or later."""
         await self.reset(await self._log.find_by_time(publish_time_ms))
 
-    async def _forget_unless_it_returns(self, move: int) -> None:
+    def _stop_expecting(self) -> None:
+        if self._expecting is not None:
+            self._expecting.cancel()
+
+    async def _forget_unless_it_returns(self) -> None:
         """Forgets a reader that seeks, unless it subscribes again."""
         await asyncio.sleep(RETURN_SECONDS)
-        if move == self._moves:
-            await self.forget_unless_used()
+        self._expecting = None
+        await self.forget_unless_used()
 
     @property
     def has_reader(self) -> bool:
@@ -323,5 +328,6 @@ class Subscription(Backlogged):
     async def close(self) -> None:
         """Closes the consumers with CLOSE_CONSUMER, and keeps the cursor."""
         self.closed = True
+        self._stop_expecting()
         await self.delivery.disconnect_all()
         self.delivery.dispatcher.close()
