@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 3600.0
+UNLOADED = "the topic was unloaded"
 
 
 class OffloadState(enum.Enum):
@@ -210,6 +211,9 @@ class Offloading(TopicPart):
         try:
             async with self._tier.at_a_time:
                 await self._offload_all(ledger_ids, rules, errors)
+        except asyncio.CancelledError:
+            errors.append(UNLOADED)
+            raise
         except Exception as error:  # it must not seem to run forever
             errors.append(f"{type(error).__name__}: {error}")
             raise
@@ -254,8 +258,8 @@ class Offloading(TopicPart):
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self.is_running:
-            self.state, self.last_error = OffloadState.ERROR, "the topic was unloaded"
+        if self.is_running:  # the run had not begun
+            self.state, self.last_error = OffloadState.ERROR, UNLOADED
 
     # ---- parts
 

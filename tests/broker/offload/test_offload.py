@@ -1,10 +1,15 @@
 """Offloaded ledgers, end to end: written by the worker process, read by the official client."""
 
+import asyncio
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from broker_core.broker import Broker
+from broker_core.names import parse_topic
 from broker_core.offload.manifest import Manifest
+from broker_core.storage.records.position import LATEST
+from broker_core.topic.offloading import OffloadState
 from tests.support.offloaded_topic import in_directory, offloaded_topic, values
 
 
@@ -29,3 +34,18 @@ def test_the_tier_file_is_ordinary_parquet_with_the_bytes_of_each_entry(tmp_path
     assert (manifest.entries, manifest.messages) == (10, 10)
     assert manifest.size == sum(map(len, table.column("entry").to_pylist()))
     assert file.stat().st_size == manifest.tier.size
+
+
+def test_a_run_that_an_unload_cuts_off_is_no_success(tmp_path: Path) -> None:
+    with offloaded_topic(in_directory(tmp_path / "store", max_threads=1)) as one:
+        one.publish(values(10))
+        one.broker.call(unload_during_a_run(one.broker.broker, one.name))
+
+
+async def unload_during_a_run(broker: Broker, name: str) -> None:
+    topic = await broker.topics.get(parse_topic(name))
+    async with broker.tier.at_a_time:  # the run waits
+        topic.offloading.start(LATEST)
+        await asyncio.to_thread(int)  # it has begun
+        await broker.topics.unload(topic.name)
+    assert (topic.offloading.state, topic.offloading.last_error) == (OffloadState.ERROR, "the topic was unloaded")
