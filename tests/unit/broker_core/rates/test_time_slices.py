@@ -4,6 +4,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 
+import pytest
+
 from broker_core.rates.time_slices import AT_A_TIME, SLICE_SECONDS, gathered, sliced
 
 
@@ -60,3 +62,18 @@ def test_gathered_acts_on_some_items_at_a_time() -> None:
     results, most = asyncio.run(most_at_once())
     assert results == [2 * item for item in range(10 * AT_A_TIME)]
     assert most == AT_A_TIME
+
+
+async def test_gathered_raises_an_error_when_nothing_of_it_runs_any_longer() -> None:
+    ended = []
+
+    async def act(item: int) -> None:
+        if item == 0:
+            raise ValueError("the first one")
+        for _ in range(10):
+            await asyncio.sleep(0)
+        ended.append(item)
+
+    with pytest.raises(ValueError, match="the first one"):
+        await gathered(range(3), act)
+    assert ended == [1, 2]
