@@ -167,14 +167,13 @@ def _hash_range(text: str) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def check_together(consumption: Consumption) -> None:
-    """Raises `UsageProblem` for what a transaction cannot do."""
+def official_only(consumption: Consumption) -> dict[str, bool]:
+    """The options that need the official client, and whether each is given."""
     options, reach = consumption.options, consumption.reach
-    refused = {
+    return {
         "--from": reach.start is not None,
         "--to or -e": reach.end is not None,
         "--regex": options.pattern_mode is not None,
-        "--no-ack or --nack": options.settlement is not Settlement.ACKNOWLEDGE,
         "--ack-timeout": options.ack_timeout_ms > 0,
         "--dlq": options.dead_letters is not None,
         "--hash-range or --allow-out-of-order": options.key_sharing != KeySharing(),
@@ -183,6 +182,14 @@ def check_together(consumption: Consumption) -> None:
         "--replicated": options.replicated,
         "-ekv": options.decryption_key_path is not None,
     }
+
+
+def check_together(consumption: Consumption) -> None:
+    """Raises `UsageProblem` for what a transaction cannot do."""
+    refused = {
+        "--no-ack or --nack": consumption.options.settlement is not Settlement.ACKNOWLEDGE,
+        **official_only(consumption),
+    }
     for option, is_given in refused.items():
         if is_given:
             raise UsageProblem(f"cannot combine --transaction and {option}")
@@ -190,5 +197,5 @@ def check_together(consumption: Consumption) -> None:
         raise UsageProblem("--transaction requires a subscription that remains", hint="name it with -s")
     if not 0 < consumption.stops.count <= TOGETHER_MAX:
         raise UsageProblem(f"--transaction requires -n between 1 and {TOGETHER_MAX}")
-    if reach.topic.startswith("non-persistent:"):
+    if consumption.topic.startswith("non-persistent:"):
         raise UsageProblem("cannot acknowledge messages of a non-persistent topic in a transaction")

@@ -8,7 +8,8 @@ import secrets
 from collections.abc import Callable
 
 from pulsarctl.client.reachability import check_answers
-from pulsarctl.client.subscribe_options import KeySharing, Settlement, SubscribeOptions
+from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
+from pulsarctl.consume.consume_options import official_only
 from pulsarctl.consume.consuming import consume_all
 from pulsarctl.consume.consumption import Consumption
 from pulsarctl.errors import UsageProblem
@@ -50,21 +51,12 @@ def _consumer_settings(options: SubscribeOptions) -> ConsumerSettings:
 
 def check_segments(consumption: Consumption, *, transaction: bool) -> None:
     """Raises `UsageProblem` for what consumers of a scalable topic cannot do here."""
-    options, reach = consumption.options, consumption.reach
+    options = consumption.options
     refused = {
         "--transaction": transaction,
-        "--from": reach.start is not None,
-        "--to or -e": reach.end is not None,
-        "--regex": options.pattern_mode is not None,
         "--nack": options.settlement is Settlement.NACK,
-        "--ack-timeout": options.ack_timeout_ms > 0,
-        "--dlq": options.dead_letters is not None,
-        "--hash-range or --allow-out-of-order": options.key_sharing != KeySharing(),
+        **official_only(consumption),
         "-t Key_Shared": options.subscription_type == "key_shared",
-        "--compacted": options.compacted,
-        "--property": bool(options.properties),
-        "--replicated": options.replicated,
-        "-ekv": options.decryption_key_path is not None,
     }
     for option, is_given in refused.items():
         if is_given:
