@@ -89,7 +89,7 @@ _MISSING = TopicNotFound("Message not found")
 
 
 async def _shown(
-    call: Call, log: TopicLog, read: Callable[[], Awaitable[peek.Found | None]], missing: BrokerError = _MISSING
+    call: Call, log: TopicLog, read: Callable[[], Awaitable[peek.Peeked | None]], missing: BrokerError = _MISSING
 ) -> Answer:
     """Answers with the entry that `read` finds. Waits for memory for the largest entry and body before reading."""
     config = call.broker.config

@@ -49,8 +49,8 @@ class Delivery:
         self._read_markers: Callable[[Block], None] | None = None
         self.sub_type: int = EXCLUSIVE
         self.was_used = False  # a subscription has no type before its first consumer
-        self.former_rate = Rate(context.topic.clock)  # of consumers that have left; connected ones have their own
-        self.last_flow_ms = 0  # of former consumers, like the next value
+        self.former_rate = Rate(context.topic.clock)  # counts consumers that have left; connected ones have their own
+        self.last_flow_ms = 0  # the last one of former consumers, like the next value
         self.last_consumed_ms = 0
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, context.topic.log, context.dispatch, AUTO_SPLIT)
         self.limit()

@@ -50,7 +50,7 @@ class Housekeeping(TopicPart):
         self._compaction_seconds = compaction_seconds
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0  # monotonic, of the armed timer
+        self._due = 0.0  # when the timer fires (monotonic)
         self._run_task: asyncio.Task[None] | None = None
         self._again = False
         self._closed = False

@@ -67,7 +67,7 @@ class TopicMigration(TopicPart):
         self._producers = producers
         self._subscriptions = subscriptions
         self._replicators = replicators
-        self._turn = asyncio.Lock()  # of changes of the phase
+        self._changing = asyncio.Lock()  # one change of the phase at a time
         self._changed = asyncio.Event()
         stored = json.loads(context.log.properties.get(PROPERTY, "{}"))
         self.phase = Phase(stored.get("phase", Phase.IN_USE.value))
@@ -133,7 +133,7 @@ class TopicMigration(TopicPart):
 
     async def enter(self, phase: Phase, to: Destination) -> None:
         """Durable on return; earlier publishes have their receipts. Raises `NotAllowed` for a topic that has moved."""
-        async with self._turn:
+        async with self._changing:
             if self.phase is Phase.MOVED and phase is not Phase.MOVED:
                 raise NotAllowed(f"Topic {self._context.name} was moved to {self._to}, and its clients with it")
             if self._context.log.on_disk is None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 READ_ENTRIES = 1000
 READ_BYTES = 1 << 20
 
-Found = tuple[Position, bytes]
+Peeked = tuple[Position, bytes]
 
 
-async def entry_at(log: TopicLog, position: Position) -> Found | None:
+async def entry_at(log: TopicLog, position: Position) -> Peeked | None:
     """The entry at exactly that position; None if there is none."""
     if position > log.last_confirmed:
         return None
@@ -27,7 +27,7 @@ async def entry_at(log: TopicLog, position: Position) -> Found | None:
     return position, block.entry(0)
 
 
-async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) -> Found | None:
+async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) -> Peeked | None:
     """The `number`th entry that the subscription of the cursor would get next, from 1; None after the last."""
     position, left = cursor.oldest_unacknowledged(), number
     while position is not None and position <= log.last_confirmed:
@@ -43,7 +43,7 @@ async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) 
     return None
 
 
-async def nth_entry(log: TopicLog, number: int, *, from_end: bool) -> Found | None:
+async def nth_entry(log: TopicLog, number: int, *, from_end: bool) -> Peeked | None:
     """The `number`th entry of the topic, from 1, or its last one if there are fewer; None for an empty topic."""
     ledgers = [info for info in log.ledger_infos() if info.entries]
     total = sum(info.entries for info in ledgers)

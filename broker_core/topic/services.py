@@ -52,7 +52,7 @@ class TopicServices(NamedTuple):
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
     rates: BrokerRates
-    publish_latency: Histogram  # of all topics
+    publish_latency: Histogram  # covers all topics
     backlog_quota: BacklogQuotaConfig
     tier: TieredStorage
     replication: ReplicationServices

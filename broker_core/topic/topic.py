@@ -73,7 +73,7 @@ class Topic:
         self.clock = services.clock
         self.created_ms = services.clock.wall_ms()
         self.last_published = 0.0  # monotonic: when a producer left, or a message came without one
-        self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
+        self.published = Rate(services.clock)  # counts producers that have left; connected ones have their own
         self.writes = Writes(services.clock, services.publish_latency)
         self.lifecycle = Lifecycle(name, ledger)
         self._calls = TopicCalls(self, self.lifecycle)

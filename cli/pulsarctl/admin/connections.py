@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-KEPT_MAX = 8  # of different brokers
+KEPT_MAX = 8  # connections, each to a different broker
 
 
 class Kept(NamedTuple):

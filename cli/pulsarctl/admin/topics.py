@@ -145,7 +145,7 @@ class Topics:
         self._http.post(f"{_path(topic)}/migration/ledger", {"above": ledger_id})
 
     def terminate_partitions(self, topic: str) -> Document:
-        """Does the same for each partition; returns the last message IDs by partition."""
+        """Terminates each partition; returns the last message IDs by partition."""
         return _document(self._http.post(f"{_path(topic)}/terminate/partitions"))
 
     def truncate(self, topic: str) -> None:
@@ -283,11 +283,11 @@ class Topics:
 
         A broker reads a limited part at a time, so this asks until the end.
         """
-        found = part = self._part_of_backlog(topic, subscription, position)
+        whole = part = self._part_of_backlog(topic, subscription, position)
         while part.get("aborted") and (last := message_id_in(str(part.get("lastMessageId")))):
             part = self._part_of_backlog(topic, subscription, MessageId(last.ledger_id, last.entry_id + 1))
-            found = _joined(found, part)
-        return found
+            whole = _joined(whole, part)
+        return whole
 
     def _part_of_backlog(self, topic: str, subscription: str, position: MessageId | None) -> Document:
         body = None if position is None else _reset_cursor_data(position)

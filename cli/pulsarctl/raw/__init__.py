@@ -1,4 +1,4 @@
-"""Raw entries over the binary protocol, without a trace on the broker: connection, lookup, and reader.
+"""Our own client of the binary protocol: entries as they are stored, transactions, and scalable topics.
 
-`read` and Spark import it. It does not import the official client.
+Readers leave no trace on the broker. It does not import the official client.
 """

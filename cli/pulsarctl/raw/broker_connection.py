@@ -1,4 +1,4 @@
-"""A blocking connection to a broker's binary port, for the raw entry reader.
+"""A blocking connection to a broker's binary port.
 
 Replies match requests by request ID. What the broker sends without a request, such as MESSAGE and SEND_RECEIPT, stays
 in `arrived` until it is taken. The socket is read only during a wait, so a slow reader pushes back through TCP, and at
@@ -35,9 +35,9 @@ from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings.addresses import Address
 
-GATHERED_BYTES = 2 * 1024 * 1024  # of entries that are taken apart together
-SILENCE_SECONDS = 0.002  # after which they are taken apart although they are fewer
-GATHER_SECONDS = 0.02  # after which they are, too, although more of them arrive
+GATHERED_BYTES = 2 * 1024 * 1024  # entries are taken apart when that many bytes have arrived
+SILENCE_SECONDS = 0.002  # or when no more have arrived for this time
+GATHER_SECONDS = 0.02  # or this time after the first of them
 RETRY_SECONDS = 0.2  # to the next attempt, while a topic is loading or a broker is restarting
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 

@@ -28,13 +28,13 @@ def register_topics(spark: "SparkSession", topics: Iterable[str], options: Mappi
 
 def table_names(topics: Iterable[str]) -> dict[str, str]:
     """The topic of each table: by its local name, or with its namespace if another topic has the same name."""
-    found: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for topic in topics:
         _, _, path = topic.partition("://")
         names = [_OTHER.sub("_", text) for text in (path.split("/", 2)[2], path)]
-        name = next((each for each in names if each not in found), f"{names[1]}_{len(found)}")
-        found[name] = topic
-    return found
+        name = next((each for each in names if each not in tables), f"{names[1]}_{len(tables)}")
+        tables[name] = topic
+    return tables
 
 
 def _source(name: str, options: Mapping[str, str]) -> type[PulsarDataSource]:

@@ -90,7 +90,7 @@ def _identity(java: Java) -> str | None:
 
 def _listing(jars: Path) -> list[str]:
     """The JVM compares name, size, and time of every jar."""
-    return [f"{jar} {(found := jar.stat()).st_size} {found.st_mtime_ns}" for jar in sorted(jars.glob("*.jar"))]
+    return [f"{jar} {(status := jar.stat()).st_size} {status.st_mtime_ns}" for jar in sorted(jars.glob("*.jar"))]
 
 
 def _claim(lock: Path) -> bool:

@@ -11,7 +11,7 @@ percentile_disc python_worker_logs range schema_of_avro smallint space sql_keywo
 to_avro to_protobuf variant_explode variant_explode_outer
 """
 """`SHOW FUNCTIONS` of Spark 4.3 without those of `pyspark.sql.functions`. sqlglot knows most of the newer ones."""
-_FILES = (exp.ReadCSV, exp.ReadParquet)  # of DuckDB; sqlglot reads them in every language
+_FILES = (exp.ReadCSV, exp.ReadParquet)  # functions of DuckDB; sqlglot reads them in every language
 
 
 def unknown_to_spark(tree: Any) -> list[str]:

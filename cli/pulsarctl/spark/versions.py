@@ -9,8 +9,8 @@ STREAMING_SINCE = (4, 2)
 
 def require_streaming() -> None:
     """Limits of a micro-batch, `Trigger.AvailableNow`, and lag came with PySpark 4.2."""
-    found = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
-    if found < STREAMING_SINCE:
+    installed = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
+    if installed < STREAMING_SINCE:
         raise CliError(
             f"streams of topics need PySpark 4.2 or newer, and this is {pyspark.__version__}",
             hint="run pip install 'pyspark>=4.2', or read in batches with spark.read",

@@ -20,8 +20,8 @@ def run_spark(
     with watched(context, "import", tell):
         routed = context.parallelize(wave, len(wave)).flatMap(Task(route))
         sorted_blocks = routed.repartitionAndSortWithinPartitions(len(send.target.partitions), _partition)
-        found = sorted_blocks.mapPartitions(Task(send)).collect()
-    return Delivered(sum(each.rows for each in found), sum(each.sent for each in found))
+        delivered = sorted_blocks.mapPartitions(Task(send)).collect()
+    return Delivered(sum(each.rows for each in delivered), sum(each.sent for each in delivered))
 
 
 def _partition(key: tuple[int, int, int]) -> int:

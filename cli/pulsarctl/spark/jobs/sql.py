@@ -34,9 +34,9 @@ def run_spark(
         return session.sql(statement.text).toArrow()
 
 
-def view(session: SparkSession, of: PlannedReference) -> DataFrame:
-    """One task for each part. Nothing of `of` but its table and its parts travels to tasks."""
-    table, parts = of.table, of.parts
+def view(session: SparkSession, planned: PlannedReference) -> DataFrame:
+    """One task for each part. Only the table and the parts of `planned` travel to tasks."""
+    table, parts = planned.table, planned.parts
 
     def read(numbers: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         freeze()
