@@ -170,25 +170,31 @@ class BrokerConnection(ClientProtocol):
         assert self.connected is not None, "the handshake is complete"
         return self.connected.feature_flags.supports_scalable_topics
 
-    def request(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
+    def request(
+        self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str, timeout_seconds: float | None = None
+    ) -> Reply:
         """Sends the frame that `frame_of` builds for a new request ID, and returns the reply with this ID.
 
-        `topic` is for error messages. Raises the broker's error, `TimedOut`, or `ConnectionLost`.
+        `topic` is for error messages. `timeout_seconds` replaces the timeout of the connection. Raises the broker's
+        error, `TimedOut`, or `ConnectionLost`.
         """
         request_id = next(self._ids)
-        deadline = time.monotonic() + self.timeout_seconds
+        seconds = self.timeout_seconds if timeout_seconds is None else timeout_seconds
+        deadline = time.monotonic() + seconds
         self.send(frame_of(request_id))
         while request_id not in self._replies:
             if not self.receive(deadline):
-                raise TimedOut(f"{self.url} did not answer for {topic} within {self.timeout_seconds:g} s")
+                raise TimedOut(f"{self.url} did not answer for {topic} within {round(seconds, 1):g} s")
         answer = self._replies.pop(request_id)
         if isinstance(answer, reply):
             return answer
         raise refusal(answer.error, answer.message, f"{topic} at {self.url}")
 
-    def ask(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
+    def ask(
+        self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str, timeout_seconds: float | None = None
+    ) -> Reply:
         """Like `request`, for a reply that carries an error itself."""
-        answer: Any = self.request(frame_of, reply, topic=topic)
+        answer: Any = self.request(frame_of, reply, topic=topic, timeout_seconds=timeout_seconds)
         if answer.HasField("error"):
             raise refusal(answer.error, answer.message, f"{topic} at {self.url}")
         return answer  # type: ignore[no-any-return]  # it is a `reply`

@@ -125,17 +125,18 @@ class Transaction:
         self._may_be_done = False
         while True:
             try:
-                return self._ask_once(frame_of, reply)
+                return self._ask_once(frame_of, reply, deadline)
             except (CannotConnect, NotReady):
                 self._connection = None
                 if not pause_before(deadline):
                     raise
 
-    def _ask_once(self, frame_of: Callable[[int], bytes], reply: type[Answer]) -> Answer:
+    def _ask_once(self, frame_of: Callable[[int], bytes], reply: type[Answer], deadline: float) -> Answer:
         if self._connection is None:
             self._connection = coordinator_connection(self._lookup)
         try:
-            return self._connection.ask(frame_of, reply, topic=WHO)
+            seconds = max(deadline - time.monotonic(), 0.0)
+            return self._connection.ask(frame_of, reply, topic=WHO, timeout_seconds=seconds)
         except (NotOpen, NotReady):
             raise
         except CliError:

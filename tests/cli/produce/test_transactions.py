@@ -17,6 +17,7 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.client.publish_options import PublishOptions
 from pulsarctl.client.routing import java_string_hash
+from pulsarctl.errors import TimedOut
 from pulsarctl.produce.transaction_publisher import TransactionPublisher
 from pulsarctl.raw import transaction_producer
 from pulsarctl.raw.all_or_nothing import all_or_nothing, tell_interrupted
@@ -26,6 +27,7 @@ from pulsarctl.settings.settings import Settings
 from tests.support import secured
 from tests.support.broker_process import BrokerProcess
 from tests.support.condition import holds_within
+from tests.support.faulty_disk import FaultyDisk
 from tests.support.losing_relay import LosingRelay
 from tests.support.official_client import connect
 from tests.support.program import Program
@@ -151,6 +153,19 @@ def test_a_failure_that_no_command_foresees_aborts_the_transaction_too(
             raise OSError("disk")
         with pytest.raises(NotOpen):
             publisher.transaction.commit()
+
+
+def test_an_abort_waits_only_briefly_for_a_broker_that_is_busy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("pulsarctl.raw.transaction.ABORT_SECONDS", 0.2)
+    disk, config = FaultyDisk(), BrokerConfig(server=FREE_PORTS, transactions=TransactionConfig(enabled=True))
+    with EmbeddedBroker(tmp_path, config=config, disk=disk) as broker:
+        with publishing(broker.service_url, "t") as publisher:
+            publisher.send(b"a")
+            publisher.flush()
+            disk.sync_seconds = 2.0
+            with pytest.raises(TimedOut):
+                publisher.transaction.abort()
+        disk.sync_seconds = 0.0
 
 
 def test_a_failure_in_the_middle_publishes_nothing(cli: Cli, client: pulsar.Client, topic: str) -> None:
