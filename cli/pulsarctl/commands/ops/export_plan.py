@@ -13,6 +13,7 @@ from pulsarctl.values.clock import now_ms
 from pulsarctl.values.extras import require
 
 if TYPE_CHECKING:
+    from pulsarctl.tables.data_loss import LeftOut
     from pulsarctl.tables.ledger_ranges import LedgerRange
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.plan import TopicSnapshot
@@ -68,10 +69,10 @@ def place_named(text: str) -> "Place":
     require_arrow("export")
     from pulsarctl.transfer.places import Directory, place_at
 
-    found = place_at(text)
-    if isinstance(found, Directory) and found.path.exists() and not found.path.is_dir():
-        raise Conflict(f"cannot export to {found.path}: it is not a directory")
-    return found
+    place = place_at(text)
+    if isinstance(place, Directory) and place.path.exists() and not place.path.is_dir():
+        raise Conflict(f"cannot export to {place.path}: it is not a directory")
+    return place
 
 
 def by_named(text: str) -> "By":
@@ -108,29 +109,41 @@ def plan(call: Call, request: ExportRequest, where: Where) -> ExportPlan:
     return ExportPlan(request, table, layout, parts, job, before, created, snapshot, gone)
 
 
-def run(call: Call, of: ExportPlan) -> "Written":
+def run(call: Call, planned: ExportPlan) -> "Written":
     """Writes the files of this run, and then the state file. Raises `CliError`."""
-    from pulsarctl.tables.data_loss import LeftOut
     from pulsarctl.transfer import manifest
     from pulsarctl.transfer.exporting import Export, Written, in_order
+
+    _clear(planned)
+    written = planned.job.work_on(call, Export(planned.table, planned.layout), list(enumerate(planned.parts)))
+    files = in_order(written)
+    manifest.save(planned.request.place, _after(call, planned, files))
+    return Written(files, _left_out(planned, written), sum(part.undecoded for part in written))
+
+
+def _clear(planned: ExportPlan) -> None:
+    """Deletes the files of an export that did not end, or all that are replaced."""
+    from pulsarctl.transfer import manifest
     from pulsarctl.transfer.places import reason_of
 
-    place = of.request.place
+    place = planned.request.place
     try:
-        if of.before is not None:
-            manifest.remove_leftovers(place, of.before)
+        if planned.before is not None:
+            manifest.remove_leftovers(place, planned.before)
         else:
             manifest.clear(place)
     except OSError as error:
         raise CliError(f"cannot write to {place.describe()}: {reason_of(error)}") from error
-    written = of.job.work_on(call, Export(of.table, of.layout), list(enumerate(of.parts)))
-    files = in_order(written)
-    manifest.save(place, _after(call, of, files))
+
+
+def _left_out(planned: ExportPlan, written: "Sequence[Written]") -> "LeftOut":
+    from pulsarctl.tables.data_loss import LeftOut
+
     left_out = LeftOut()
-    left_out.gone += of.gone
+    left_out.gone += planned.gone
     for part in written:
         left_out.add(part.left_out)
-    return Written(files, left_out, sum(part.undecoded for part in written))
+    return left_out
 
 
 def _before(request: ExportRequest) -> "Manifest | None":
@@ -139,38 +152,54 @@ def _before(request: ExportRequest) -> "Manifest | None":
     The files of an export that did not end are no reason: the next one deletes them.
     """
     from pulsarctl.transfer import manifest
+
+    names = _names(request.place)
+    if request.overwrite:
+        return None
+    existing = manifest.load(request.place)
+    if existing is None:
+        _check_empty(request.place, names)
+    else:
+        _check_continues(request, existing)
+    return existing
+
+
+def _names(place: "Place") -> "Sequence[str]":
     from pulsarctl.transfer.places import reason_of
 
-    place = request.place
     try:
-        names = place.names()
+        return place.names()
     except OSError as error:
         raise CliError(f"cannot export to {place.describe()}: {reason_of(error)}") from error
-    found = None if request.overwrite else manifest.load(place)
-    if found is None:
-        if not request.overwrite and (foreign := manifest.foreign_files(names)):
-            raise Conflict(
-                f"cannot export to {place.describe()}: it has {foreign[0]}, which is not part of an export",
-                hint="choose another directory",
-            )
-        return None
+
+
+def _check_empty(place: "Place", names: "Sequence[str]") -> None:
+    from pulsarctl.transfer import manifest
+
+    if foreign := manifest.foreign_files(names):
+        raise Conflict(
+            f"cannot export to {place.describe()}: it has {foreign[0]}, which is not part of an export",
+            hint="choose another directory",
+        )
+
+
+def _check_continues(request: ExportRequest, existing: "Manifest") -> None:
     if not request.incremental:
         raise Conflict(
-            f"cannot export to {place.describe()}: it has an export of {found.topic}",
+            f"cannot export to {request.place.describe()}: it has an export of {existing.topic}",
             hint="use --incremental to add to it, or --overwrite to replace it",
         )
-    _check_layout(request, found)
-    return found
+    _check_layout(request, existing)
 
 
-def _check_layout(request: ExportRequest, found: "Manifest") -> None:
+def _check_layout(request: ExportRequest, existing: "Manifest") -> None:
     wanted = (request.topic, request.format, request.by, "auto" if request.typed else "raw", request.key_groups)
-    there = (found.topic, found.format, found.by, found.decode, found.key_groups)
+    there = (existing.topic, existing.format, existing.by, existing.decode, existing.key_groups)
     names = ("topic", "format", "--by", "--typed", "--key-groups")
     for name, new, old in zip(names, wanted, there, strict=True):
         if new != old:
             raise Conflict(f"cannot add to the export in {request.place.describe()}: its {name} is {old}, not {new}")
-    if found.next is None:
+    if existing.next is None:
         raise Conflict(
             f"cannot add to the export in {request.place.describe()}: it ended at --end, so what follows is not known",
             hint="choose another directory",
@@ -234,11 +263,11 @@ def _read(before: "Manifest | None") -> dict[str, tuple[int, int]]:
     return {topic: (int(ledger), int(entry) - 1) for topic, (ledger, _, entry) in positions.items()}
 
 
-def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifest":
+def _after(call: Call, planned: ExportPlan, files: "Sequence[FileFacts]") -> "Manifest":
     from pulsarctl.tables.segment_history import still_there
     from pulsarctl.transfer.manifest import Manifest, new_id
 
-    request, before = of.request, of.before
+    request, before = planned.request, planned.before
     ended = request.end != "latest"
     return Manifest(
         id=before.id if before else new_id(),
@@ -247,23 +276,23 @@ def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifes
         by=request.by,
         decode="auto" if request.typed else "raw",
         key_groups=request.key_groups,
-        runs=of.layout.run + 1,
+        runs=planned.layout.run + 1,
         rows=sum(each.rows for each in files) + (before.rows if before else 0),
-        next=None if ended else _next(of),
+        next=None if ended else _next(planned),
         schemas=schemas_of(call, request.topic),
         files=[*(before.files if before else ()), *files],
-        created=still_there(of.created, of.snapshot.known),
-        ended=sorted(of.snapshot.sealed),
+        created=still_there(planned.created, planned.snapshot.known),
+        ended=sorted(planned.snapshot.sealed),
         start=(before.start if before else "") or request.start,
     )
 
 
-def _next(of: ExportPlan) -> dict[str, str]:
+def _next(planned: ExportPlan) -> dict[str, str]:
     from pulsarctl.tables.segment_history import still_there
     from pulsarctl.transfer.exporting import next_positions
 
-    before = still_there((of.before.next if of.before else None) or {}, of.snapshot.known)
-    return next_positions(before, of.snapshot, of.table.options.start, now_ms())
+    before = still_there((planned.before.next if planned.before else None) or {}, planned.snapshot.known)
+    return next_positions(before, planned.snapshot, planned.table.options.start, now_ms())
 
 
 def schemas_of(call: Call, topic: str) -> dict[str, dict[str, Any]]:
