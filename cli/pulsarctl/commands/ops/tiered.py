@@ -46,12 +46,7 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
 
     Example: pulsarctl ops offload shop/eu/orders --to file:///var/lib/offload
     """
-    settings = None if to is None else offload_settings(to)
-    if to is not None and is_scalable(target):
-        raise UsageProblem(
-            f"cannot set the store of {target}: a scalable topic has the offload policy of its namespace",
-            hint="name the namespace with --to, or omit --to",
-        )
+    settings = None if to is None else _store(target, to)
     deadline = monotonic() + parse_duration(timeout)
     topics = _parts(call, target)
     before = {topic: _offloaded_ledgers(call, topic) for topic in topics}
@@ -62,10 +57,21 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
         if old is not None and not _may_have_taken(call, error, before):
             _put_back(call, target, old)
         raise
-    found = [_offloaded(call, topic, before[topic]) for topic in topics]
-    if to is not None and not any(one["copied"] for one in found):
+    rows = [_offloaded(call, topic, before[topic]) for topic in topics]
+    if to is not None and not any(row["copied"] for row in rows):
         call.notice(f"nothing was written to {to} yet: {_why_nothing(any(before.values()))}")
-    call.show(found)
+    call.show(rows)
+
+
+def _store(target: str, to: str) -> dict[str, str]:
+    """The settings of an offload policy. Raises `UsageProblem`."""
+    settings = offload_settings(to)
+    if is_scalable(target):
+        raise UsageProblem(
+            f"cannot set the store of {target}: a scalable topic has the offload policy of its namespace",
+            hint="name the namespace with --to, or omit --to",
+        )
+    return settings
 
 
 def _offload_all(call: Call, topics: list[str], deadline: float, timeout: str) -> None:
