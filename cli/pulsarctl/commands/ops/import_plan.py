@@ -106,46 +106,46 @@ def partitions(call: Call, topic: str) -> int:
         return 1
 
 
-def run(call: Call, of: ImportPlan) -> Imported:
+def run(call: Call, planned: ImportPlan) -> Imported:
     """Sends everything that is not stored yet, and keeps the progress. Raises `CliError`."""
     from pulsarctl.transfer import import_progress
 
-    target = target_of(access(call), of)
-    begun = _begun(call, of, target)
+    target = target_of(access(call), planned)
+    begun = _begun(call, planned, target)
     import_progress.save(begun.file, begun.before)
-    return of.job.run(
+    return planned.job.run(
         call,
         lambda progress: send_locally(begun, target, progress),
         lambda context, progress: send_on_spark(context, begun, target, progress),
     )
 
 
-def run_together(call: Call, of: ImportPlan, ttl: str) -> Imported:
+def run_together(call: Call, planned: ImportPlan, ttl: str) -> Imported:
     """Sends all in one transaction. Nothing is kept before its commit: an aborted import starts over."""
     from pulsarctl.transfer import import_progress
 
-    if of.before.partitions and not of.before.done:
+    if planned.before.partitions and not planned.before.done:
         raise UsageProblem(
             "cannot continue an interrupted import in a transaction, because some messages are already published",
             hint="run it without --transaction, or add --again to start over",
         )
-    target = target_of(access(call), of)
-    begun = _begun(call, of, target)
+    target = target_of(access(call), planned)
+    begun = _begun(call, planned, target)
     progress = Progress(quiet=call.settings.quiet)
     with one_transaction(call, target, ttl) as sender:
         _send_files(begun, sender, progress)
     progress.clear()
-    come = begun.before.after(len(of.request.source.files), begun.before.messages + sender.sent)
+    come = begun.before.after(len(planned.request.source.files), begun.before.messages + sender.sent)
     import_progress.save(begun.file, come.ended())
     return Imported(come.messages, sender.sent)
 
 
-def _send_files(of: ImportPlan, sender: "TransactionSender", progress: Progress) -> None:
+def _send_files(planned: ImportPlan, sender: "TransactionSender", progress: Progress) -> None:
     from pulsarctl.transfer.pace import Pace, slices
 
-    request = of.request
+    request = planned.request
     pace = Pace(request.rate)
-    for name in request.source.files[of.before.files :]:
+    for name in request.source.files[planned.before.files :]:
         for rows in slices(request.source.read(name, request.format, in_transaction=True), request.rate):
             with request.source.naming(name):
                 sender.send(rows)
@@ -154,13 +154,13 @@ def _send_files(of: ImportPlan, sender: "TransactionSender", progress: Progress)
         sender.end_file()
 
 
-def _begun(call: Call, of: ImportPlan, target: "Target") -> ImportPlan:
+def _begun(call: Call, planned: ImportPlan, target: "Target") -> ImportPlan:
     """With rows that may be stored."""
     from pulsarctl.transfer.created_topics import target_created_at
 
-    created = target_created_at(call.admin, target, must_tell=bool(of.before.created))
-    before = of.before.begun(of.request.topic, len(target.partitions), created)
-    return replace(of, before=replace(before, topic=of.request.topic, source=of.request.source.id))
+    created = target_created_at(call.admin, target, must_tell=bool(planned.before.created))
+    before = planned.before.begun(planned.request.topic, len(target.partitions), created)
+    return replace(planned, before=replace(before, topic=planned.request.topic, source=planned.request.source.id))
 
 
 def _before(file: Path, request: ImportRequest) -> "ImportProgress":
@@ -187,29 +187,29 @@ def _job(call: Call, topic: str, where: Where, rows: int, size: int) -> Job:
     return job
 
 
-def target_of(where: "Access", of: ImportPlan) -> "Target":
+def target_of(where: "Access", planned: ImportPlan) -> "Target":
     """Creates the topic if the broker does so for clients."""
     from pulsarctl.transfer.target import CHECKPOINT_ROWS, Target, partitions_of
 
-    request = of.request
+    request = planned.request
     names = partitions_of(where, request.topic)
     return Target(
         access=where,
         topic=request.topic,
         partitions=names,
-        producer=f"import-{request.source.id}-{of.before.attempt}",
+        producer=f"import-{request.source.id}-{planned.before.attempt}",
         schemas=request.source.schemas,
         record_schema=request.record_schema,
         checkpoint_rows=CHECKPOINT_ROWS * len(names),
     )
 
 
-def send_locally(of: ImportPlan, target: "Target", progress: Progress) -> Imported:
+def send_locally(planned: ImportPlan, target: "Target", progress: Progress) -> Imported:
     from pulsarctl.transfer import import_progress
     from pulsarctl.transfer.pace import Pace, slices
     from pulsarctl.transfer.row_sender import RowSender
 
-    request, come = of.request, of.before
+    request, come = planned.request, planned.before
     pace = Pace(request.rate)
     with RowSender(target, file=come.files, after=come.row) as sender:
         for name in request.source.files[come.files :]:
@@ -220,32 +220,32 @@ def send_locally(of: ImportPlan, target: "Target", progress: Progress) -> Import
                 progress.show(f"{come.messages + sender.row:,} messages")
                 if sender.stored > come.row:
                     come = come.in_file(sender.stored)
-                    import_progress.save(of.file, come)
+                    import_progress.save(planned.file, come)
             come = come.after(come.files + 1, come.messages + sender.row)
             sender.end_file()
-            import_progress.save(of.file, come)
-    import_progress.save(of.file, come.ended())
+            import_progress.save(planned.file, come)
+    import_progress.save(planned.file, come.ended())
     return Imported(come.messages, sender.sent)
 
 
-def send_on_spark(context: "SparkContext", of: ImportPlan, target: "Target", progress: Progress) -> Imported:
+def send_on_spark(context: "SparkContext", planned: ImportPlan, target: "Target", progress: Progress) -> Imported:
     """The progress is that of whole waves of files."""
     from pulsarctl.spark.jobs.imports import run_spark
     from pulsarctl.transfer import import_progress
     from pulsarctl.transfer.routed_rows import RouteFile, SendBlocks, waves
 
-    request, come, sent = of.request, of.before, 0
+    request, come, sent = planned.request, planned.before, 0
     route = RouteFile(request.source, request.format, target, come.files, come.row)
     send = SendBlocks(target, request.rate / len(target.partitions))
     for wave in waves(request.source.sizes, come.files):
-        what = f"{come.stored:,} messages, files {wave.start + 1} to {wave.stop} of {len(request.source.files)}"
-        found = run_spark(context, route, send, wave, partial(_tell, progress, what))
-        come = come.after(wave.stop, come.stored + found.rows)
-        sent += found.sent
-        import_progress.save(of.file, come)
-    import_progress.save(of.file, come.ended())
+        label = f"{come.stored:,} messages, files {wave.start + 1} to {wave.stop} of {len(request.source.files)}"
+        done = run_spark(context, route, send, wave, partial(_tell, progress, label))
+        come = come.after(wave.stop, come.stored + done.rows)
+        sent += done.sent
+        import_progress.save(planned.file, come)
+    import_progress.save(planned.file, come.ended())
     return Imported(come.messages, sent)
 
 
-def _tell(progress: Progress, what: str, done: int) -> None:
-    progress.show(f"{what}: {done} tasks done")
+def _tell(progress: Progress, label: str, done: int) -> None:
+    progress.show(f"{label}: {done} tasks done")

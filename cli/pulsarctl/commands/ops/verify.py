@@ -90,12 +90,12 @@ def verify(
 
 def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
     """Only the objects of this broker's data directory are compared."""
-    found = call.admin.brokers.audit_store(None if to is None else offload_settings(to), sweep=sweep)
-    call.show(found)
-    counts = {what: len(found.get(what) or ()) for what in ("missing", "altered")}
+    audit = call.admin.brokers.audit_store(None if to is None else offload_settings(to), sweep=sweep)
+    call.show(audit)
+    counts = {state: len(audit.get(state) or ()) for state in ("missing", "altered")}
     if any(counts.values()):
-        shown = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        raise CliError(f"objects of offloaded ledgers in {found['store']} are not as they were written: {shown}")
+        shown = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+        raise CliError(f"objects of offloaded ledgers in {audit['store']} are not as they were written: {shown}")
 
 
 def _verify_export(call: Call, where: str) -> None:
@@ -136,12 +136,12 @@ def _table(call: Call, topic: str, places: dict[str, str]) -> "TopicTable":
     return replace(whole, options=replace(whole.options, columns=columns(whole)))
 
 
-def _report(call: Call, what: str, name: str, findings: "Findings") -> None:
-    value: dict[str, Any] = {what: name, **findings.document()}
+def _report(call: Call, kind: str, name: str, findings: "Findings") -> None:
+    value: dict[str, Any] = {kind: name, **findings.document()}
     rows: list[tuple[str, object]] = []
-    for key, found in value.items():
-        rows += [(key, each) for each in found] if isinstance(found, list) else [(key, found)]
-    shown = [(key, human_size(found) if key == "bytes" and isinstance(found, int) else found) for key, found in rows]
+    for key, each in value.items():
+        rows += [(key, one) for one in each] if isinstance(each, list) else [(key, each)]
+    shown = [(key, human_size(each) if key == "bytes" and isinstance(each, int) else each) for key, each in rows]
     call.show(value, Table(("VERIFY", "VALUE"), shown))
     if findings.problems:
         raise CliError(f"{name} is not intact: {_summary(value)}")
@@ -154,4 +154,4 @@ def _summary(value: dict[str, Any]) -> str:
         "repeated": value["repeated"],
         "out of order": value["outOfOrder"],
     }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return ", ".join(f"{count} {problem}" for problem, count in counts.items() if count)
