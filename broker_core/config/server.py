@@ -95,7 +95,7 @@ class ConnectionConfig:
     max_pending_publishes: int = setting(
         "maxPendingPublishRequestsPerConnection",
         20_000,
-        "Pending publishes per connection above which the broker stops reading from the connection.",
+        "Waiting publishes and acknowledgments above which the broker stops reading from a connection.",
         least=1,
     )
     max_non_persistent: int = setting(

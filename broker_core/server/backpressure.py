@@ -1,8 +1,9 @@
 """Limits on what waits for the disk, or for the client to read, before the broker stops reading a client's socket.
 
-Six causes stop reading, and each ends on its own: too many unanswered publishes on this connection, too many unsynced
-bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages stop earlier, see
-`Consumer.writable`), requests whose large answers wait for that, publish rates (`hold`), and the gather pause.
+Six causes stop reading, and each ends on its own: too many unanswered publishes and acknowledgments on this connection,
+too many unsynced bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages stop
+earlier, see `Consumer.writable`), requests whose large answers wait for that, publish rates (`hold`), and the gather
+pause.
 
 The gather pause is short and makes publishing faster: one cycle (read, group, sync, receipts) costs nearly the same for
 one message and for a hundred. After a chunk with several SENDs, the next read waits until that chunk is answered. On a

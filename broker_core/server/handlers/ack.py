@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, ConsumerNotFound, PersistenceFailed
 from broker_core.rates.time_slices import sliced
@@ -31,7 +34,7 @@ def on_ack(session: Session, command: pb.CommandAck) -> object:
         attached.subscription.check_acknowledgeable()
         transaction = TransactionId.of(command)
         if transaction is not None:
-            return _ack_in_transaction(attached, command, transaction)
+            return _counted(session, command, partial(_ack_in_transaction, attached, command, transaction))
     except BrokerError as error:
         return _refuse_ack(command, error)
     if command.HasField("validation_error"):
@@ -41,7 +44,23 @@ def on_ack(session: Session, command: pb.CommandAck) -> object:
         _ack_cumulative(attached, command)
     else:
         _ack_individual(attached, command)
-    return _acknowledged(attached, command) if command.HasField("request_id") else None
+    if not command.HasField("request_id"):
+        return None
+    return _counted(session, command, partial(_acknowledged, attached, command))
+
+
+def _counted(session: Session, command: pb.CommandAck, act: Callable[[], Awaitable[bytes | None]]) -> object:
+    """Counts its messages like those of SENDs that wait for the disk: above the limit, the socket is not read."""
+    messages = max(len(command.message_id), 1)
+
+    async def answer() -> bytes | None:
+        try:
+            return await act()
+        finally:
+            session.outbound.publish_finished(messages)
+
+    session.outbound.publish_started(messages)
+    return answer()
 
 
 def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:

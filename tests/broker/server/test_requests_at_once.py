@@ -9,6 +9,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
@@ -17,10 +18,12 @@ from broker_core.wire.commands import frame
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.support.condition import wait_until
+from tests.support.connections import connections
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.loaded_topics import loaded
 from tests.support.raw_client import RawClient
-from tests.support.raw_publishing import producer, send
+from tests.support.raw_consuming import receive, subscribe
+from tests.support.raw_publishing import producer, publish, send
 
 TOPIC = "persistent://public/default/t"
 CONFIG = replace(BrokerConfig(server=FREE_PORTS), deduplication=DeduplicationConfig(enabled=True))
@@ -101,3 +104,21 @@ def test_a_producer_that_is_closed_while_it_connects_gets_an_error(
     disk.go.set()
     assert late.expect(BaseCommand.ERROR).error == pb.ServiceNotReady
     unload.join(30)
+
+
+def test_a_client_is_not_read_while_too_many_of_its_acknowledgments_wait_for_the_disk() -> None:
+    disk, config = HeldSyncs(), BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_pending_publishes=10))
+    with EmbeddedBroker(config=config, disk=disk) as broker, RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        publish(client, 20)
+        subscribe(client, TOPIC, initial_position=pb.CommandSubscribe.Earliest)
+        messages = receive(client, 20)
+        disk.hold()
+        for request_id, message in enumerate(messages):
+            client.send(client_commands.acknowledge(1, [message.message_id], request_id=request_id))
+        (connection,) = connections(broker.broker)
+        wait_until(lambda: connection.is_held, 10)
+        disk.go.set()
+        for _ in messages:
+            client.expect(BaseCommand.ACK_RESPONSE)
+        wait_until(lambda: not connection.is_held, 10)
