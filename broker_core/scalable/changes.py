@@ -95,7 +95,8 @@ class LayoutChanges:
         """`maxTopicsPerNamespace` counts each domain separately; a scalable topic counts as one."""
         limit = self._tenancy.effective.in_namespace(name.namespace).max_topics
         if limit:
-            check_topics(len(self._records.in_namespace(name.namespace)), 1, limit)
+            others = {*self._records.in_namespace(name.namespace), *self.running(name.namespace)} - {name}
+            check_topics(len(others), 1, limit)
 
     async def create_if_missing(self, name: TopicName) -> None:
         """Creates a topic with one segment for a client; another client may be first."""

@@ -101,7 +101,8 @@ class Subscriptions(TopicPart, Mapping[str, "Subscription"]):
             return existing
         if is_reserved_subscription(name):
             raise NotAllowed(f"Subscription name {name} is reserved")
-        self._limits.check_subscriptions(len(self.by_name))
+        being_created = sum(other not in self.by_name for other in self._changing)
+        self._limits.check_subscriptions(len(self.by_name) + being_created)
         replicated = self._context.replicated.may_replicate(name, requested=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         stored = with_replicated(properties, replicated=replicated)

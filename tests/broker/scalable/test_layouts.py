@@ -1,10 +1,13 @@
 """Scalable topics: created, split, merged, and deleted while clients use them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker_core.errors import LimitReached
+from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
@@ -182,6 +185,18 @@ def test_a_namespace_has_a_limit_of_scalable_topics(admin: Requests, client: Raw
     assert admin("PUT", "scalable/public/default/y").status >= 400
     assert lookup(client, "topic://public/default/y").error != 0
     assert admin("GET", "scalable/public/default").json == [X]
+
+
+def test_scalable_topics_that_are_created_together_do_not_exceed_the_limit(admin: Requests) -> None:
+    admin("POST", "namespaces/public/default/maxTopicsPerNamespace", 1)
+    changes = admin.broker.scalable.changes
+
+    async def create_three() -> list[object]:
+        names = [parse_topic(f"topic://public/default/t-{number}") for number in range(3)]
+        return [*await asyncio.gather(*(changes.create(name, 1, {}) for name in names), return_exceptions=True)]
+
+    created = admin.embedded.call(create_three())
+    assert [type(result) for result in created].count(LimitReached) == 2
 
 
 def test_a_namespace_with_scalable_topics_is_not_empty(admin: Requests) -> None:
