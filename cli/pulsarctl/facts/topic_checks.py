@@ -38,12 +38,13 @@ def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding
     try:
         topics = names(call, chosen)
         evidence = list(_evidence(call, topics[:topics_max], open_now))
+        scalable = sum(len(call.admin.scalable_topics.list_any(one)) for one in chosen or namespaces(call))
     except CliError as error:
         return [topic_rules.not_checked(error.message, "pulsarctl brokers healthcheck")]
     result = [finding for topic in evidence for finding in _of_topic(call, topic)]
     result += transaction_rules.transactions(evidence, open_now.known, now_ms())
     result += topic_rules.namespaces(evidence)
-    result.append(topic_rules.checked(evidence))
+    result.append(topic_rules.checked(evidence, scalable))
     if len(topics) > topics_max:
         omitted = f"{len(topics) - topics_max:,} of {len(topics):,} are left out"
         result.append(topic_rules.not_checked(omitted, f"pulsarctl doctor --max-topics {len(topics)}"))

@@ -77,9 +77,17 @@ def test_a_namespace_lists_the_largest_backlog_first_and_where_policies_are_set(
     assert "  retention  1d, 10.0 GiB  namespace" in [" ".join(line.split("\t")) for line in lines]
 
 
+def test_a_namespace_says_that_scalable_topics_are_not_shown(cli: Cli) -> None:
+    assert cli("namespaces", "create", "public/segments").exit_code == 0
+    assert cli("scalable-topics", "create", "topic://public/segments/orders").exit_code == 0
+    result = cli("describe", "namespace", "public/segments")
+    assert "1 scalable topic not shown: 'pulsarctl scalable-topics list public/segments' lists them" in result.stderr
+
+
 def test_a_tenant_lists_its_namespaces(cli: Cli, client: pulsar.Client) -> None:
     assert cli("tenants", "create", "described", "--admin-roles", "ops").exit_code == 0
     assert cli("namespaces", "create", "described/one").exit_code == 0
+    assert cli("scalable-topics", "create", "topic://described/one/orders").exit_code == 0
     assert described(cli, "tenant", "described") == [
         "Tenant        described",
         "Admins        ops",
@@ -87,7 +95,7 @@ def test_a_tenant_lists_its_namespaces(cli: Cli, client: pulsar.Client) -> None:
         "",
         "Namespaces",
         "  NAME           TOPICS",
-        "  described/one       0",
+        "  described/one       1",
     ]
 
 
@@ -172,6 +180,6 @@ def _forbidding(request: Request) -> Reply:
         return Reply(body={"partitions": 0})
     if path.endswith(("/stats", "/internalStats")):
         return Reply(body={})
-    if path.endswith(("persistent/public/default", "/damage")):
+    if path.endswith(("persistent/public/default", "scalable/public/default", "/damage")):
         return Reply(body=[])
     return Reply(403, {"reason": "Unauthorized to get policies"})

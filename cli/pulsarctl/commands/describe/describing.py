@@ -6,6 +6,7 @@ from pulsarctl.commands.describe import policies_in_force
 from pulsarctl.diagnosis import describing
 from pulsarctl.diagnosis.finding import Finding
 from pulsarctl.diagnosis.page import Page
+from pulsarctl.diagnosis.words import plural
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts.topic import explain
 from pulsarctl.facts.transactions import OpenTransactions
@@ -50,6 +51,10 @@ def namespace(call: Call, name: str) -> Page:
     names = call.admin.topics.list(name)
     if len(names) > TOPICS_MAX:
         call.notice(f"showing the first {TOPICS_MAX} of {len(names):,} topics")
+    if scalable := call.admin.scalable_topics.list_any(name):
+        call.notice(
+            f"{plural(len(scalable), 'scalable topic')} not shown: 'pulsarctl scalable-topics list {name}' lists them"
+        )
     stats: dict[str, Any] = {}
     findings: list[Finding] = []
     for topic_name in names[:TOPICS_MAX]:
@@ -63,7 +68,10 @@ def namespace(call: Call, name: str) -> Page:
 
 def tenant(call: Call, name: str) -> Page:
     document = call.admin.tenants.get(name)
-    counts = {full_name: len(call.admin.topics.list(full_name)) for full_name in call.admin.namespaces.list(name)}
+    counts = {
+        namespace: len(call.admin.topics.list(namespace)) + len(call.admin.scalable_topics.list_any(namespace))
+        for namespace in call.admin.namespaces.list(name)
+    }
     return describing.tenant(name, document, counts)
 
 

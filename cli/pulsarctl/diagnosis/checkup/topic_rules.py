@@ -54,14 +54,16 @@ def namespaces(topics: Sequence[TopicEvidence]) -> Iterator[Finding]:
     )
 
 
-def checked(topics: Sequence[TopicEvidence]) -> Finding:
+def checked(topics: Sequence[TopicEvidence], scalable: int) -> Finding:
+    """`scalable` is the number of scalable topics, which no rule is about."""
     subscriptions = sum(len(evidence.stats.get("subscriptions") or {}) for evidence in topics)
-    return Finding(
-        "topics",
-        Severity.OK,
+    sentence = (
         f"{plural(len(topics), 'topic')} with {plural(subscriptions, 'subscription')} "
-        f"{'was' if len(topics) == 1 else 'were'} checked.",
+        f"{'was' if len(topics) == 1 else 'were'} checked."
     )
+    if scalable:
+        sentence += f" {plural(scalable, 'scalable topic')} {'was' if scalable == 1 else 'were'} not."
+    return Finding("topics", Severity.OK, sentence)
 
 
 def not_checked(reason: str, step: str) -> Finding:

@@ -41,6 +41,13 @@ def test_a_healthy_broker_has_nothing_to_do(cli: Cli, namespace: str) -> None:
     assert outcome.stdout.endswith("0 problems, 0 warnings\n")
 
 
+def test_the_scalable_topics_that_are_not_checked_are_counted(cli: Cli, namespace: str) -> None:
+    assert cli("scalable-topics", "create", f"topic://{namespace}/orders").exit_code == 0
+    assert found(cli, namespace)["topics"]["finding"] == (
+        "0 topics with 0 subscriptions were checked. 1 scalable topic was not."
+    )
+
+
 def test_each_finding_has_an_area_a_sentence_and_where_addresses_come_from(
     cli: Cli, namespace: str, pulsar_broker: EmbeddedBroker
 ) -> None:
