@@ -18,7 +18,7 @@ from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.settings.settings import Settings
 from tests.broker.scalable.commands import lookup
 from tests.long.bench.brokers import scratch_dir
-from tests.long.bench.procfs import cpu_seconds
+from tests.long.bench.procfs import cpu_seconds, resident_mb
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.raw_consuming import subscribe
@@ -29,6 +29,7 @@ MESSAGES = 100_000  # in each topic and round
 IN_FLIGHT = 1000
 ROUNDS = 5
 SPLITS = 10
+TOPICS, SEGMENTS_EACH = 1000, 16
 PAUSE_SECONDS = 0.5  # between two splits
 PATH = "scalable/public/default"
 Measured = dict[tuple[str, str], list[float]]  # the load and the kind of topic -> the broker's microseconds a message
@@ -37,6 +38,7 @@ Measured = dict[tuple[str, str], list[float]]  # the load and the kind of topic 
 def segments(directory: Path) -> str:
     with BrokerProcess(scratch_dir(directory, "segments")) as process, closing(_admin(process)) as admin:
         lines = [_beside_partitions(process, admin), _splits(process, admin)]
+    lines.append(_many_topics(directory))
     scratch_dir(directory, "segments")
     return "\n".join(lines)
 
@@ -154,3 +156,16 @@ def _publish_until(url: str, topic: str, number: int, done: threading.Event, tim
         times.append(time.perf_counter() - began)
         sent += 1
     publisher.close()
+
+
+def _many_topics(directory: Path) -> str:
+    with BrokerProcess(scratch_dir(directory, "segments-many")) as process, closing(_admin(process)) as admin:
+        for number in range(TOPICS):
+            admin.scalable_topics.create(f"topic://public/default/many-{number}", SEGMENTS_EACH, {})
+        created = resident_mb(process.pid)
+        process.stop()
+        process.start()
+        restarted = resident_mb(process.pid)
+    scratch_dir(directory, "segments-many")
+    scene = f"{TOPICS:,} scalable topics of {SEGMENTS_EACH} segments"
+    return f"{scene}: {created:.0f} MB resident, {restarted:.0f} MB after a restart"
