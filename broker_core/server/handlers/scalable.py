@@ -15,7 +15,9 @@ from broker_core.scalable.layout_message import layout_message
 from broker_core.scalable.layout_session import LayoutSession
 from broker_core.scalable.namespace_watch import NamespaceWatch
 from broker_core.scalable.topics import resolved
-from broker_core.server.session import Registration, Session, creation
+from broker_core.security.authorization import Target
+from broker_core.server import needs
+from broker_core.server.session import LOOKUP, SUBSCRIBE, Registration, Session, creation
 from broker_core.wire import commands, scalable_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.client_versions import knows_entry_buckets
@@ -59,6 +61,7 @@ async def _open_layout(session: Session, command: pb.CommandScalableTopicLookup,
     session.check_open()
     if not is_wanted:
         return
+    session.check_allowed(LOOKUP, Target.of_topic(name), needs.LAYOUT.denial)  # it may have been revoked meanwhile
     view = LayoutSession(session.outbound, command.session_id, resolved(name), name, layout)
     session.layouts[command.session_id] = view
     scalable.follow(view)
@@ -83,6 +86,8 @@ async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScala
         await session.broker.scalable.prepare_group(name)
         session.check_open()
         check_wanted()
+    target = Target.of_topic(name, command.subscription)
+    session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)  # it may have been revoked meanwhile
     consumer = _registered(session, command, name)
     return scalable_commands.subscribed(command.request_id, consumer.assignment())
 

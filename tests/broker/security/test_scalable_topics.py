@@ -1,5 +1,6 @@
 """Permissions of the clients of scalable topics: revoked while they work, and those of a segment."""
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,7 @@ from broker_core.security.authorization import Target
 from broker_core.security.operations import on_topic
 from broker_core.security.principal import Principal
 from broker_core.testing import EmbeddedBroker
-from broker_core.wire import client_commands
+from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, send, update
@@ -133,3 +134,41 @@ def test_the_ledgers_of_a_segment_need_the_permission_of_its_topic(broker: Embed
         assert ask(broker, "GET", f"{segment}/{path}", role="stranger").status == 401, path
         expected = 401 if path == "offload" else 200
         assert ask(broker, "GET", f"{segment}/{path}", role="auditor").status == expected, path
+
+
+@contextlib.contextmanager
+def delayed(broker: EmbeddedBroker, topic: str) -> Iterator[None]:
+    """Changes of the topic, such as its creation, wait for the end of the block."""
+    alone = broker.broker.scalable.changes.alone(parse_topic(topic))
+    broker.call(alone.__aenter__())
+    try:
+        yield
+    finally:
+        broker.call(alone.__aexit__(None, None, None))
+
+
+def test_a_lookup_that_waits_is_refused_if_the_permission_is_revoked(
+    broker: EmbeddedBroker, client: RawClient, request: pytest.FixtureRequest
+) -> None:
+    topic = f"topic://{NAMESPACE}/looked-up"
+    with delayed(broker, topic):
+        send(client, BaseCommand.SCALABLE_TOPIC_LOOKUP, session_id=1, topic=topic, create_if_missing=True)
+        client.send(commands.ping())
+        client.expect(BaseCommand.PONG)
+        revoke(broker, request)
+    assert update(client).error == pb.AuthorizationError
+    assert ask(broker, "DELETE", f"scalable/{NAMESPACE}/looked-up").status == 204
+
+
+def test_a_registration_that_waits_is_refused_if_the_permission_is_revoked(
+    broker: EmbeddedBroker, client: RawClient, request: pytest.FixtureRequest
+) -> None:
+    topic = f"topic://{NAMESPACE}/registered"
+    fields = {"topic": topic, "subscription": "s", "consumer_name": "a", "consumer_id": 1, "consumer_type": pb.STREAM}
+    with delayed(broker, topic):
+        send(client, BaseCommand.SCALABLE_TOPIC_SUBSCRIBE, request_id=1, **fields)
+        client.send(commands.ping())
+        client.expect(BaseCommand.PONG)
+        revoke(broker, request)
+    assert client.expect(BaseCommand.SCALABLE_TOPIC_SUBSCRIBE_RESPONSE).error == pb.AuthorizationError
+    assert ask(broker, "DELETE", f"scalable/{NAMESPACE}/registered").status == 204
