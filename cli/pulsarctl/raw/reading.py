@@ -102,7 +102,11 @@ class ReadRequest:
             return self._last_messages(self.start.count, patience)
         start, filter_ = self._at_index(self.start) if isinstance(self.start, AtIndex) else _start(self.start)
         reader = self._reader(start, inclusive=self.inclusive)
-        entries = _live(reader, patience) if self.end is None else self._to_end(reader)
+        try:
+            entries = _live(reader, patience) if self.end is None else self._to_end(reader)
+        except BaseException:
+            reader.close()
+            raise
         return EntrySource([reader], self._records(entries, filter_), patience)
 
     def _check_scalable(self) -> None:
