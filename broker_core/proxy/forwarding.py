@@ -177,7 +177,7 @@ class Forwarder:
                 return response
             if not asked.can_be_repeated:
                 raise BrokerUnreachable("a broker redirects the request, and its body is too large to be sent again")
-            response = await self._send(self._redirected(location), asked, open_responses)
+            response = await self._follow(self._redirected(location), asked, open_responses)
         raise BrokerUnreachable("Reached max number of redirections")
 
     async def _ask_in_turn(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
@@ -188,8 +188,14 @@ class Forwarder:
             try:
                 return await self._send(url, asked, open_responses)
             except aiohttp.ClientConnectorError as error:  # nothing has been sent
-                failure = BrokerUnreachable(f"cannot reach the broker at {endpoint}: {error.strerror or error}")
+                failure = _unreachable(endpoint, error)
         raise failure
+
+    async def _follow(self, url: URL, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
+        try:
+            return await self._send(url, asked, open_responses)
+        except aiohttp.ClientConnectorError as error:  # the broker of the topic has just gone
+            raise _unreachable(url.authority, error) from None
 
     async def _send(self, url: URL, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
         try:
@@ -255,6 +261,10 @@ async def _body(request: web.BaseRequest, upload: Upload, kept: int) -> Body | N
     if not request.can_read_body or request.method in ("GET", "HEAD", "OPTIONS"):
         return None
     return await upload.whole(kept) if kept else upload.pieces()
+
+
+def _unreachable(broker: object, error: aiohttp.ClientConnectorError) -> BrokerUnreachable:
+    return BrokerUnreachable(f"cannot reach the broker at {broker}: {error.strerror or error}")
 
 
 def is_address(host: str) -> bool:

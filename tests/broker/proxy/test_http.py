@@ -127,6 +127,14 @@ def test_a_redirect_to_another_broker_is_followed_with_the_body(broker: Embedded
         assert [request.path for request in owner.requests] == ["/admin/v2/there"]
 
 
+def test_a_redirect_to_a_broker_that_is_down_is_a_bad_gateway(broker: EmbeddedBroker) -> None:
+    with HttpStub(lambda _: Reply(307, None, {"Location": "http://localhost:1/admin/v2/there"})) as first:
+        config = proxy_config(broker, web_url=f"{first.url},localhost:1")
+        with RunningProxy(config) as proxy:
+            answer = proxy.ask("GET", "/admin/v2/here")
+            assert answer.status == 502 and "cannot reach the broker at localhost:1" in answer.text
+
+
 @pytest.mark.parametrize(
     "location",
     [
