@@ -114,6 +114,7 @@ class Offloading(TopicPart):
             raise self._unloaded()
         if errors:
             raise errors[0]
+        task.result()  # raises any other error
         return len(restored)
 
     async def _restore(self, seconds: float, restored: list[int], errors: list[StorageError]) -> None:

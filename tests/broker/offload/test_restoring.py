@@ -179,3 +179,20 @@ def test_a_file_that_a_kill_has_left_is_deleted_by_housekeeping(one: OffloadedTo
     one.forget()
     assert one.entries() == before
     wait_until(lambda: not left.exists(), 20)
+
+
+class Broken(RemovedMeanwhile):
+    """Every read fails with an error of an unexpected type."""
+
+    async def load_spans(self, ledger: Ledger, copy: OffloadedCopy) -> Spans:
+        self._reader.copies = self._real
+        raise RuntimeError("broken")
+
+
+def test_a_restore_raises_an_error_of_any_type(one: OffloadedTopic) -> None:
+    one.publish_and_offload(10)
+    offloading = one.topic.offloading
+    Broken(one, one.log().copies.restore)
+    with pytest.raises(RuntimeError, match="broken"):
+        one.broker.call(offloading.restore(60))
+    assert not offloading.is_running
