@@ -141,8 +141,13 @@ class SegmentReader:
     def _asked_last_id(self, segment: Segment) -> MessageId | None:
         """A subscription of its own asks for it, because the segment may not be open yet."""
         probe = PartitionConsumer(segment.topic, segment.id, LATEST, permits=1, consumer_id=next(self._consumer_ids))
-        self._subscribe(probe)
-        last = probe.last_id()[0]
+        try:
+            self._subscribe(probe)
+            last = probe.last_id()[0]
+        except CliError:
+            if not (probe.is_subscribed and probe.connection.take_close(probe.consumer_id)):
+                raise
+            return self._asked_last_id(segment)  # it was closed before the request arrived
         self._close(probe)
         return last
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import CannotConnect
 from pulsarctl.raw.entry import Entry
+from pulsarctl.raw.partition_consumer import PartitionConsumer
 from pulsarctl.raw.scalable.segment_reader import SegmentReader
 from pulsarctl.raw.scalable.segments_producer import SegmentsProducer
 from pulsarctl.values.message_ids import LATEST
@@ -56,6 +57,28 @@ def test_a_reader_goes_on_after_the_broker_unloads_the_segments(
         producer.flush()
         entries += read(reader, 640 - sum(entry.message_count for entry in entries))
         assert by_key(entries) == numbers.expected
+
+
+def test_a_reader_asks_again_for_the_last_message_if_the_segment_is_unloaded_meanwhile(
+    pulsar_broker: EmbeddedBroker, scalable: str, producer: SegmentsProducer, admin: Requests
+) -> None:
+    class UnloadedMeanwhile(SegmentReader):
+        """The segments are unloaded once, between a subscription and its question."""
+
+        unloads = 0
+
+        def _subscribe(self, consumer: PartitionConsumer) -> None:
+            super()._subscribe(consumer)
+            if self.unloads:
+                self.unloads -= 1
+                assert admin("PUT", "namespaces/public/default/unload").status == 204
+
+    Numbers().send(producer, 16)
+    producer.flush()
+    with UnloadedMeanwhile(pulsar_broker.service_url, scalable) as reader:
+        before = reader.last_ids()
+        reader.unloads = 1
+        assert reader.last_ids() == before
 
 
 def test_a_reader_leaves_no_subscription(
