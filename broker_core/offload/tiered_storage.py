@@ -32,6 +32,7 @@ from broker_core.offload.stores import (
 from broker_core.offload.tables import PROGRAM, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
 from broker_core.storage import filenames
+from broker_core.storage.errors import StorageError
 from broker_core.storage.records.offloaded import OffloadedCopy
 from broker_core.tasks import OneAtATime
 
@@ -242,8 +243,12 @@ class TieredStorage:
         while True:
             await self._wait_for_unwanted()
             copies = [copy for copy in self._storage.copies.unwanted() if copy.uuid not in self._uploading]
-            if copies:
+            if not copies:
+                continue
+            try:
                 await self._remove_all(copies)
+            except (OSError, StorageError, OffloadFailed) as error:  # removing objects again does no harm
+                log.warning("cannot remove the objects of deleted ledgers: %s; trying again later", detail_of(error))
 
     async def _wait_for_unwanted(self) -> None:
         with contextlib.suppress(TimeoutError):

@@ -6,10 +6,11 @@ import asyncio
 import json
 import urllib.error
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
+from broker_core.storage.errors import DiskFull
 from tests.broker.offload.conftest import BUCKET, S3
 from tests.support.condition import wait_until
 from tests.support.offloaded_topic import OffloadedTopic, offloaded_topic
@@ -53,6 +54,26 @@ def test_a_deleted_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) 
     assert len(s3.of(one)) == 4
     one.rest("DELETE", "?force=true")
     wait_until(lambda: not s3.of(one), 20)
+
+
+def test_objects_are_removed_later_if_the_disk_has_no_space_to_note_it(
+    one: OffloadedTopic, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one.publish_and_offload()
+    copies = one.broker.broker.storage.copies
+    note, refused = copies.removed, Event()
+
+    async def full(uuids: list[str]) -> None:
+        if not refused.is_set():
+            refused.set()
+            raise DiskFull("no space left")
+        await note(uuids)
+
+    monkeypatch.setattr(copies, "removed", full)
+    one.rest("DELETE", "?force=true")
+    assert refused.wait(20)
+    wait_until(lambda: not copies.unwanted(), 20)
+    assert not s3.of(one)
 
 
 def test_a_truncated_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
