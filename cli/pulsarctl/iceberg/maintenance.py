@@ -34,7 +34,7 @@ def maintain(table: "Table", file_bytes: int, keep: timedelta) -> Maintained:
 
     Raises `CliError` if the table has files outside of its folder, and what pyiceberg raises.
     """
-    check_files(table, _reachable(table))
+    check_files(table, reachable(table))
     merged = files = 0
     for group in _groups(table, file_bytes):
         merged, files = merged + len(group), files + _merge(table, group)
@@ -84,7 +84,7 @@ def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transa
 
 def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
     """Snapshots, and the files that only they had. The current one stays."""
-    before, count = _reachable(table), len(table.snapshots())
+    before, count = reachable(table), len(table.snapshots())
     until_ms = int((datetime.now(UTC) - keep).timestamp() * 1000)
     kept = {reference.snapshot_id for reference in table.metadata.refs.values()}
     for snapshot in table.snapshots():
@@ -92,13 +92,13 @@ def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
             # one by one: REST catalogs of Iceberg before 1.7 refuse more in a request
             table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
             table.refresh()
-    gone = before - _reachable(table)
+    gone = before - reachable(table)
     for path in sorted(gone):
         table.io.delete(path)
     return count - len(table.snapshots()), len(gone)
 
 
-def _reachable(table: "Table") -> set[str]:
+def reachable(table: "Table") -> set[str]:
     """Every file of every snapshot: lists, manifests, and rows."""
     names: set[str] = set()
     for snapshot in table.snapshots():
@@ -112,7 +112,7 @@ def _reachable(table: "Table") -> set[str]:
 
 def _remove_strays(table: "Table") -> int:
     """Files of a run or of a merge that no snapshot has, because it was killed."""
-    known = _reachable(table)
+    known = reachable(table)
     strays = [info for info, path in _files_of_rows(table) if path not in known and _is_old(info)]
     filesystem = _filesystem(table)[0]
     for info in strays:

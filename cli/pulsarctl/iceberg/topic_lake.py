@@ -20,6 +20,7 @@ from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.kinds import KIND, LAKE, NO_RETRIES, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table, widen
+from pulsarctl.iceberg.maintenance import reachable
 from pulsarctl.iceberg.own_files import check_folder, load_table
 from pulsarctl.iceberg.progress import RUN, Overtaken, Through, append, check_lake, created_of, ended_of, through_of
 from pulsarctl.tables.data_loss import LeftOut, end_of, gone_between
@@ -126,7 +127,7 @@ class TopicLake:
             committed(table, partial(append_all, added, run))
         except BaseException:
             table.refresh()  # if that fails, nothing says whether the commit happened: the files stay
-            if table.properties.get(RUN) == run:
+            if table.properties.get(RUN) == run or not reachable(table).isdisjoint(added):  # another run came after it
                 return
             for target in added:
                 with contextlib.suppress(OSError):

@@ -17,6 +17,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import Conflict, UsageProblem
 from pulsarctl.iceberg import topic_lake
+from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.kinds import TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.maintenance import maintain
@@ -177,6 +178,27 @@ def test_a_run_that_is_overtaken_adds_what_is_left(
     found = rows_of(tmp_path, kept)
     assert (kept.rows, len(found), len(set(found))) == (5, 15, 15)
     assert len(list(tmp_path.rglob("data/*/*.parquet"))) == 2, "the files of the overtaken run are removed"
+
+
+def test_a_run_whose_commit_is_not_answered_keeps_its_files_though_another_run_commits_after_it(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = "persistent://public/default/not-answered"
+    client.subscribe(topic, "keeps").close()
+    publish(client, topic, [Sale(number=number, amount=1.0) for number in range(10)])
+    others = [lake_in(tmp_path)]
+
+    def not_answered(*given: Any) -> None:
+        committed(*given)
+        if others:
+            publish(client, topic, [Sale(number=number, amount=1.0) for number in range(5)])
+            others.pop().keep(topic, source(pulsar_broker))
+            raise ConnectionError
+
+    monkeypatch.setattr(topic_lake, "committed", not_answered)
+    kept = lake_in(tmp_path).keep(topic, source(pulsar_broker))
+    found = rows_of(tmp_path, kept)
+    assert (kept.rows, len(found), len(set(found))) == (10, 15, 15)
 
 
 def test_small_files_become_one_and_old_snapshots_go(
