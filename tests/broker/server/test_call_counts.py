@@ -171,7 +171,7 @@ async def test_acknowledging_many_at_once_stays_cheap(client: Client) -> None:
     ledger_id = topic.ledger.first_position.ledger_id
     firsts = range(0, ROUNDS * 10 * RUN, 10 * RUN)
     acks = [client_commands.acknowledge(1, ids(ledger_id, first, 10 * RUN), request_id=first) for first in firsts]
-    await check_calls(client, acks, 1, most=214)
+    await check_calls(client, acks, 1, most=224)
 
 
 def ids(ledger_id: int, first: int, count: int) -> list[MessageIdData]:

@@ -80,8 +80,7 @@ def test_a_namespace_lists_the_largest_backlog_first_and_where_policies_are_set(
 def test_a_namespace_says_that_scalable_topics_are_not_shown(cli: Cli) -> None:
     assert cli("namespaces", "create", "public/segments").exit_code == 0
     assert cli("scalable-topics", "create", "topic://public/segments/orders").exit_code == 0
-    result = cli("describe", "namespace", "public/segments")
-    assert "1 scalable topic not shown: 'pulsarctl scalable-topics list public/segments' lists them" in result.stderr
+    assert "1 scalable topic not shown" in cli("describe", "namespace", "public/segments").stderr
 
 
 def test_a_tenant_lists_its_namespaces(cli: Cli, client: pulsar.Client) -> None:

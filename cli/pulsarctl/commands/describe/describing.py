@@ -52,9 +52,7 @@ def namespace(call: Call, name: str) -> Page:
     if len(names) > TOPICS_MAX:
         call.notice(f"showing the first {TOPICS_MAX} of {len(names):,} topics")
     if scalable := call.admin.scalable_topics.list_any(name):
-        call.notice(
-            f"{plural(len(scalable), 'scalable topic')} not shown: 'pulsarctl scalable-topics list {name}' lists them"
-        )
+        call.notice(f"{plural(len(scalable), 'scalable topic')} not shown")
     stats: dict[str, Any] = {}
     findings: list[Finding] = []
     for topic_name in names[:TOPICS_MAX]:
