@@ -159,14 +159,13 @@ class Journal:
     def remove_before(self, number: int) -> None:
         """Gives up the files that a checkpoint made superfluous. Blocks; not for the loop."""
         with self._lock:
-            old = sorted(n for n in self._live if n < number)
-            written = {n: max(self._live[n], self._blocks.pop(n, 0)) for n in old}
-        for n in old:
-            self._spare.keep(filenames.journal_file(self.directory, n), written[n])
-        self._disk.sync_directory(self.directory)
-        with self._lock:
-            for n in old:
+            written = {n: max(self._live[n], self._blocks.get(n, 0)) for n in sorted(self._live) if n < number}
+        for n, size in written.items():
+            self._spare.keep(filenames.journal_file(self.directory, n), size)
+            with self._lock:  # one by one: after a failure, the next checkpoint must not look for this file again
                 del self._live[n]
+                self._blocks.pop(n, None)
+        self._disk.sync_directory(self.directory)
         self._bell.ring()
 
     def give_up_spare_files(self) -> None:

@@ -295,12 +295,18 @@ class LogWriter:
         """
         if self.refusal is not None:
             raise self.refusal
-        if self._order.ids and self._order.ids[-1] > ledger_id:  # those that follow have greater IDs still
+        # Those that follow have greater IDs still; the record of an abandoned ledger may be missing.
+        if self._order.ids and self._order.ids[-1] > ledger_id and not self._abandoned:
             return
         catalog = self._services.catalog
         catalog.next_id = max(catalog.next_id, ledger_id + 1)
-        self._open_next_ledger()  # its record, not the number alone, survives a restart
-        await self._services.synced()
+        ledger = self._open_next_ledger()  # its record, not the number alone, survives a restart
+
+        def done(error: Exception | None) -> None:
+            if error is not None:  # a replay would not know whose entries it has
+                self._abandon(ledger)
+
+        await self._journal.synced(changes.nothing(), done)
 
 
 def _ignore(error: Exception | None) -> None:

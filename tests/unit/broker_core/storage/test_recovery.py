@@ -1,12 +1,16 @@
 """After a crash, everything synced exists once, and IDs continue."""
 
 import asyncio
+import errno
 from pathlib import Path
 
+import pytest
+
 from broker_core.config.storage import StorageConfig
+from broker_core.storage.errors import StorageError
 from broker_core.storage.filenames import ledger_file
 from broker_core.storage.records.position import EARLIEST, Position
-from tests.support.storage import append, contents, crash, opened, read_all, run_of
+from tests.support.storage import append, contents, crash, faulty, opened, read_all, run_of
 
 
 async def test_synced_entries_survive_a_crash(tmp_path: Path) -> None:
@@ -200,4 +204,20 @@ async def test_ids_above_those_of_another_cluster_survive_a_crash(tmp_path: Path
     assert (await append(ledger, run_of(b"after"))).ledger_id > 5000
     assert await contents(ledger) == [b"before", b"after"]
     assert len([info for info in ledger.ledger_infos() if info.id > 5000]) == 2  # the empty one, and that of this start
+    await engine.close()
+
+
+async def test_entries_behind_a_ledger_whose_record_failed_survive_a_crash(tmp_path: Path) -> None:
+    disk, engine, ledger = await faulty(tmp_path)
+    await append(ledger, run_of(b"before"))
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(StorageError):
+        await ledger.open_above(5000)
+    disk.failures.clear()
+    await ledger.open_above(5000)
+    await append(ledger, run_of(b"after"))
+    copy = crash(tmp_path)
+    await engine.close()
+    engine = await opened(copy)
+    assert await contents(await engine.open_ledger("t")) == [b"before", b"after"]
     await engine.close()

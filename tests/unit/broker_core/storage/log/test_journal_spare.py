@@ -1,5 +1,7 @@
 """Journal files are reused, and their old content is never replayed."""
 
+import contextlib
+import errno
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,34 @@ async def test_old_content_of_a_journal_file_is_not_replayed(tmp_path: Path) -> 
         await engine.close()
         assert disk.kept > 0
         assert disk.taken > 1
+
+
+class OnceFailingDisk(RealDisk):
+    """The first sync of the directory after a journal file became a spare one fails."""
+
+    def __init__(self) -> None:
+        self.renamed = self.failed = False
+
+    def rename(self, path: Path, target: Path) -> None:
+        super().rename(path, target)
+        self.renamed = self.renamed or path.name.endswith(".journal")
+
+    def sync_directory(self, path: Path) -> None:
+        if self.renamed and not self.failed:
+            self.failed = True
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        super().sync_directory(path)
+
+
+async def test_checkpoints_go_on_after_a_failed_sync_of_the_directory(tmp_path: Path) -> None:
+    disk = OnceFailingDisk()
+    engine = await opened(tmp_path, StorageConfig(reserve_mb=0, journal_max_mb=512), disk=disk)
+    ledger = await engine.open_ledger("t")
+    for _ in range(90):
+        await append(ledger, run_of(bytes(SIZE)))
+    with contextlib.suppress(OSError):  # unless one in the background was the first
+        await engine.checkpoint()
+    await append(ledger, run_of(b"y"))
+    await engine.checkpoint()
+    assert disk.failed
+    await engine.close()
