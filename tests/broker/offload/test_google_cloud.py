@@ -41,4 +41,4 @@ def test_a_ledger_in_google_cloud_storage_is_read_and_its_objects_go_with_it(one
     one.acknowledge_all()
     one.rest("POST", "trim")
     wait_until(lambda: not store.filesystem.get_file_info(path).is_file, 30)
-    assert one.rest("POST", "/brokers/offload/audit")["orphans"] == []
+    wait_until(lambda: one.rest("POST", "/brokers/offload/audit")["orphans"] == [], 30)
