@@ -20,11 +20,12 @@ def namespaces(call: Call) -> list[str]:
 
 def names(call: Call, chosen: Sequence[str]) -> list[str]:
     """The topics and partitions of the chosen namespaces, or of all; without those that Pulsar makes for itself."""
+    return _names_in(call, chosen or namespaces(call))
+
+
+def _names_in(call: Call, searched: Sequence[str]) -> list[str]:
     return [
-        topic
-        for namespace in chosen or namespaces(call)
-        for topic in call.admin.topics.list(namespace)
-        if not is_system_topic(topic)
+        topic for namespace in searched for topic in call.admin.topics.list(namespace) if not is_system_topic(topic)
     ]
 
 
@@ -36,9 +37,10 @@ def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding
     """Looks at the first `topics_max` topics by name."""
     open_now = OpenTransactions(call)
     try:
-        topics = names(call, chosen)
+        searched = chosen or namespaces(call)
+        topics = _names_in(call, searched)
         evidence = list(_evidence(call, topics[:topics_max], open_now))
-        scalable = sum(len(call.admin.scalable_topics.list_any(one)) for one in chosen or namespaces(call))
+        scalable = sum(len(call.admin.scalable_topics.list_any(one)) for one in searched)
     except CliError as error:
         return [topic_rules.not_checked(error.message, "pulsarctl brokers healthcheck")]
     result = [finding for topic in evidence for finding in _of_topic(call, topic)]
