@@ -102,7 +102,7 @@ class EmbeddedBroker:
         self.call(self.broker.partitioned.create(parse_topic(topic), partitions))
 
     def stop(self) -> None:
-        """Stops cleanly; removes a temporary directory. A stop that takes too long goes on in its thread."""
+        """Stops cleanly; removes a temporary directory. A stop that misses the deadline continues in its thread."""
         if self._loop is None or self._thread is None:
             return
         loop, thread = self._loop, self._thread

@@ -55,7 +55,7 @@ async def sliced(items: Iterable[Item], slices: TimeSlices | None = None) -> Asy
 async def gathered(items: Iterable[Item], act: Callable[[Item], Awaitable[Result]]) -> list[Result]:
     """The results of `act` for each item, `AT_A_TIME` of them together, so that they share the syncs of the disk.
 
-    Raises the first error once all that began together have ended, so that none still runs when the caller goes on.
+    Raises the first error after all acts of the same batch have ended, so that none runs without an owner.
     """
     remaining, results = iter(items), list[Result]()
     while batch := list(islice(remaining, AT_A_TIME)):

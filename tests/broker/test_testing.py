@@ -89,7 +89,7 @@ def test_a_broker_that_does_not_stop_in_time_says_so(monkeypatch: pytest.MonkeyP
             patch.setattr("broker_core.testing.DEADLINE_SECONDS", 0.0)
             with pytest.raises(TimeoutError, match="the broker did not stop within 0 s"):
                 broker.stop()
-        # The stop goes on in its thread, and removes the directory at its end.
+        # The stop continues in its thread, and removes the directory when it is done.
         wait_until(lambda: not broker.directory.exists(), 10.0)
 
 

@@ -61,7 +61,7 @@ async def _open_layout(session: Session, command: pb.CommandScalableTopicLookup,
     session.check_open()
     if not is_wanted:
         return
-    session.check_allowed(LOOKUP, Target.of_topic(name), needs.LAYOUT.denial)  # it may have been revoked meanwhile
+    session.check_allowed(LOOKUP, Target.of_topic(name), needs.LAYOUT.denial)  # it may have been revoked since
     view = LayoutSession(session.outbound, command.session_id, resolved(name), name, layout)
     session.layouts[command.session_id] = view
     scalable.follow(view)
@@ -87,7 +87,7 @@ async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScala
         session.check_open()
         check_wanted()
     target = Target.of_topic(name, command.subscription)
-    session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)  # it may have been revoked meanwhile
+    session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)  # it may have been revoked since
     consumer = _registered(session, command, name)
     return scalable_commands.subscribed(command.request_id, consumer.assignment())
 

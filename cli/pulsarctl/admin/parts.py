@@ -90,7 +90,7 @@ def _refusal(admin: "AdminClient", segment: str) -> str | None:
     try:
         admin.topics.internal_stats(segment)
     except NotFound as problem:
-        return problem.message if is_unknown_path(problem) else None  # otherwise, it was deleted meanwhile
+        return problem.message if is_unknown_path(problem) else None  # otherwise, the segment has been deleted
     return None
 
 

@@ -33,4 +33,4 @@ class PublishOptions:
     encryption_key_name: str | None = None
     encryption_key_path: str | None = None
     send_timeout_ms: int = 30_000
-    schema: SchemaInfo | None = None  # of the producer; messages are already encoded
+    schema: SchemaInfo | None = None  # the producer's; messages are already encoded

@@ -21,4 +21,4 @@ class Load:
     outstanding: int
     warm_up_seconds: float
     exit_on_failure: bool = False
-    delay: timedelta | None = None  # of the delivery
+    delay: timedelta | None = None  # until a message is delivered

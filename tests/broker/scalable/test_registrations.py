@@ -30,7 +30,7 @@ def broker() -> Iterator[EmbeddedBroker]:
 
 
 def registration(topic: str, request_id: int) -> bytes:
-    """Of consumer 1."""
+    """SCALABLE_TOPIC_SUBSCRIBE of consumer 1."""
     fields = {"topic": topic, "subscription": "s", "consumer_name": "a", "consumer_id": 1, "consumer_type": pb.STREAM}
     return framed(BaseCommand.SCALABLE_TOPIC_SUBSCRIBE, request_id=request_id, **fields)
 

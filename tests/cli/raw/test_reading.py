@@ -20,7 +20,7 @@ def test_reading_leaves_no_connection_if_the_end_is_not_known(
         """The topic is deleted before the reader asks for its end."""
 
         def _reader(self, *given: object, **options: object) -> Reader:
-            reader = super()._reader(*given, **options)  # type: ignore[arg-type]
+            reader = super()._reader(*given, **options)  # type: ignore[arg-type]  # passes everything on
             readers.append(reader)
             pulsar_broker.call(pulsar_broker.broker.topics.delete(parse_topic(name), force=True))
             return reader

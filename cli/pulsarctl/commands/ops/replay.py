@@ -128,7 +128,7 @@ def _replayed(call: Call, request: _Request, ttl: str | None, *, again: bool) ->
 
 
 def _files(call: Call, request: _Request) -> "ReplayFiles":
-    """Those of the same replay, which continue it."""
+    """The progress files of this replay, which a repeated call continues."""
     from pulsarctl.transfer.replay_state import ReplayFiles
 
     topics, key = (request.source, request.target), request.key
