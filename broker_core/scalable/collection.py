@@ -90,6 +90,6 @@ class Collection:
         was_loaded = self._segments.loaded(name, segment) is not None
         topic = await self._segments.topic(name, segment)
         is_read = all(self._segments.is_drained(name, segment, one) for one in durable_subscriptions(topic))
-        if not was_loaded and not is_read:
+        if not was_loaded:  # one that is read may stay, because of the segments that go with it, or of an error
             await self._segments.unload(name, segment)
         return is_read

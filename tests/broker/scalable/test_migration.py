@@ -103,6 +103,19 @@ def test_the_old_topic_goes_as_a_whole_and_nothing_creates_it_again(
     assert client.expect(BaseCommand.ERROR).error == pb.TopicNotFound
 
 
+def test_a_collection_leaves_no_partition_loaded_that_stays_because_of_another_one(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 2)
+    admin("PUT", "persistent/public/default/old-partition-1/subscription/s")
+    publish(client, f"{REGULAR}-partition-1")
+    admin("POST", f"{PATH}/migrate")
+    for index in range(2):
+        assert admin("PUT", f"persistent/public/default/old-partition-{index}/unload").status == 204
+    broker.call(broker.broker.scalable.collection.collect_all())
+    assert not [name for name in broker.broker.topics.loaded if "old-partition" in name]
+
+
 @pytest.mark.parametrize("partitions", [0, 3])
 def test_a_migration_that_a_crash_cut_off_is_finished_at_the_next_start(
     broker: EmbeddedBroker, admin: Requests, client: RawClient, partitions: int
