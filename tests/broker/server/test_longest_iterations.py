@@ -57,7 +57,7 @@ class MeasuredBroker:
             gc.enable()
 
     def longest_of_each(self, work: Callable[[], Coroutine[Any, Any, object]]) -> float:
-        """The least of three attempts: what the work itself needs is in each, a page fault or a busy sibling core is not."""
+        """The least of three attempts: each has what the work itself needs, and not each has a page fault."""
         return min(self.longest_iteration(work()) for _ in range(3))
 
     def stop(self) -> None:
