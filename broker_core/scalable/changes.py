@@ -106,11 +106,8 @@ class LayoutChanges:
     async def migrate(self, name: TopicName, regular: TopicName, partitions: int) -> None:
         """Makes a scalable topic of a regular one: its partitions become sealed segments, and it goes on in new ones.
 
-        Raises `Conflict`.
+        The caller runs it to the end, and keeps changes of the partitions waiting. Raises `Conflict`.
         """
-        await to_the_end(self._spawn, self._migrate(name, regular, partitions))
-
-    async def _migrate(self, name: TopicName, regular: TopicName, partitions: int) -> None:
         async with self._changes.of(name):
             if self._records.get(name) is not None:
                 raise Conflict(f"Topic is already scalable: {name}")

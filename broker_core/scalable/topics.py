@@ -21,6 +21,7 @@ from broker_core.scalable.records import ScalableRecords
 from broker_core.scalable.segments import SegmentTopics
 from broker_core.scalable.subscriptions import ScalableSubscriptions
 from broker_core.scalable.synthetic import synthetic_layout
+from broker_core.tasks import to_the_end
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -181,14 +182,22 @@ class ScalableTopics:
         Raises `TopicNotFound`, and `Conflict` if it is scalable already, or if clients use it that do not know scalable
         topics, unless `force`: their producers fail from then on, and consumers read to the end.
         """
-        partitions = self._partitioned.count(name)
+        await to_the_end(self._spawn, self._migrate(name, force=force))
+
+    async def _migrate(self, name: TopicName, *, force: bool) -> None:
+        """The layout has the partitions that exist when it is written: an update waits."""
+        async with self._partitioned.alone(name):
+            partitions = self._partitioned.count(name)
+            self._check_migration(name, partitions, force=force)
+            await self.changes.migrate(resolved(name), name, partitions)
+
+    def _check_migration(self, name: TopicName, partitions: int, *, force: bool) -> None:
         if self.records.get(resolved(name)) is None and not partitions and not self.segments.has_topic(name):
             raise TopicNotFound(f"Topic {name} not found")
         parts = [name.partition_name(index) for index in range(partitions)] or [name]
         registered = self.groups.of(resolved(name))
         if not force and any(self.segments.has_older_clients(part, registered) for part in parts):
             raise Conflict(f"Clients that do not know scalable topics are connected to {name}")
-        await self.changes.migrate(resolved(name), name, partitions)
 
     def has_replaced(self, name: TopicName) -> bool:
         """Whether a regular topic became a scalable one, so that nothing creates it again."""

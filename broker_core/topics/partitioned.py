@@ -45,6 +45,10 @@ class PartitionedTopics:
         """The partitioned topics that a request is creating, changing, or deleting; they need not exist yet."""
         return [name for name in self._changes.running if name.namespace == namespace]
 
+    def alone(self, name: TopicName) -> contextlib.AbstractAsyncContextManager[None]:
+        """Keeps changes of the partitioned topic waiting."""
+        return self._changes.of(name)
+
     async def for_client(self, name: TopicName, *, create: bool) -> int:
         """The number of partitions, 0 for other topics. May create the metadata of a partitioned topic."""
         check_has_messages(name)

@@ -1,5 +1,7 @@
 """A regular topic becomes a scalable one while clients use it."""
 
+import asyncio
+
 import pytest
 
 from broker_core.names import parse_topic
@@ -151,3 +153,19 @@ def test_statistics_do_without_an_old_topic_that_was_deleted(
     admin("POST", f"{PATH}/migrate")
     assert admin("DELETE", "persistent/public/default/old").status == 204
     assert admin("GET", f"{PATH}/stats").status == 200
+
+
+@pytest.mark.parametrize("is_update_first", [True, False])
+def test_a_migration_misses_no_partition_that_an_update_adds_at_the_same_time(
+    broker: EmbeddedBroker, is_update_first: bool
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 2)
+    partitioned, scalable, name = broker.broker.partitioned, broker.broker.scalable, parse_topic(REGULAR)
+
+    async def change() -> None:
+        changes = [partitioned.update(name, 4), scalable.migrate(name, force=False)]
+        await asyncio.gather(*(changes if is_update_first else reversed(changes)), return_exceptions=True)
+
+    broker.call(change())
+    segments = scalable.records.find(parse_topic("topic://public/default/old")).layout.segments.values()
+    assert sum(bool(segment.legacy_topic) for segment in segments) == partitioned.count(name)
