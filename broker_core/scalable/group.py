@@ -163,6 +163,13 @@ class ConsumerGroup:
         """The consumer of a segment closed it, or lost its connection, which need not be that of its registration."""
         (self._lost.add if lost else self._lost.discard)(topic)
 
+    def layout_changed(self) -> None:
+        """Forgets segments that were removed, and shares the others again."""
+        self._lost.intersection_update(
+            segment.topic_of(self.topic.name) for segment in self.topic.layout.segments.values()
+        )
+        self.assign()
+
     def _is_given_up(self, segment: Segment) -> bool:
         return self._is_free(segment) and segment.topic_of(self.topic.name) not in self._lost
 
@@ -190,7 +197,7 @@ class ConsumerGroup:
             self.assign()
 
     def assign(self) -> None:
-        """Shares the segments again. Call it when consumers, the layout, or what is drained have changed."""
+        """Shares the segments again. Call it when consumers or what is drained have changed."""
         layout = self.topic.layout
         segments = {segment.id: segment for segment in self._ready(layout)}
         wanted = spread({one.id: one.buckets for one in segments.values()}, self.consumers, self._able(), self._sharers)

@@ -56,6 +56,14 @@ class TopicGroups:
         (self._drained.add if drained else self._drained.discard)((segment.id, subscription))
         return drained
 
+    def layout_changed(self) -> None:
+        """Forgets what is gone, and shares the segments again."""
+        segments = self.layout.segments
+        gone = {known for known in self._drained if known[0] not in segments or known[1] not in self.by_subscription}
+        self._drained -= gone
+        for group in list(self.by_subscription.values()):
+            group.layout_changed()
+
     def attached(self, segment: Segment, subscription: str) -> Attached:
         return self._segments.attached(self.name, segment, subscription)
 
@@ -178,8 +186,9 @@ class Groups:
                     group.assign_soon()
 
     def layout_changed(self, name: TopicName) -> None:
-        for group in list(self.of(name).values()):
-            group.assign()
+        topic = self._topics.get(name)
+        if topic is not None:
+            topic.layout_changed()
 
     def close(self) -> None:
         for topic in self._topics.values():

@@ -16,6 +16,7 @@ from tests.broker.scalable.commands import assigned, framed, lookup, next_assign
 from tests.broker.scalable.requests import Requests
 from tests.support.condition import wait_until
 from tests.support.raw_client import RawClient
+from tests.support.raw_consuming import subscribe
 
 TOPIC = "persistent://public/default/shared"
 
@@ -155,3 +156,18 @@ def test_nothing_is_left_of_the_consumers_of_a_deleted_topic(client: RawClient, 
         assert admin("DELETE", "scalable/public/default/gone?force=true").status == 204
     client.close()
     wait_until(lambda: not groups(broker), 5)
+
+
+def test_a_group_forgets_segments_that_are_removed(admin: Requests, client: RawClient, broker: EmbeddedBroker) -> None:
+    scalable = "topic://public/default/x"
+    admin("PUT", "scalable/public/default/x")
+    register(client, scalable, "s", "a")
+    topic = groups(broker)[parse_topic(scalable)]
+    with RawClient(broker.service_url) as other:
+        subscribe(other, "segment://public/default/x/0000-ffff-0", name="s")
+    wait_until(lambda: topic.by_subscription["s"]._lost, 10)
+    admin("POST", "scalable/public/default/x/split/0")
+    assert next_assignment(client) == ["0000-7fff-1", "8000-ffff-2"]
+    assert topic._drained == {(0, "s")}
+    broker.call(broker.broker.scalable.collection.collect_all())
+    wait_until(lambda: not topic._drained and not topic.by_subscription["s"]._lost, 10)
