@@ -60,8 +60,13 @@ class TopicLimits(NamedTuple):
 
     def check_subscriptions(self, existing: int) -> None:
         """Raises `LimitReached` if a topic with that number of subscriptions cannot get another one."""
-        if 0 < self.in_force.current.max_subscriptions <= existing:
-            raise LimitReached(f"Exceed the maximum number of subscriptions of the topic: {self.topic}")
+        check_subscriptions(self.topic, existing, self.in_force.current.max_subscriptions)
+
+
+def check_subscriptions(topic: TopicName, existing: int, limit: int) -> None:
+    """Raises `LimitReached` if a topic with `existing` subscriptions cannot get another one."""
+    if 0 < limit <= existing:
+        raise LimitReached(f"Exceed the maximum number of subscriptions of the topic: {topic}")
 
 
 def check_topics(existing: int, new: int, limit: int) -> None:

@@ -111,11 +111,12 @@ class Groups:
     ) -> ConsumerGroup:
         """The group of a subscription; `key` and `name`: the topic in the domain of scalable topics, and in its own.
 
-        `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both. Raises `NotAllowed`.
+        `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both. Raises `NotAllowed`,
+        or `LimitReached`.
         """
         record = self._records.get(key)
-        if record is not None and is_ordered and record.subscriptions.get(subscription) == QUEUE:
-            raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
+        if is_ordered and record is not None:
+            self._check_ordered(key, record, subscription)
         topic = self._topics.get(key)
         if topic is None:
             topic = self._topics[key] = TopicGroups(name, layout, self._segments, self._config)
@@ -131,6 +132,15 @@ class Groups:
         if group.is_ordered != is_ordered:
             raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
         return group
+
+    def _check_ordered(self, name: TopicName, record: ScalableTopic, subscription: str) -> None:
+        """The record keeps the subscriptions of stream consumers, and each new segment gets them."""
+        if record.subscriptions.get(subscription) == QUEUE:
+            raise NotAllowed(f"Subscription {subscription} of {name} is for queue consumers")
+        being_kept = (other for other, group in self.of(name).items() if group.is_ordered)
+        kept = {*record.subscriptions, *record.consumers, *being_kept}
+        if subscription not in kept:
+            self._segments.check_new_subscription(name, kept, subscription)
 
     def expect(self, layout_of: Callable[[TopicName], Layout]) -> None:
         """Call it at the start, before a client can come: awaits the consumers of the records."""

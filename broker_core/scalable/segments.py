@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker_core.errors import TopicNotFound
-from broker_core.names import parse_topic
+from broker_core.errors import NotAllowed, TopicNotFound
+from broker_core.limits.topic_limits import check_subscriptions
+from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.topic.subscription_type import KEY_SHARED, type_name
 from broker_core.topics.deletion import check_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Collection, Container, Iterable
 
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.dispatch.consumer import Consumer
@@ -84,9 +85,23 @@ class SegmentTopics:
             await self.subscribe(await self._topics.get(topic_name), subscription)
 
     async def subscribe(self, topic: Topic, subscription: str) -> None:
-        """Creates a subscription at the start of a segment, unless it exists."""
+        """Creates a subscription at the start of a segment, unless it exists.
+
+        The limit counts those of the scalable topic: a segment that lacked one would lose messages.
+        """
         if subscription not in topic.subscriptions:
-            await topic.subscriptions.open(subscription, durable=True, start=None, earliest=True, properties={})
+            await topic.subscriptions.open(
+                subscription, durable=True, start=None, earliest=True, properties={}, limited=False
+            )
+
+    def check_new_subscription(self, name: TopicName, existing: Collection[str], subscription: str) -> None:
+        """Call it before a scalable topic gets a subscription that is not among the `existing` ones.
+
+        Raises `NotAllowed` for a name that no segment could use, and `LimitReached` if the topic has enough of them.
+        """
+        if is_reserved_subscription(subscription) or not subscription.strip():
+            raise NotAllowed(f"Subscription name {subscription} is reserved")
+        check_subscriptions(name, len(existing), self._tenancy.effective.of(name).max_subscriptions)
 
     async def seal(self, name: TopicName, segment: Segment) -> set[str]:
         """Ends the topic of a segment: it takes no more messages. Returns its durable subscriptions."""

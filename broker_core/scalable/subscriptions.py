@@ -36,9 +36,14 @@ class ScalableSubscriptions:
         self._groups_of = groups_of
 
     async def create(self, name: TopicName, subscription: str, kind: str) -> None:
-        """Creates it at the start of each active segment, unless it exists; `kind` is STREAM or QUEUE."""
+        """Creates it at the start of each active segment, unless it exists; `kind` is STREAM or QUEUE.
+
+        Raises `NotAllowed`, `LimitReached`, or `TopicNotFound`.
+        """
 
         def changed(record: ScalableTopic) -> ScalableTopic:
+            if subscription not in record.subscriptions:
+                self._segments.check_new_subscription(name, record.subscriptions, subscription)
             return replace(record, subscriptions={subscription: kind, **record.subscriptions})
 
         async with self._changes.alone(name):

@@ -87,8 +87,12 @@ class Subscriptions(TopicPart, Mapping[str, "Subscription"]):
         earliest: bool,
         properties: dict[str, str],
         replicated: bool = False,
+        limited: bool = True,
     ) -> Subscription:
-        """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
+        """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing.
+
+        Without `limited`, the topic may get more subscriptions than its policies allow.
+        """
         self._lifecycle.check_open()
         await self._change_ended(name)
         existing = self.by_name.get(name)
@@ -101,8 +105,9 @@ class Subscriptions(TopicPart, Mapping[str, "Subscription"]):
             return existing
         if is_reserved_subscription(name):
             raise NotAllowed(f"Subscription name {name} is reserved")
-        being_created = sum(other not in self.by_name for other in self._changing)
-        self._limits.check_subscriptions(len(self.by_name) + being_created)
+        if limited:
+            being_created = sum(other not in self.by_name for other in self._changing)
+            self._limits.check_subscriptions(len(self.by_name) + being_created)
         replicated = self._context.replicated.may_replicate(name, requested=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         stored = with_replicated(properties, replicated=replicated)

@@ -1,5 +1,7 @@
 """The subscriptions of scalable topics through deletion, splits, and unloads."""
 
+import pytest
+
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
@@ -109,3 +111,35 @@ def test_a_segment_that_a_topic_has_cannot_be_deleted(admin: Requests) -> None:
     answer = admin("DELETE", "segments/public/default/x/0000-ffff-0?force=true")
     assert (answer.status, "has this segment" in answer.reason) == (409, True)
     assert admin("POST", f"{PATH}/split/0").status == 204
+
+
+@pytest.mark.parametrize("name", ["pulsar.repl.other", "__compaction", "", " "])
+def test_a_subscription_that_no_segment_could_have_is_refused(admin: Requests, client: RawClient, name: str) -> None:
+    admin("PUT", PATH)
+    refused = register(client, X, name, "a")
+    assert (refused.error, refused.message) == (pb.NotAllowedError, f"Subscription name {name} is reserved")
+    if name:
+        assert admin("PUT", f"{PATH}/subscriptions/{name.replace(' ', '%20')}").status == 405
+    assert admin("GET", f"{PATH}/stats").json["subscriptions"] == {}
+    assert admin("POST", f"{PATH}/split/0").status == 204, "the first segment is sealed, so the others have to follow"
+
+
+def test_stream_consumers_make_no_more_subscriptions_than_a_topic_may_have(admin: Requests, client: RawClient) -> None:
+    admin("PUT", PATH)
+    admin("POST", "namespaces/public/default/maxSubscriptionsPerTopic", 2)
+    for consumer_id, name in enumerate(("s", "t")):
+        register(client, X, name, "a", consumer_id)
+    assert "maximum number of subscriptions" in register(client, X, "u", "a", 3).message
+    assert admin("PUT", f"{PATH}/subscriptions/u").status == 409
+    assert not register(client, X, "s", "b", 4).HasField("error"), "the subscription exists"
+    assert sorted(admin("GET", f"{PATH}/stats").json["subscriptions"]) == ["s", "t"]
+
+
+def test_a_lower_limit_of_subscriptions_leaves_a_split_complete(admin: Requests) -> None:
+    admin("PUT", PATH)
+    for name in ("s", "t"):
+        admin("PUT", f"{PATH}/subscriptions/{name}")
+    admin("POST", "namespaces/public/default/maxSubscriptionsPerTopic", 1)
+    assert admin("POST", f"{PATH}/split/0").status == 204
+    stats = admin("GET", f"{PATH}/stats").json
+    assert [sorted(stats["subscriptions"][name]["segments"]) for name in ("s", "t")] == [["0", "1", "2"]] * 2
