@@ -29,8 +29,8 @@ class SpecialEntries(Protocol):
 class DispatchContext(NamedTuple):
     """special: the kinds of entries that dispatchers must look for.
 
-    unacked: the limit of unacknowledged messages of the whole broker; None without one. passed_over: a cursor has moved
-    over entries that are for no consumer.
+    unacked: the limit of unacknowledged messages of the whole broker; None without one. passed_over: the cursor
+    of that name has moved over entries that are for no consumer.
     """
 
     topic: TopicName
@@ -41,4 +41,4 @@ class DispatchContext(NamedTuple):
     delayed: DelayedServices
     unacked: BrokerUnacked | None
     special: SpecialEntries
-    passed_over: Callable[[], None]
+    passed_over: Callable[[str], None]

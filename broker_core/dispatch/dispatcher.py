@@ -178,7 +178,7 @@ class Dispatcher(ABC):
         rows = [row for first, last in ranges for row in range(first, last)]
         markers = [block.first_entry_id + row for row in rows if not block.counts[row]]
         if self.cursor.acknowledge(block.ledger_id, markers):
-            self.context.passed_over()
+            self.context.passed_over(self.cursor.name)
         if self.read_markers is not None:
             self.read_markers(block)
         return [(row, row + 1) for row in rows if block.counts[row]]

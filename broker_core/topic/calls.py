@@ -43,22 +43,33 @@ class CalledTopic(Protocol):
         """The last entry that a consumer can get, and its bytes."""
 
 
+def _not_at_all(_: str) -> None:
+    """Tells no consumer, because the topic is closed or not complete yet."""
+
+
 class TopicCalls:
     """Once ended, a call raises `TopicFenced`, unless it only reports something."""
 
-    __slots__ = ("_lifecycle", "_topic", "followers")
+    __slots__ = ("_lifecycle", "_topic", "followers", "tell_readers_of")
 
     def __init__(self, topic: CalledTopic, lifecycle: Lifecycle) -> None:
         self._topic: CalledTopic | None = topic
         self._lifecycle = lifecycle
         self.followers: tuple[Callable[[], None], ...] = ()  # called when a cursor has moved
+        self.tell_readers_of: Callable[[str], None] = _not_at_all  # its cursor has moved
 
     def end(self) -> None:
         self._topic = None
-        self.followers = ()
+        self.followers, self.tell_readers_of = (), _not_at_all
 
     def acknowledged(self) -> None:
-        """A cursor moved. Hot path: called once per acknowledgment."""
+        """A cursor moved that is not of a subscription."""
+        for follow in self.followers:
+            follow()
+
+    def subscription_moved(self, name: str) -> None:
+        """The cursor of a subscription moved. Hot path: called once per acknowledgment."""
+        self.tell_readers_of(name)
         for follow in self.followers:
             follow()
 

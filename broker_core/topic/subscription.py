@@ -85,7 +85,7 @@ class Subscription(Backlogged):
         if first:
             self.delivery.dispatcher.first_flow(consumer)
         self.delivery.dispatcher.wake()
-        self._context.flowed()
+        self._context.flowed(self.name)
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
@@ -193,7 +193,7 @@ class Subscription(Backlogged):
             self._mark_delete, self.last_advanced_ms = self.cursor.mark_delete, self.last_acked_ms
             if self._snapshots is not None:
                 self._snapshots.moved()
-        self._context.acknowledged()
+        self._context.moved(self.name)
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
         consumer.held_up_to_by = 0
@@ -244,7 +244,7 @@ class Subscription(Backlogged):
             if not self.durable and not self.closed:
                 self._stop_expecting()
                 self._expecting = self._context.topic.spawn(self._forget_unless_it_returns())
-        self._context.acknowledged()
+        self._context.moved(self.name)
 
     async def reset_to_time(self, publish_time_ms: int) -> None:
         """Like `reset`, to the first entry published at that time or later."""
@@ -320,7 +320,7 @@ class Subscription(Backlogged):
         self.delivery.dispatcher.wake()
         if self._snapshots is not None:
             self._snapshots.moved()
-        self._context.acknowledged()
+        self._context.moved(self.name)
 
     def drop_unsent(self, messages_from: Callable[[Position], int]) -> None:
         """The topic forgets its messages now; `messages_from` counts those from a position on."""

@@ -22,10 +22,10 @@ class SubscriptionContext(NamedTuple):
     """The context that the subscriptions of a topic share, and the calls they make.
 
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
-    can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
-    for messages. delivers: whether durable subscriptions deliver messages. check_acknowledgeable: raises
-    `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are. coordinator: of transactions; None
-    if they are disabled. segments: learns of consumers that leave.
+    can get, and its bytes; -1:-1 and None if there is none. moved: the cursor of that subscription moved. flowed: a
+    consumer of it is ready for messages. delivers: whether durable subscriptions deliver messages.
+    check_acknowledgeable: raises `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are.
+    coordinator: of transactions; None if they are disabled. segments: learns of consumers that leave.
     """
 
     topic: TopicContext
@@ -36,8 +36,8 @@ class SubscriptionContext(NamedTuple):
     throttles: TopicThrottles
     compaction: Compaction
     last_entry: Callable[[bool], Awaitable[tuple[Position, bytes | None]]]
-    acknowledged: Callable[[], None]
-    flowed: Callable[[], None]
+    moved: Callable[[str], None]
+    flowed: Callable[[str], None]
     delivers: Callable[[], bool]
     check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions

@@ -167,7 +167,7 @@ class Subscriptions(TopicPart, Mapping[str, "Subscription"]):
                 self.by_name[name] = self._new(name, cursor)
             self._changing.pop(name).set_result(None)
         self._context.replicated.changed()
-        self._context.acknowledged()
+        self._context.moved(name)
 
     async def forget(self, subscription: Subscription) -> None:
         """A non-durable subscription lost its last consumer."""

@@ -64,18 +64,22 @@ class Termination:
         return last
 
     def tell_readers(self) -> None:
-        """Tells consumers at the end. Hot path: called after each acknowledgment, and when a consumer is ready."""
-        if self._log is None or self._log.terminated is None:
+        """Tells consumers at the end, of all subscriptions."""
+        for name in list(self._subscriptions):
+            self.tell_readers_of(name)
+
+    def tell_readers_of(self, name: str) -> None:
+        """Tells the consumers of one subscription. Hot path: called when its cursor moved, or a consumer is ready."""
+        if self._log is None or self._log.terminated is None or (subscription := self._subscriptions.get(name)) is None:
             return
-        for name, subscription in list(self._subscriptions.items()):
-            if subscription.cursor.backlog_entries:
-                self._at_end.discard(subscription)
-                continue
-            for consumer in subscription.consumers:
-                self._tell(consumer)
-            if subscription not in self._at_end:
-                self._at_end.add(subscription)
-                self._read_to_end(name)
+        if subscription.cursor.backlog_entries:
+            self._at_end.discard(subscription)
+            return
+        for consumer in subscription.consumers:
+            self._tell(consumer)
+        if subscription not in self._at_end:
+            self._at_end.add(subscription)
+            self._read_to_end(name)
 
     def _tell(self, consumer: Consumer) -> None:
         if consumer in self._told or not consumer.client.client_version.startswith(KNOWS_END_OF_TOPIC):

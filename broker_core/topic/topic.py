@@ -97,7 +97,7 @@ class Topic:
             delayed=services.delayed,
             unacked=services.unacked,
             special=self.special_entries,
-            passed_over=self._calls.acknowledged,
+            passed_over=self._calls.subscription_moved,
         )
 
     def _add_parts(self, services: TopicServices) -> None:
@@ -180,9 +180,9 @@ class Topic:
         )
         self._calls.followers = (
             self._housekeeping.look_soon,  # ledgers may be due for trimming
-            self.termination.tell_readers,  # a consumer may have reached the end
             self.migration.acknowledged,
         )
+        self._calls.tell_readers_of = self.termination.tell_readers_of  # they may have reached the end
 
     def _marker_calls(self) -> MarkerCalls:
         stored, taken, calls = self.ledger.messages, self._taken, self._calls
@@ -202,8 +202,8 @@ class Topic:
             throttles=self.throttles,
             compaction=self.compaction,
             last_entry=self._calls.last_entry,
-            acknowledged=self._calls.acknowledged,
-            flowed=self.termination.tell_readers,
+            moved=self._calls.subscription_moved,
+            flowed=self.termination.tell_readers_of,
             delivers=self.migration.delivers,
             check_acknowledgeable=self.migration.check_acknowledgeable,
             replicated=self.replicated_subscriptions,

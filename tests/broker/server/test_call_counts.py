@@ -174,5 +174,18 @@ async def test_acknowledging_many_at_once_stays_cheap(client: Client) -> None:
     await check_calls(client, acks, 1, most=224)
 
 
+async def test_acknowledging_in_a_terminated_topic_stays_cheap_whatever_other_subscriptions_it_has(
+    client: Client,
+) -> None:
+    await client.send(client_commands.flow(1, 1_000_000), client.sent)
+    topic = await client.broker.topics.get(parse_topic(TOPIC))
+    for number in range(100):
+        await topic.subscriptions.open(f"r{number}", durable=False, start=None, earliest=True, properties={})
+    await topic.terminate()
+    ledger_id = topic.ledger.first_position.ledger_id
+    acks = [client_commands.acknowledge(1, ids(ledger_id, number, 1), request_id=number) for number in range(ROUNDS)]
+    await check_calls(client, acks, 1, most=159)
+
+
 def ids(ledger_id: int, first: int, count: int) -> list[MessageIdData]:
     return [MessageIdData(ledgerId=ledger_id, entryId=first + number) for number in range(count)]
