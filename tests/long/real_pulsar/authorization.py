@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from broker_core.admin import auto_scale, other_services, scalable, segments, transactions
+from broker_core.admin import auto_scale, other_services, scalable, segments
 from broker_core.admin.routes import Route
 from broker_core.security.operations import Kind
 from broker_core.security.principal import Principal
@@ -50,13 +50,28 @@ SETTINGS = {
     "tokenSecretKey": SECRET_URL,
     "superUserRoles": ADMIN,
     "proxyRoles": "proxy",
+    "transactionCoordinatorEnabled": "true",
     "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
     "brokerClientAuthenticationParameters": f"token:{token(ADMIN)}",
 }
-BODIES = {"T/partitions": 3, "N": {}, "/admin/v2/tenants/{tenant}": {"adminRoles": ["owner"], "allowedClusters": []}}
+REPLICAS = "/admin/v3/transactions/transactionCoordinator/replicas"
+BODIES = {
+    "T/partitions": 3,
+    "N": {},
+    "/admin/v2/tenants/{tenant}": {"adminRoles": ["owner"], "allowedClusters": []},
+    REPLICAS: 2,
+}
+TRANSACTION = {
+    "mostSigBits": "0",
+    "leastSigBits": "1",
+    "coordinatorId": "0",
+    "timeout": "1",
+    "ledgerId": "1",
+    "entryId": "0",
+}
 DESTRUCTIVE = ("N", "T", "T/partitions", "/admin/v2/tenants/{tenant}", "N/subscriptionAuthMode")
 
-OTHERS = (other_services, transactions, scalable, segments, auto_scale)
+OTHERS = (other_services, scalable, segments, auto_scale)
 Cell = tuple[str, str, str]  # route or command, topic, client
 
 
@@ -143,7 +158,7 @@ def is_newer(route: Route) -> bool:
 
 
 def compared(route: Route) -> bool:
-    # Functions, packages, transactions, and scalable topics: not in this Pulsar.
+    # Functions, packages, and scalable topics: not in this Pulsar.
     others = {one.path for module in OTHERS for one in module.ROUTES}
     return not is_newer(route) and route.path not in others and title(route) not in NOT_SERVED | set(NOT_ASKED)
 
@@ -171,7 +186,9 @@ def _body(route: Route) -> Any:
 
 def _path(route: Route, topic: str) -> str:
     ordinary = {name: ORDINARY[name] for name in ("name", "value", "number", "count", "seconds", "timestamp", "ledger")}
-    filled = parts(route, topic=topic, **ordinary, entry="0", bundle="0x00000000_0x40000000", partition="1")
+    filled = parts(
+        route, topic=topic, **ordinary, entry="0", bundle="0x00000000_0x40000000", partition="1", **TRANSACTION
+    )
     segments = route.path.split("/")
     return "/".join(urllib.parse.quote(filled[one[1:-1]]) if one.startswith("{") else one for one in segments)
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.broker.security.who import ON_NAMESPACE, ON_TOPIC, THROUGH_PROXY
+from tests.broker.security.who import EVERYONE, ON_NAMESPACE, ON_TOPIC, THROUGH_PROXY
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+_TRANSACTIONS = "/admin/v3/transactions"
+_OF_TOPIC = "{tenant}/{namespace}/{topic}"
+_OF_SUBSCRIPTION = f"{_OF_TOPIC}/{{subscription}}"
 
 # Routes and commands of this broker, or of other releases of Pulsar.
 NOT_SERVED = {
@@ -55,6 +58,16 @@ INVALID_FIRST = {
     f"POST {_TOPIC}/terminate/partitions": "405 for a partition",
     f"GET {_TOPIC}/partitioned-stats": "412 for a partition",
     f"POST {_TOPIC}/subscription/{{subscription}}/expireMessages": "412 for the position of another partition",
+    f"GET {_TRANSACTIONS}/transactionMetadata/{{mostSigBits}}/{{leastSigBits}}": "404: the coordinator is not loaded",
+    f"GET {_TRANSACTIONS}/coordinatorInternalStats/{{coordinatorId}}": "404: the coordinator is not loaded",
+    f"GET {_TRANSACTIONS}/pendingAckStats/{_OF_SUBSCRIPTION}": "500 without the subscription",
+    f"GET {_TRANSACTIONS}/pendingAckInternalStats/{_OF_SUBSCRIPTION}": "404 without the subscription",
+    f"GET {_TRANSACTIONS}/transactionInPendingAckStats/{_OF_SUBSCRIPTION}/{{mostSigBits}}/{{leastSigBits}}": (
+        "500 without the subscription"
+    ),
+    f"GET {_TRANSACTIONS}/positionStatsInPendingAck/{_OF_SUBSCRIPTION}/{{ledgerId}}/{{entryId}}": (
+        "500 without the subscription"
+    ),
 }
 
 
@@ -85,5 +98,15 @@ DIFFERENCES = (
         "GET_SCHEMA, GET_OR_CREATE_SCHEMA",
         ("GET_SCHEMA", "GET_OR_CREATE_SCHEMA"),
         frozenset({"nothing", "grantee", "stranger", *ON_TOPIC["produce"], *ON_TOPIC["consume"]}),
+    ),
+    Difference(
+        "statistics of transactions",
+        (
+            f"GET {_TRANSACTIONS}/coordinators",
+            f"GET {_TRANSACTIONS}/transactionBufferStats/{_OF_TOPIC}",
+            f"GET {_TRANSACTIONS}/transactionBufferInternalStats/{_OF_TOPIC}",
+            f"GET {_TRANSACTIONS}/transactionInBufferStats/{_OF_TOPIC}/{{mostSigBits}}/{{leastSigBits}}",
+        ),
+        frozenset(EVERYONE - {"no role", "admin"}),
     ),
 )
