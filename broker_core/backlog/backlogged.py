@@ -36,6 +36,11 @@ class Backlogged(ABC):
     def has_reader(self) -> bool:
         """Whether a consumer or another cluster gets its messages now."""
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether its cursor must stay where it is, because the topic goes to another cluster with it."""
+        return False
+
     @abstractmethod
     def _moved(self) -> None:
         """The cursor moved forward over entries that are being delivered, or were about to be."""
@@ -65,10 +70,12 @@ class Backlogged(ABC):
     async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
         """Acknowledges everything up to the position, or before it; returns how many messages expired.
 
-        What no consumer can get yet, because a transaction is open, does not expire.
-        It is durable after the next `cursor.flush`. Housekeeping does not wait for that, since it would expire the same
-        messages again.
+        What no consumer can get yet, because a transaction is open, does not expire, and nothing does while this is
+        frozen. It is durable after the next `cursor.flush`. Housekeeping does not wait for that, since it would expire
+        the same messages again.
         """
+        if self.is_frozen:
+            return 0
         last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
         entries, expired = self.cursor.expire_to(min(last, self._log.visible_end))
         if entries:  # the number of messages may be an estimate

@@ -166,7 +166,7 @@ class BacklogQuotas(TopicPart):
         kept = limit * KEPT_OF_QUOTA
         for subscription in self._durable():
             cursor = subscription.cursor
-            while (size := cursor.backlog_bytes) > kept:
+            while not subscription.is_frozen and (size := cursor.backlog_bytes) > kept:
                 entries = int((size - kept) / size * cursor.backlog_entries)
                 if not entries:
                     break

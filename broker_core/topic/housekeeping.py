@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.5  # acknowledgments within this time are handled together
 EVERYTHING = Retention()  # nothing acknowledged is kept
-CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set in the meantime
+CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set, or a topic may not be frozen any more
 
 
 class Housekeeping(TopicPart):
@@ -161,7 +161,10 @@ class Housekeeping(TopicPart):
         if ttl_ms > 0:
             async for subscription in sliced(list(self._subscriptions.values())):
                 published = await self._oldest_unacknowledged_ms(subscription)
-                due.append(None if published is None else published + ttl_ms + 1)
+                if subscription.is_frozen:
+                    due.append(now + round(CHECK_AGAIN_SECONDS * 1000))
+                elif published is not None:
+                    due.append(published + ttl_ms + 1)
         outgrown = 0 < policies.compaction_threshold <= self._compaction.backlog_bytes
         if outgrown and not self._compaction.is_running:
             due.append(now + round(max(0.0, self._compaction_wait()) * 1000))

@@ -82,6 +82,10 @@ class TopicMigration(TopicPart):
         """Whether durable subscriptions deliver messages."""
         return self.phase in (Phase.IN_USE, Phase.STOPPED)
 
+    def is_frozen(self) -> bool:
+        """Whether no durable subscription may move."""
+        return self.phase is Phase.FROZEN
+
     # -- checks for clients
 
     def check_publishable(self) -> None:

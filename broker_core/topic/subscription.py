@@ -265,6 +265,10 @@ class Subscription(Backlogged):
         return bool(self.consumers)
 
     @property
+    def is_frozen(self) -> bool:
+        return self.durable and self._context.is_frozen()
+
+    @property
     def is_replicated(self) -> bool:
         """Whether consumers can move to other clusters, which follow this one (PIP-33)."""
         return is_replicated(self.cursor.properties)
@@ -299,9 +303,9 @@ class Subscription(Backlogged):
     async def follow(self, position: Position) -> None:
         """Acknowledges everything up to a position that consumers in another cluster have passed; durable on return.
 
-        Never moves back. A subscription that is being moved, deleted, or unloaded stays where it is.
+        Never moves back. A subscription that is frozen, or is being moved, deleted, or unloaded, stays where it is.
         """
-        if self.fenced or self.closed or not self.cursor.acknowledge_up_to(position):
+        if self.fenced or self.closed or self.is_frozen or not self.cursor.acknowledge_up_to(position):
             return
         if self._snapshots is not None:
             self._snapshots.followed()

@@ -23,9 +23,10 @@ class SubscriptionContext(NamedTuple):
 
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
     can get, and its bytes; -1:-1 and None if there is none. moved: the cursor of that subscription moved. flowed: a
-    consumer of it is ready for messages. delivers: whether durable subscriptions deliver messages.
-    check_acknowledgeable: raises `TopicFenced` or `TopicMoved` if durable subscriptions must stay where they are.
-    coordinator: of transactions; None if they are disabled. segments: learns of consumers that leave.
+    consumer of it is ready for messages. delivers: whether durable subscriptions deliver messages. is_frozen: whether
+    they must stay where they are for now. check_acknowledgeable: raises `TopicFenced` or `TopicMoved` if they must, or
+    if the topic is gone. coordinator: of transactions; None if they are disabled. segments: learns of consumers that
+    leave.
     """
 
     topic: TopicContext
@@ -39,6 +40,7 @@ class SubscriptionContext(NamedTuple):
     moved: Callable[[str], None]
     flowed: Callable[[str], None]
     delivers: Callable[[], bool]
+    is_frozen: Callable[[], bool]
     check_acknowledgeable: Callable[[], None]
     replicated: ReplicatedSubscriptions
     coordinator: Callable[[], Coordinator | None]

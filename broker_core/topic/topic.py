@@ -205,6 +205,7 @@ class Topic:
             moved=self._calls.subscription_moved,
             flowed=self.termination.tell_readers_of,
             delivers=self.migration.delivers,
+            is_frozen=self.migration.is_frozen,
             check_acknowledgeable=self.migration.check_acknowledgeable,
             replicated=self.replicated_subscriptions,
             coordinator=services.transactions,
