@@ -153,7 +153,7 @@ class EntryReader:
         try:
             block = await self._source.read(start, max_entries, self._config.read_batch_bytes)
             self.failure = ""
-        except (StorageError, OSError) as error:
+        except Exception as error:  # also an unexpected one: else the messages wait for the next event
             self._failed(start, error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._retry.wait(), READ_RETRY_SECONDS)
@@ -171,14 +171,23 @@ class EntryReader:
     def _failed(self, start: Position, error: Exception) -> None:
         """Logs a failure once; the read is retried until it works, the loss is accepted, or the cursor moves.
 
-        The cause of an error may quote a store, so only the log has it: stats go to tenants.
+        The cause of an error may quote a store, so only the log has it: stats go to tenants. The same applies to the
+        text of an unexpected one.
         """
         self._retry.clear()
-        failure = f"cannot read at {start}: {error}"
+        expected = isinstance(error, StorageError | OSError)
+        failure = f"cannot read at {start}: {error if expected else type(error).__name__}"
         if failure != self.failure:
             self.failure = failure
             cause = "" if error.__cause__ is None else f" ({error.__cause__})"
-            log.warning("subscription %s of %s: %s%s", self._cursor.name, self._context.topic, failure, cause)
+            log.warning(
+                "subscription %s of %s: %s%s",
+                self._cursor.name,
+                self._context.topic,
+                failure,
+                cause,
+                exc_info=None if expected else error,
+            )
 
 
 def _not_at_all() -> None:

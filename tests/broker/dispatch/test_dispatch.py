@@ -1,7 +1,8 @@
 """Which consumer gets which message, and no consumer waits for an available one; command by command."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -9,6 +10,7 @@ from broker_core.compaction.compaction import CompactionState
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
 from broker_core.config.storage import StorageConfig
+from broker_core.dispatch import reader as entry_reader
 from broker_core.names import parse_topic
 from broker_core.storage.log.retention import Retention
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
@@ -193,16 +195,48 @@ def count_steps(topic: Topic) -> list[bool]:
     return steps
 
 
+class UnexpectedDisk(FaultyDisk):
+    """Its reads of ledgers fail with an error that no caller expects, while `fails`."""
+
+    fails = False
+
+    def pread(self, fd: int, size: int, offset: int) -> bytes:
+        data = super().pread(fd, size, offset)
+        if self.fails and self._paths[fd].suffix == ".ledger":
+            raise ValueError("unexpected")
+        return data
+
+
 def test_a_failed_read_is_retried_without_an_event(disk: FaultyDisk) -> None:
+    with unloaded(disk) as broker:
+        disk.failures["pread", ".ledger"] = errno.EMFILE
+        check_retried(broker, disk.failures.clear)
+
+
+def test_a_read_with_an_unexpected_error_is_retried_without_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_reader, "READ_RETRY_SECONDS", 0.1)
+    disk = UnexpectedDisk()
+    with unloaded(disk) as broker:
+        disk.fails = True
+        check_retried(broker, lambda: setattr(disk, "fails", False))
+
+
+@contextmanager
+def unloaded(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
+    """Three messages of the topic are only on the disk."""
     config = BrokerConfig(server=FREE_PORTS, storage=StorageConfig(cache_mb=0))
     with EmbeddedBroker(config=config, disk=disk) as broker, RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         publish(client, 3)
         broker.call(broker.broker.storage.checkpoint())
         broker.call(broker.broker.topics.unload(parse_topic(TOPIC)))
-        disk.failures["pread", ".ledger"] = errno.EMFILE
-        with RawClient(broker.service_url) as reader:
-            subscribe(reader, 1, initial_position=pb.CommandSubscribe.Earliest)
-            wait_until(lambda: any(name.endswith(".ledger") for call, name in disk.calls if call == "pread"), 10)
-            disk.failures.clear()
-            receive(reader, 3)
+        yield broker
+
+
+def check_retried(broker: EmbeddedBroker, mend: Callable[[], None]) -> None:
+    with RawClient(broker.service_url) as reader:
+        subscribe(reader, 1, initial_position=pb.CommandSubscribe.Earliest)
+        dispatcher = loaded(broker, TOPIC).subscriptions["s"].delivery.dispatcher
+        wait_until(lambda: dispatcher.reader.failure != "", 10)
+        mend()
+        receive(reader, 3)
