@@ -49,7 +49,7 @@ QUICK := tests/unit tests/test_layers.py tests/test_suite.py
 
 .PHONY: quick
 quick: $(READY) ## run the unit tests, which start no broker (ARGS as for test)
-	@$(PY) -m pytest -q -n auto --dist loadfile -m 'not slow and not spark and not real_pulsar' $(QUICK) $(ARGS)
+	@$(PY) -m pytest -q -n auto --dist loadfile --hypothesis-profile quick -m 'not slow and not spark and not real_pulsar' $(QUICK) $(ARGS)
 
 ready: $(FULL) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)
 	@$(BIN)/ruff check --quiet --fix .

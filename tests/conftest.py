@@ -12,6 +12,7 @@ from tests.support.distribution import pytest_collection_modifyitems, pytest_xdi
 # Hypothesis measures wall time, which says nothing about a test on a busy machine.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+settings.register_profile("quick", settings.get_profile("any machine"), max_examples=20)  # `make quick`; CI runs all
 
 __all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]  # pytest finds hooks here
 

@@ -132,6 +132,7 @@ async def test_a_lost_write_ahead_log_is_refused_and_rebuilt(tmp_path: Path) -> 
     assert await holds_everything(copy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["metadata.sqlite", "metadata.sqlite-wal", "catalog.log"])
 async def test_a_flipped_bit_of_the_catalog_is_never_served(tmp_path: Path, name: str) -> None:
     sound = await written(tmp_path / "d", stopped=name == "metadata.sqlite")
