@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -241,9 +241,20 @@ class Compaction(TopicPart):
             self._result.ledger = compacted
 
         properties = {LEDGER_PROPERTY: str(compacted.ledger_id)}
-        await self._on_disk().move_cursor(cursor, last, properties, moved)
+        try:
+            await self._on_disk().move_cursor(cursor, last, properties, moved)
+        except StorageError:
+            await self._delete(compacted, self._on_disk().discard_compacted)
+            raise
         if old is not None:
-            await self._on_disk().delete_compacted(old)
+            await self._delete(old, self._on_disk().delete_compacted)
+
+    async def _delete(self, ledger: CompactedLedger, delete: Callable[[CompactedLedger], Awaitable[None]]) -> None:
+        """If that fails, the next compaction deletes the file; the outcome of this one is certain already."""
+        try:
+            await delete(ledger)
+        except (StorageError, OSError) as error:
+            log.warning("topic %s: cannot delete compacted ledger %d: %s", self._context.name, ledger.ledger_id, error)
 
     def _on_disk(self) -> DurableLog:
         if self._context.log.on_disk is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from broker_core.storage.errors import Damaged
+from broker_core.storage.errors import Damaged, StorageError
 from broker_core.storage.log.compacted_ledger import CompactedLedger, CompactedWriter
 from broker_core.storage.managed_ledger.ledger_services import LedgerServices
 from broker_core.storage.records import changes
@@ -19,12 +19,15 @@ class CompactedStore:
 
     async def create(self) -> CompactedWriter:
         self._register()
-        await self._remove_stale()
         services = self._services
         ledger_id = services.catalog.new_id()
         self._info.compacted.append(ledger_id)
         self._known.add(ledger_id)
-        await self._changed()
+        try:
+            await self._remove_undone()
+        except (StorageError, OSError):
+            self._forget(ledger_id)
+            raise
         path = services.compacted_path(ledger_id)
         created_ms = services.clock.wall_ms()
         forget = partial(self._forget, ledger_id)
@@ -62,6 +65,17 @@ class CompactedStore:
     async def delete(self, compacted: CompactedLedger) -> None:
         await compacted.close()
         self._known.discard(compacted.ledger_id)
+        await self._remove_stale()
+
+    async def discard(self, compacted: CompactedLedger) -> None:
+        """Deletes a result that no cursor names, because the record of that failed."""
+        await compacted.close()
+        self._known.discard(compacted.ledger_id)
+        await self._remove_undone()
+
+    async def _remove_undone(self) -> None:
+        """A record that failed may be on the disk, and names a stale file, until a later one is durable."""
+        await self._changed()
         await self._remove_stale()
 
     async def _remove_stale(self) -> None:

@@ -379,6 +379,10 @@ class ManagedLedger:
         """Deletes the old result, after a cursor property names the new one durably."""
         await self._compacted.delete(compacted)
 
+    async def discard_compacted(self, compacted: CompactedLedger) -> None:
+        """Deletes a new result after `move_cursor` to it has failed."""
+        await self._compacted.discard(compacted)
+
     # ---- figures and end
 
     @property
