@@ -117,16 +117,22 @@ class RemoteCluster:
         for attempt in attempts:
             if not attempt.done():
                 attempt.cancel()
-            elif not attempt.cancelled() and isinstance(outcome := attempt.result(), RemoteConnection):
-                outcome.close(reason)
+            elif (connection := _opened_by(attempt)) is not None:
+                connection.close(reason)
 
 
 def _is_over(attempt: Attempt) -> bool:
     """Whether it failed, or what it connected has been lost."""
-    if attempt.cancelled():
-        return True
+    connection = _opened_by(attempt)
+    return connection is None or connection.lost is not None
+
+
+def _opened_by(attempt: Attempt) -> RemoteConnection | None:
+    """The connection of an attempt that has ended; None if it failed, also with an unexpected error."""
+    if attempt.cancelled() or attempt.exception() is not None:
+        return None
     outcome = attempt.result()
-    return isinstance(outcome, CannotReplicate) or outcome.lost is not None
+    return None if isinstance(outcome, CannotReplicate) else outcome
 
 
 async def _lookup(
