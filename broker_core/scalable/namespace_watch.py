@@ -38,25 +38,27 @@ class NamespaceWatch:
         self._watch_id = watch_id
         self._properties = properties
         self._records = records
-        self._sent: set[str] = set()
+        self._sent: set[TopicName] = set()
+        self._changed: set[TopicName] = set()  # since the last update; to look at all topics would delay other clients
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, known_hash: str) -> None:
         """Sends all topics, unless the client knows them: `known_hash` is that of what it knows."""
-        self._sent = self._now()
-        names = sorted(self._sent)
+        self._sent = {name for name in self._records.in_namespace(self.namespace) if self._matches(name)}
+        names = sorted(map(str, self._sent))
         if not known_hash or known_hash != topics_hash(names):
             self._outbound.send(scalable_commands.topics_snapshot(self._watch_id, names))
 
-    def _now(self) -> set[str]:
-        return {str(name) for name in self._records.in_namespace(self.namespace) if self._matches(name)}
-
     def _matches(self, name: TopicName) -> bool:
-        return self._properties.items() <= self._records.find(name).properties.items()
+        record = self._records.get(name)
+        return record is not None and self._properties.items() <= record.properties.items()
 
     def topic_changed(self, name: TopicName, *, exists: bool) -> None:
         """A scalable topic was created or deleted, in any namespace."""
-        if name.namespace == self.namespace and self._timer is None:
+        if name.namespace != self.namespace:
+            return
+        self._changed.add(name)
+        if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settled)
 
     def _settled(self) -> None:
@@ -65,13 +67,16 @@ class NamespaceWatch:
 
     def on_writable(self) -> None:
         """Sends what has changed, while the socket accepts data."""
-        if self._timer is not None or not self._outbound.writable:
+        if self._timer is not None or not self._changed or not self._outbound.writable:
             return
-        now = self._now()
-        if now != self._sent:
-            added, removed = sorted(now - self._sent), sorted(self._sent - now)
-            self._sent = now
-            self._outbound.send(scalable_commands.topics_changed(self._watch_id, added, removed))
+        now = {name for name in self._changed if self._matches(name)}
+        added, removed = now - self._sent, (self._changed - now) & self._sent
+        self._changed.clear()
+        self._sent |= added
+        self._sent -= removed
+        if added or removed:
+            names = (sorted(map(str, topics)) for topics in (added, removed))
+            self._outbound.send(scalable_commands.topics_changed(self._watch_id, *names))
 
     def failed(self, error: BrokerError) -> None:
         """The client learns why it gets nothing more."""

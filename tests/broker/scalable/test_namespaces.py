@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from broker_core.names import NamespaceName, TopicName
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -48,6 +51,34 @@ def test_a_client_that_knows_the_topics_gets_only_changes(admin: Requests, clien
     watch(client, known=topics_hash([f"{PREFIX}a"]))
     admin("PUT", "scalable/public/default/b")
     assert list(next_update(client).diff.added) == [f"{PREFIX}b"]
+
+
+def test_a_change_costs_a_watch_no_look_at_the_other_topics(
+    admin: Requests, client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, listed = admin.broker.scalable.records, []
+    in_namespace = records.in_namespace
+
+    def noted(namespace: NamespaceName) -> list[TopicName]:
+        listed.append(namespace)
+        return in_namespace(namespace)
+
+    monkeypatch.setattr(records, "in_namespace", noted)
+    watch(client)
+    next_update(client)
+    assert len(listed) == 1
+    admin("PUT", "scalable/public/default/a")
+    assert list(next_update(client).diff.added) == [f"{PREFIX}a"]
+    assert len(listed) == 1
+
+
+def test_a_topic_that_is_made_again_without_the_property_leaves_the_watch(admin: Requests, client: RawClient) -> None:
+    admin("PUT", "scalable/public/default/mine", {"team": "lab"})
+    watch(client, team="lab")
+    assert list(next_update(client).snapshot.topics) == [f"{PREFIX}mine"]
+    admin("DELETE", "scalable/public/default/mine")
+    admin("PUT", "scalable/public/default/mine")
+    assert list(next_update(client).diff.removed) == [f"{PREFIX}mine"]
 
 
 def test_a_watch_that_fails_says_why(client: RawClient) -> None:
