@@ -163,6 +163,7 @@ BOUNDS = (
     Bound((_T.SCALABLE_TOPIC_SUBSCRIBE,), "subscription", text, NAME, ProducerBusy),
     Bound((_T.SCALABLE_TOPIC_SUBSCRIBE,), "consumer_name", text, NAME, ProducerBusy),
     Bound((_T.GET_TOPICS_OF_NAMESPACE,), "properties", pairs, PROPERTIES, MetadataError),
+    Bound((_T.NEW_TXN,), "txn_ttl_millis", number, LONG, NotAllowedError),
     Bound((_T.ADD_PARTITION_TO_TXN,), "partitions", names, PROPERTIES, InvalidTopicName),
     Bound(_CLOSING, "assignedBrokerServiceUrl", text, NAME, NotAllowedError),
     Bound(_CLOSING, "assignedBrokerServiceUrlTls", text, NAME, NotAllowedError),

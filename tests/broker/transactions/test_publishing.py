@@ -158,6 +158,12 @@ def test_a_transaction_that_times_out_is_aborted(broker: EmbeddedBroker, client:
     assert end(client, transaction, commit=True).error == ServerError.TRANSACTION_NOT_FOUND
 
 
+def test_a_timeout_that_java_cannot_read_is_refused(client: RawClient) -> None:
+    refused = ask(client, BaseCommand.NEW_TXN, tc_id=0, txn_ttl_millis=1 << 63)
+    assert refused.error == pb.NotAllowedError
+    begin(client, (1 << 63) - 1)
+
+
 def test_a_topic_that_was_unloaded_still_hides_what_is_open(broker: EmbeddedBroker, client: RawClient) -> None:
     transaction = begin(client)
     publish(client, 1, b"a", transaction)
