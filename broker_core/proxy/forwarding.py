@@ -69,6 +69,10 @@ class Resolver(abc.AbstractResolver):
         """There is nothing to close."""
 
 
+class NotConnected(BrokerUnreachable):
+    """Nothing was sent, so another broker can be asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """The request that every broker gets that is asked."""
@@ -177,7 +181,7 @@ class Forwarder:
                 return response
             if not asked.can_be_repeated:
                 raise BrokerUnreachable("a broker redirects the request, and its body is too large to be sent again")
-            response = await self._follow(self._redirected(location), asked, open_responses)
+            response = await self._send(self._redirected(location), asked, open_responses)
         raise BrokerUnreachable("Reached max number of redirections")
 
     async def _ask_in_turn(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
@@ -187,15 +191,9 @@ class Forwarder:
             url = URL(f"{self._scheme}://{endpoint}{asked.path}", encoded=True)
             try:
                 return await self._send(url, asked, open_responses)
-            except aiohttp.ClientConnectorError as error:  # nothing has been sent
-                failure = _unreachable(endpoint, error)
+            except NotConnected as error:
+                failure = error
         raise failure
-
-    async def _follow(self, url: URL, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
-        try:
-            return await self._send(url, asked, open_responses)
-        except aiohttp.ClientConnectorError as error:  # the broker of the topic has just gone
-            raise _unreachable(url.authority, error) from None
 
     async def _send(self, url: URL, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
         try:
@@ -204,10 +202,12 @@ class Forwarder:
                     asked.method, url, headers=asked.headers, data=asked.content(), allow_redirects=False
                 )
             )
-        except (aiohttp.ClientConnectorError, TimeoutError):
+        except TimeoutError:
             raise
+        except aiohttp.ClientConnectorError as error:
+            raise NotConnected(f"cannot reach the broker at {url.authority}: {error.strerror or error}") from None
         except aiohttp.ClientError as error:
-            raise BrokerUnreachable(f"lost the connection to {url.authority}: {type(error).__name__}") from None
+            raise _lost(url, error) from None
 
     def _redirected(self, location: str) -> URL:
         """The address in a redirect, if it is one of a broker. Raises `TargetRefused`."""
@@ -240,14 +240,17 @@ class Forwarder:
                     limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
                     await response.write(chunk)
                 await response.write_eof()
-        except TimeoutError:  # a part of the response is on its way, so an error cannot follow
+        except (TimeoutError, aiohttp.ClientError):  # a part of the response is on its way, so an error cannot follow
             if request.transport is not None:
                 request.transport.abort()
         return response
 
     async def _rewritten(self, response: aiohttp.ClientResponse) -> web.Response:
         """The answer to a lookup: its addresses lead through this proxy, which has one broker."""
-        body = await response.read()
+        try:
+            body = await response.read()
+        except aiohttp.ClientError as error:
+            raise _lost(response.url, error) from None
         try:
             answer = json.loads(body)
         except ValueError:
@@ -263,8 +266,8 @@ async def _body(request: web.BaseRequest, upload: Upload, kept: int) -> Body | N
     return await upload.whole(kept) if kept else upload.pieces()
 
 
-def _unreachable(broker: object, error: aiohttp.ClientConnectorError) -> BrokerUnreachable:
-    return BrokerUnreachable(f"cannot reach the broker at {broker}: {error.strerror or error}")
+def _lost(url: URL, error: aiohttp.ClientError) -> BrokerUnreachable:
+    return BrokerUnreachable(f"lost the connection to {url.authority}: {type(error).__name__}")
 
 
 def is_address(host: str) -> bool:

@@ -167,6 +167,20 @@ def test_a_broker_that_is_down_is_a_bad_gateway(broker: EmbeddedBroker) -> None:
         assert answer.status == 502 and "cannot reach the broker at localhost:1" in answer.text
 
 
+@pytest.mark.parametrize("path", ["/admin/v2/x", "/lookup/v2/topic/persistent/public/default/t"])
+def test_an_answer_that_breaks_off_leaves_no_traceback_in_the_log(
+    broker: EmbeddedBroker, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    with before(lambda _: Reply(200, "half", {"Content-Length": "8"}, hangs_up=True), broker) as (_, proxy):
+        if path.startswith("/admin"):
+            with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+                proxy.ask("GET", path)
+        else:
+            answer = proxy.ask("GET", path)
+            assert (answer.status, "lost the connection" in answer.json["reason"]) == (502, True)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_the_next_broker_is_asked_when_one_is_down(broker: EmbeddedBroker) -> None:
     url = f"http://localhost:1,{broker.http_url.removeprefix('http://')}"
     with RunningProxy(proxy_config(broker, web_url=url)) as proxy:
