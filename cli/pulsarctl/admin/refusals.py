@@ -86,6 +86,14 @@ def _hint(status: int, reason: str, request: str, *, authenticates: bool) -> str
     return "check the credentials; 'pulsarctl context show --resolved' shows their source"
 
 
+def _listing_of_scalable(reason: str, parts: list[str]) -> str:
+    """The verb that lists the segments, the regular topics for a migration, or the scalable topics."""
+    if "Segment" in reason:
+        return f"scalable-topics describe {'/'.join(parts[4:7])}"
+    noun = "topics" if parts[7:] == ["migrate"] else "scalable-topics"
+    return f"{noun} list {parts[4]}/{parts[5]}"
+
+
 def _hint_of_missing(reason: str, path: str) -> str | None:
     """The command that lists the existing names."""
     parts = path.split("/")
@@ -97,7 +105,7 @@ def _hint_of_missing(reason: str, path: str) -> str | None:
     if noun == "namespaces" or "Namespace" in reason or "Policies" in reason:
         return f"list what exists: pulsarctl namespaces list {parts[4]}"
     if noun == "scalable" and len(parts) > 6:
-        return f"list what exists: pulsarctl scalable-topics list {parts[4]}/{parts[5]}"
+        return f"list what exists: pulsarctl {_listing_of_scalable(reason, parts)}"
     if noun in ("persistent", "non-persistent") and len(parts) > 6:
         if "ubscription" in reason:
             return f"list what exists: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"

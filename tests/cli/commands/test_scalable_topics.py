@@ -277,6 +277,19 @@ def test_a_missing_topic_is_not_a_missing_feature(cli: Cli, stub: HttpStub) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "reason", "listing"),
+    [
+        ("split-segment orders -s 99", "Segment not found: 99", "scalable-topics describe public/default/orders"),
+        ("migrate absent --yes", "Topic persistent://public/default/absent not found", "topics list public/default"),
+    ],
+)
+def test_the_hint_lists_what_is_missing(cli: Cli, broker: Broker, line: str, reason: str, listing: str) -> None:
+    broker.reply = Reply(404, {"reason": reason})
+    outcome = cli("scalable-topics", *line.split())
+    assert outcome.stderr.endswith(f"hint: list what exists: pulsarctl {listing}\n")
+
+
 def test_a_stack_trace_becomes_one_sentence(cli: Cli, stub: HttpStub, broker: Broker) -> None:
     trace = (
         "\n\nStacktrace:\n\njava.lang.IllegalArgumentException: Segment not found: 99\n\tat org.apache.A.b(A.java:1)"
