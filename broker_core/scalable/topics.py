@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from broker_core.errors import Conflict, InvalidName, NotAllowed, TopicNotFound
+from broker_core.errors import Conflict, InvalidName, NotAllowed, PreconditionFailed, TopicNotFound
+from broker_core.metadata.tenancy.system_topics import is_system_topic
 from broker_core.names import NON_PERSISTENT, SCALABLE
 from broker_core.rates.time_slices import sliced
 from broker_core.scalable.auto_scaler import AutoScaler
@@ -179,9 +180,14 @@ class ScalableTopics:
     async def migrate(self, name: TopicName, *, force: bool) -> None:
         """Makes a scalable topic of a regular one (PIP-475).
 
-        Raises `TopicNotFound`, and `Conflict` if it is scalable already, or if clients use it that do not know scalable
-        topics, unless `force`: their producers fail from then on, and consumers read to the end.
+        Raises `PreconditionFailed` for a partition or a system topic, `TopicNotFound`, and `Conflict` if it is scalable
+        already, or if clients use it that do not know scalable topics, unless `force`: their producers fail from then
+        on, and consumers read to the end.
         """
+        if name.is_partition:
+            raise PreconditionFailed(f"{name} is one part of a topic; ask for {name.base}")
+        if is_system_topic(name):
+            raise PreconditionFailed(f"{name} is a system topic")
         await to_the_end(self._spawn, self._migrate(name, force=force))
 
     async def _migrate(self, name: TopicName, *, force: bool) -> None:

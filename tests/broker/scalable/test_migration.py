@@ -48,6 +48,19 @@ def test_partitions_become_sealed_segments_and_each_new_segment_follows_all_of_t
     assert admin("POST", "scalable/public/default/none/migrate").status == 404
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"), [("old-partition-0", "is one part of a topic"), ("__change_events", "is a system topic")]
+)
+def test_a_part_of_a_topic_and_a_system_topic_stay_as_they_are(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker, name: str, reason: str
+) -> None:
+    broker.create_partitioned_topic(REGULAR, 1)
+    admin("PUT", "persistent/public/default/__change_events")
+    refused = admin("POST", f"scalable/public/default/{name}/migrate?force=true")
+    assert (refused.status, reason in refused.text) == (412, True)
+    publish(client, f"persistent://public/default/{name}")
+
+
 def test_a_stream_consumer_reads_the_old_partitions_first(
     admin: Requests, client: RawClient, broker: EmbeddedBroker
 ) -> None:
