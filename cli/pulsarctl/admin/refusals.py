@@ -77,6 +77,8 @@ def _hint(status: int, reason: str, request: str, *, authenticates: bool) -> str
     """The next step, if the reason does not name it already."""
     if reason.startswith("Delete forbidden topic is replicated"):
         return "delete it in this cluster only with --force"
+    if status == 409 and "/migrate?" in request and "already scalable" not in reason:
+        return "--force migrates it in spite of these clients, and their producers fail then"
     if status == 404:
         return _hint_of_missing(reason, urlsplit(request.partition(" ")[2]).path)
     if status != 401:

@@ -290,6 +290,17 @@ def test_the_hint_lists_what_is_missing(cli: Cli, broker: Broker, line: str, rea
     assert outcome.stderr.endswith(f"hint: list what exists: pulsarctl {listing}\n")
 
 
+def test_a_migration_that_clients_prevent_names_force(cli: Cli, broker: Broker) -> None:
+    broker.reply = Reply(409, {"reason": "Clients that do not know scalable topics are connected to orders"})
+    refused = cli("scalable-topics", "migrate", "orders", "--yes")
+    broker.reply = Reply(409, {"reason": "Topic is already scalable: topic://public/default/orders"})
+    repeated = cli("scalable-topics", "migrate", "orders", "--yes")
+    assert refused.stderr.splitlines()[1:] == [
+        "hint: --force migrates it in spite of these clients, and their producers fail then"
+    ]
+    assert (repeated.exit_code, len(repeated.stderr.splitlines())) == (6, 1)
+
+
 def test_a_stack_trace_becomes_one_sentence(cli: Cli, stub: HttpStub, broker: Broker) -> None:
     trace = (
         "\n\nStacktrace:\n\njava.lang.IllegalArgumentException: Segment not found: 99\n\tat org.apache.A.b(A.java:1)"
