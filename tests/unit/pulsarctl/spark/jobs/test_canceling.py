@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -26,6 +27,14 @@ class EndlessJob:
         finally:
             assert self._canceled.wait(10), "nothing canceled the job"
             raise RuntimeError("the job was canceled")
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_terminal() -> Iterator[None]:
+    """A shell starts jobs in the background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(("number", "reason"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
