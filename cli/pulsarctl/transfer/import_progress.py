@@ -1,7 +1,6 @@
 """How far an import has come, in a small file of this user: everything up to a row is stored."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from pulsarctl.errors import CliError
+from pulsarctl.output import whole_file
 from pulsarctl.transfer.created_topics import check_created, check_partitions
 
 
@@ -97,10 +97,4 @@ def restarted(file: Path, now: int) -> ImportProgress:
 
 
 def save(file: Path, progress: ImportProgress) -> None:
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(asdict(progress)))
-        fresh.replace(file)
-    except OSError as error:
-        raise CliError(f"cannot write {file}: {error.strerror}") from error
+    whole_file.replace(file, json.dumps(asdict(progress)), mkdir=True)

@@ -21,6 +21,7 @@ from crc32c import crc32c
 
 from pulsarctl.errors import CliError, Conflict, UsageProblem
 from pulsarctl.output.one_writer import only_writer
+from pulsarctl.output.whole_file import sync_directory
 from pulsarctl.transfer.object_stores import HINT, SCHEMES, object_store
 
 COPY_BYTES = 8 << 20
@@ -105,6 +106,7 @@ class Directory:
             os.fsync(written.fileno())
             content = sum_of(written)
         draft.replace(self.path / name)
+        sync_directory((self.path / name).parent)
         return content
 
     def drop(self, draft: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pulsarctl.errors import CliError
+from pulsarctl.output import whole_file
 from pulsarctl.transfer.created_topics import check_created, check_partitions
 
 
@@ -72,22 +73,12 @@ class ReplayFiles:
 
     def begin(self, state: ReplayState) -> None:
         self.end()
-        _replace(self.plan, json.dumps(asdict(state)))
+        whole_file.replace(self.plan, json.dumps(asdict(state)), mkdir=True)
 
     def stored(self, rows: int) -> None:
-        _replace(self.rows, str(rows))
+        whole_file.replace(self.rows, str(rows))
 
     def end(self) -> None:
         """The plan first: rows without a plan mean nothing."""
         self.plan.unlink(missing_ok=True)
         self.rows.unlink(missing_ok=True)
-
-
-def _replace(file: Path, text: str) -> None:
-    fresh = file.with_name(f".{file.name}.tmp")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(text)
-        fresh.replace(file)
-    except OSError as error:
-        raise CliError(f"cannot write {file}: {error.strerror}") from error
