@@ -96,7 +96,7 @@ def target(pulsar_broker: EmbeddedBroker, topic: str) -> str:
 def interrupted(broker: EmbeddedBroker, topic: str, target: str, start: str = "earliest") -> tuple[str, ...]:
     """A replay that ends after its first message, because its progress cannot be written; and what continues it."""
     rows = ReplayFiles.of(os.environ, broker.service_url, topic, target, start, "latest", "", "", "True").rows
-    obstacle = rows.with_name(f".{rows.name}.tmp")
+    obstacle = rows.with_name(f".{rows.name}.{os.getpid()}")  # see `whole_file`
     obstacle.mkdir(parents=True)
     words = ("replay", topic, target, "--start", start, "--rate", "10")
     code, text = failed(broker, *words)
