@@ -66,6 +66,7 @@ FEATURES = {
     "transactions": "Transactions: commit, abort, time-out",
     "transactional_messages": "Transactions with batches, chunks, delays, keys, readers, compaction",
     "transactional_acknowledgements": "Acknowledgment in transactions",
+    "spring_transactions": "Transactions of Spring for Apache Pulsar: templates, methods, listeners",
     "durability": "kill -9, restart, full disk, clock jumps",
     "addresses": "Addresses, lookup",
     "security": "TLS, authentication by every method, credentials that expire or are wrong",
