@@ -144,7 +144,8 @@ def save(frame: "DataFrame", broker: EmbeddedBroker, topic: str, **options: str)
 def test_a_job_with_a_failing_task_publishes_nothing(
     spark: "SparkSession", pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
-    frame = spark.range(0, 1000, 1, 2).selectExpr("if(id = 999, raise_error('failed'), cast(id as string)) as value")
+    ids = spark.range(0, 40_000, 1, 2).where("id < 100 or id >= 20000")  # the other task ends long before the failure
+    frame = ids.selectExpr("if(id = 39999, raise_error('failed'), cast(id as string)) as value")
     with pytest.raises(PySparkException, match="failed"):
         save(frame, pulsar_broker, topic)
     save(spark.range(1).selectExpr("cast(id as string) as value"), pulsar_broker, topic)
