@@ -47,9 +47,10 @@ test-clients: $(FULL) ## run the tests with Java, Go, Node, and Python clients (
 # What needs no broker's process, and the rules of the project.
 QUICK := tests/unit tests/test_layers.py tests/test_suite.py
 
+# One process more than there are processors, since tests also wait for the disk.
 .PHONY: quick
 quick: $(READY) ## run the unit tests, which start no broker (ARGS as for test)
-	@$(PY) -m pytest -q -n auto --dist loadfile --hypothesis-profile quick -m 'not slow and not spark and not real_pulsar' $(QUICK) $(ARGS)
+	@$(PY) -m pytest -q -n $$($(PY) -c 'import os; print(os.cpu_count() + 1)') --dist loadfile --hypothesis-profile quick -m 'not slow and not spark and not real_pulsar' $(QUICK) $(ARGS)
 
 ready: $(FULL) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)
 	@$(BIN)/ruff check --quiet --fix .
