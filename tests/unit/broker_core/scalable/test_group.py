@@ -1,14 +1,11 @@
 """A group of many registered consumers."""
 
-import asyncio
 import time
 from typing import cast
 
-import pytest
-
 from broker_core.client import Outbound
 from broker_core.names import parse_topic
-from broker_core.scalable.group import ConsumerGroup, RegisteredConsumer
+from broker_core.scalable.group import ConsumerGroup
 from broker_core.scalable.layout import Layout, Segment
 from broker_core.scalable.segments import Attached
 from broker_core.scalable.synthetic import synthetic_layout
@@ -40,45 +37,10 @@ class Wide:
         return Attached(0, are_sharing=False)
 
 
-def wide_group() -> ConsumerGroup:
-    return ConsumerGroup(Wide(), "s", is_ordered=True, grace_seconds=60, changed=lambda: None)
-
-
-def join(group: ConsumerGroup, number: int) -> RegisteredConsumer:
-    return group.join(f"c{number}", cast(Outbound, Sent()), number)
-
-
 def test_hundreds_of_consumers_of_hundreds_of_segments_join_without_long_pauses() -> None:
-    group = wide_group()
-
-    async def join_one_by_one() -> None:
-        for number in range(300):
-            join(group, number)
-            await group.assigned()
-
+    group = ConsumerGroup(Wide(), "s", is_ordered=True, grace_seconds=60, changed=lambda: None)
     before = time.process_time()
-    asyncio.run(join_one_by_one())
+    for number in range(300):
+        group.join(f"c{number}", cast(Outbound, Sent()), number)
     assert time.process_time() - before < 6, "20 ms for each of them"
     assert {len(consumer.segments) for consumer in group.consumers.values()} == {3, 4}
-
-
-def test_consumers_that_come_and_go_together_share_the_segments_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    group, assign = wide_group(), ConsumerGroup.assign
-    shared: list[int] = []
-
-    def noted(group: ConsumerGroup) -> None:
-        shared.append(len(group.consumers))
-        assign(group)
-
-    monkeypatch.setattr(ConsumerGroup, "assign", noted)
-
-    async def come_and_go() -> None:
-        consumers = [join(group, number) for number in range(300)]
-        await group.assigned()
-        for consumer in consumers[1:]:
-            consumer.expel()
-        await group.assigned()
-
-    asyncio.run(come_and_go())
-    assert shared == [300, 1]
-    assert len(group.consumers["c0"].segments) == 1000
