@@ -99,13 +99,18 @@ def test_older_clients_hold_a_migration_up_unless_it_is_forced(admin: Requests, 
     assert client.expect(BaseCommand.ERROR).error == pb.TopicTerminatedError
 
 
-def test_the_old_topic_goes_as_a_whole_and_nothing_creates_it_again(
-    admin: Requests, client: RawClient, broker: EmbeddedBroker
-) -> None:
+def migrate_with_a_message_left(admin: Requests, client: RawClient, broker: EmbeddedBroker) -> None:
+    """A subscription of partition 1 has a message, and partition 0 has none."""
     broker.create_partitioned_topic(REGULAR, 2)
     admin("PUT", "persistent/public/default/old-partition-1/subscription/s")
     publish(client, f"{REGULAR}-partition-1")
     admin("POST", f"{PATH}/migrate")
+
+
+def test_the_old_topic_goes_as_a_whole_and_nothing_creates_it_again(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    migrate_with_a_message_left(admin, client, broker)
     client.expect(BaseCommand.CLOSE_PRODUCER)
     collect = broker.broker.scalable.collection.collect_all
     broker.call(collect())
@@ -121,10 +126,7 @@ def test_the_old_topic_goes_as_a_whole_and_nothing_creates_it_again(
 def test_a_collection_leaves_no_partition_loaded_that_stays_because_of_another_one(
     admin: Requests, client: RawClient, broker: EmbeddedBroker
 ) -> None:
-    broker.create_partitioned_topic(REGULAR, 2)
-    admin("PUT", "persistent/public/default/old-partition-1/subscription/s")
-    publish(client, f"{REGULAR}-partition-1")
-    admin("POST", f"{PATH}/migrate")
+    migrate_with_a_message_left(admin, client, broker)
     for index in range(2):
         assert admin("PUT", f"persistent/public/default/old-partition-{index}/unload").status == 204
     broker.call(broker.broker.scalable.collection.collect_all())
