@@ -182,16 +182,22 @@ class Database:
     # ---- the second copy
 
     def _log_commit(self, rows: list[RowChange]) -> None:
-        """The database has the commit: a failure here costs the second copy, until it is begun again."""
+        """The database has the commit, so no failure here is one of the commit: the next one tries again."""
         try:
             if self._log.is_open:
                 self._unmerged += _COMMIT_BYTES + 2 * self._log.append_commit(self._commit_number, rows)
             else:
                 self._log.begin(self._commit_number, tables.all_rows(self._connection))
-        except OSError as error:
+        except (OSError, sqlite3.Error) as error:
             log.error("cannot write %s: %s; it is begun again with the next commit", self._log.path, error)
         if self._unmerged > _MERGE_BYTES:
+            self._merge_or_retry()
+
+    def _merge_or_retry(self) -> None:
+        try:
             self._merge()
+        except sqlite3.Error as error:
+            log.error("cannot merge the write-ahead log of %s: %s; the next commit tries again", self.path, error)
 
     def _begin_log(self, state: LogState | None) -> None:
         if state is not None:
@@ -210,7 +216,6 @@ class Database:
         """
         if not self._disk.merge(self._connection):
             return  # a tool reads the database; the next commit tries again
-        self._unmerged = 0
         try:
             if self._log.is_long:
                 self._log.begin(self._commit_number, tables.all_rows(self._connection))
@@ -221,6 +226,7 @@ class Database:
                 self._log.append_sums(sums_of(self._blocks()))
         except OSError as error:
             log.error("cannot write %s: %s; it is begun again with the next commit", self._log.path, error)
+        self._unmerged = 0
 
     def close(self) -> None:
         with contextlib.ExitStack() as parts:
