@@ -40,7 +40,8 @@ _WORDS = {
 
 
 _HINTS = {
-    "TopicNotFound": "check the name; see 'pulsarctl namespaces list TENANT' and 'pulsarctl topics list NAMESPACE'"
+    "TopicNotFound": "check the name; see 'pulsarctl namespaces list TENANT' and 'pulsarctl topics list NAMESPACE'",
+    "TopicTerminated": "'pulsarctl explain TOPIC' says whether it was migrated to a scalable topic",
 }
 
 

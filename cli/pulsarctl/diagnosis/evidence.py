@@ -23,6 +23,7 @@ class TopicEvidence:
     """`topic` is one partition, or a topic without partitions. `policies`: those in effect, by their REST path.
 
     `is_ours`: the broker is pulsarctl's, whose figures are exact where Apache Pulsar's are not.
+    `migrated_to`: the scalable topic that the topic has become, or "".
     """
 
     topic: str
@@ -32,6 +33,7 @@ class TopicEvidence:
     is_ours: bool
     policies: Document = field(default_factory=dict)
     hold: Hold | None = None
+    migrated_to: str = ""
 
     @property
     def visible_end(self) -> tuple[int, int]:

@@ -27,7 +27,15 @@ def explain(topic: TopicEvidence) -> list[Finding]:
 
 def closed(evidence: TopicEvidence) -> Iterator[Finding]:
     state = evidence.internal.get("state")
-    if state == "Terminated":
+    if evidence.migrated_to:
+        yield evidence.finding(
+            "migrated",
+            Severity.PROBLEM,
+            f"The topic was migrated to a scalable topic: use {evidence.migrated_to}, because this one accepts no "
+            "messages.",
+            command("scalable-topics", "describe", evidence.migrated_to),
+        )
+    elif state == "Terminated":
         yield evidence.finding(
             "terminated",
             Severity.PROBLEM,

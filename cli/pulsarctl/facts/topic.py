@@ -5,15 +5,17 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from pulsarctl.admin.parts import part_names
 from pulsarctl.diagnosis import delivery, publishing, replication, transactions
 from pulsarctl.diagnosis.evidence import OldestMessage, SubscriptionEvidence, TopicEvidence
 from pulsarctl.diagnosis.finding import Finding, worst_first
+from pulsarctl.diagnosis.words import command
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.facts.transactions import OpenTransactions
 from pulsarctl.peek.peeking import MARKER
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms, pause
-from pulsarctl.values.names import COMPACTION_CURSOR, namespace_of
+from pulsarctl.values.names import COMPACTION_CURSOR, full_topic, migrated_name, namespace_of
 from pulsarctl.values.times import parse_time_ms
 
 BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the next
@@ -31,7 +33,7 @@ def explain(
     findings: list[Finding] = []
     known, ours = False, is_ours(call)
     open_now = open_now or OpenTransactions(call)
-    for part in call.admin.topics.parts(topic):
+    for part in _parts(call, topic):
         part_evidence = open_now.with_hold(topic_evidence(call, part, ours))
         findings += (
             [*publishing.explain(part_evidence), *replication.explain(part_evidence)] if subscription is None else []
@@ -47,6 +49,20 @@ def explain(
     return on_same_cluster(call, findings)
 
 
+def _parts(call: Call, topic: str) -> list[str]:
+    """Raises `NotFound`, which names the scalable topic if there is one: a migrated topic is deleted in the end."""
+    try:
+        return call.admin.topics.parts(topic)
+    except NotFound:
+        if not _segments(call, topic):
+            raise
+        name = migrated_name(topic)
+        raise NotFound(
+            f"there is no topic {full_topic(topic)}, but a scalable topic {name}",
+            hint=call.on_same_cluster(command("scalable-topics", "describe", name)),
+        ) from None
+
+
 def on_same_cluster(call: Call, findings: Iterable[Finding]) -> list[Finding]:
     """The findings with commands that reach the cluster of this call."""
     return [replace(finding, command=call.on_same_cluster(finding.command)) for finding in findings]
@@ -56,14 +72,24 @@ def topic_evidence(
     call: Call, topic: str, ours: bool, policies: Sequence[str] = (*publishing.READ, SCHEMA_UPDATES)
 ) -> TopicEvidence:
     """The evidence of one partition, or of a topic without partitions. `policies`: those to read."""
+    internal = call.admin.topics.internal_stats(topic) if topic.startswith("persistent") else {}
+    is_terminated = internal.get("state") == "Terminated"
     return TopicEvidence(
         topic=topic,
         stats=_stats(call, topic),
-        internal=call.admin.topics.internal_stats(topic) if topic.startswith("persistent") else {},
+        internal=internal,
         now_ms=now_ms(),
         is_ours=ours,
         policies=_policies(call, topic, policies),
+        migrated_to=migrated_name(topic) if is_terminated and topic in _segments(call, topic) else "",
     )
+
+
+def _segments(call: Call, topic: str) -> list[str]:
+    """Those of the scalable topic of the same name, of which some may be regular topics; none if there is none."""
+    with suppress(CliError):
+        return part_names(call.admin, migrated_name(topic))
+    return []
 
 
 def is_ours(call: Call) -> bool:

@@ -75,6 +75,11 @@ def scalable_topic(topic: str) -> str:
     return f"{domain}://{rest}"
 
 
+def migrated_name(topic: str) -> str:
+    """The scalable topic that a regular topic becomes, by its name or that of a partition. Raises `UsageProblem`."""
+    return scalable_topic(without_partition(full_topic(topic)).partition("://")[2])
+
+
 def scalable_path(topic: str) -> str:
     """`public/default/t%2F1`. Raises `UsageProblem`."""
     return "/".join(segment(part) for part in scalable_topic(topic).partition("://")[2].split("/", 2))

@@ -8,6 +8,7 @@ import pulsar
 import pytest
 from pulsar import ConsumerType
 
+from broker_core.testing import EmbeddedBroker
 from pulsarctl.facts import topic as diagnosing
 from pulsarctl.values.clock import now_ms
 from tests.cli.diagnosis.findings import eventually, findings
@@ -210,6 +211,25 @@ def test_a_terminated_topic(cli: Cli, client: pulsar.Client, topic: str) -> None
         f"The topic is terminated: it accepts no messages after {last.ledger_id()}:{last.entry_id()}."
     )
     assert "no-producer" not in found
+
+
+def test_a_topic_that_was_migrated_names_the_scalable_topic_until_it_is_gone(
+    cli: Cli, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    assert cli("topics", "create-partitioned-topic", topic, "-p", "2").exit_code == 0
+    assert cli("scalable-topics", "migrate", topic).exit_code == 0
+    new = f"topic://public/default/{topic}"
+    found = findings(cli, "explain", topic)
+    assert found["migrated"]["finding"] == (
+        f"The topic was migrated to a scalable topic: use {new}, because this one accepts no messages."
+    )
+    assert found["migrated"]["command"] == f"pulsarctl scalable-topics describe {new}"
+    assert "terminated" not in found
+    refused = cli("produce", topic, "-m", "a")
+    assert (refused.exit_code, "'pulsarctl explain TOPIC'" in refused.stderr) == (6, True)
+    pulsar_broker.call(pulsar_broker.broker.scalable.collection.collect_all())
+    gone = cli("explain", topic)
+    assert (gone.exit_code, new in gone.stderr) == (3, True)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pulsarctl.values.quantities import human_size
 RETENTION = "retention"
 COMPACTION_THRESHOLD = "compactionThreshold"
 READ = (RETENTION, publishing.BACKLOG_QUOTAS, COMPACTION_THRESHOLD)  # the policies that the rules use
-ON_PURPOSE = ("terminated",)  # a topic is terminated by its owner
+ON_PURPOSE = ("terminated", "migrated")  # its owner has done that
 BEHIND = 2  # times the threshold
 
 
