@@ -9,7 +9,6 @@ One is due when an eighth of the allowed journal has been written, and `flushInt
 """
 
 import asyncio
-import itertools
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -58,6 +57,7 @@ class Checkpoints:
         self._journaled = 0  # bytes since the last checkpoint
         self._changed: set[Ledger] = set()  # since the last checkpoint
         self._unsynced: dict[int, Path] = {}  # by ledger: files that recovery wrote, or that a failed checkpoint left
+        self._torn: dict[int, Path] = {}  # by ledger: files whose sync failed, until they are written again
         self._uncommitted: list[RowChange] = []  # of a failed checkpoint
         self._folders: set[Path] = set()  # of removed files
         self._timer: asyncio.TimerHandle | None = None
@@ -87,6 +87,7 @@ class Checkpoints:
     def ledger_removed(self, ledger: Ledger) -> None:
         self._changed.discard(ledger)
         self._unsynced.pop(ledger.info.id, None)
+        self._torn.pop(ledger.info.id, None)
         self._folders.add(ledger.path.parent)
 
     async def run(self) -> None:
@@ -116,31 +117,31 @@ class Checkpoints:
         folders |= {path.parent for path in files.values()}
         places = sorted(files.items())
         shares = [partial(self._sync, places[i::_SYNCERS]) for i in range(min(_SYNCERS, len(places)))]
-        failed = await asyncio.gather(*(self._in_syncer(share) for share in shares))
+        await asyncio.gather(*(self._in_syncer(share) for share in shares))
         await self._in_syncer(partial(self._sync_folders, folders))
-        for ledger_id, path in itertools.chain.from_iterable(failed):
-            # A failed sync may have thrown the written pages away: they are written again, from the journal.
-            first = await self._metadata.run(lambda: self._metadata.first_journal)
-            entries, end = await self._metadata.run(partial(self._metadata.ledger_end, ledger_id))
-            await self._in_syncer(partial(self._rewrite, path, first, ledger_id, entries, end))
+        await self._write_torn_again()
         self._unsynced = {i: path for i, path in self._unsynced.items() if i not in files}
         self._folders -= folders
 
-    def _sync(self, files: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
-        """Returns the files whose sync failed. Syncer thread."""
-        failed = []
+    async def _write_torn_again(self) -> None:
+        """A failed sync may have thrown the written pages away, and the next one would succeed without them."""
+        for ledger_id, path in list(self._torn.items()):
+            first = await self._metadata.run(lambda: self._metadata.first_journal)
+            entries, end = await self._metadata.run(partial(self._metadata.ledger_end, ledger_id))
+            await self._in_syncer(partial(self._rewrite, path, first, ledger_id, entries, end))
+            self._torn.pop(ledger_id, None)
+
+    def _sync(self, files: list[tuple[int, Path]]) -> None:
+        """Notes the files whose sync failed. Syncer thread."""
         for ledger_id, path in files:
-            if not self._disk.exists(path):
-                continue  # trimmed in the meantime
             try:
                 with self._files.use(path) as fd:
                     self._disk.sync(fd)
             except FileNotFoundError:
-                continue
+                continue  # trimmed in the meantime
             except OSError as error:
                 log.error("sync of %s failed (%s); it is written again from the journal", path, error)
-                failed.append((ledger_id, path))
-        return failed
+                self._torn[ledger_id] = path
 
     def _sync_folders(self, folders: set[Path]) -> None:
         for folder in sorted(folders):
@@ -148,6 +149,8 @@ class Checkpoints:
                 self._disk.sync_directory(folder)
 
     def _rewrite(self, path: Path, first_journal: int, ledger_id: int, entries: int, end: int) -> None:
+        if not self._disk.exists(path):
+            return  # trimmed in the meantime
         with self._files.use(path) as fd:
             rewrite_ledger(self._disk, fd, self._journal.directory, first_journal, ledger_id, entries, end)
             self._disk.sync(fd)

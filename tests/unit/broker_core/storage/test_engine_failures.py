@@ -9,11 +9,25 @@ import pytest
 
 from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
+from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.records.position import Position
 from tests.support.condition import until
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.storage import append, contents, crash, faulty, opened, reopened, run_of
+
+
+class LosesPages(FaultyDisk):
+    """Discards unsynced bytes at one failed sync, as a kernel may do."""
+
+    armed = False
+
+    def sync(self, fd: int) -> None:
+        if self.armed and self._paths[fd].suffix == ".ledger":
+            self.armed = False
+            self.truncate(fd, 48)
+            raise OSError(errno.EIO, "lost")
+        super().sync(fd)
 
 
 async def test_a_failed_sync_fences_only_its_ledger(tmp_path: Path) -> None:
@@ -205,27 +219,35 @@ async def test_the_journal_stays_while_a_ledger_cannot_be_written(tmp_path: Path
     await engine.close()
 
 
-async def test_a_ledger_file_is_rewritten_from_the_journal_after_a_failed_sync(tmp_path: Path) -> None:
-    class LosesPages(FaultyDisk):
-        """Discards unsynced bytes at one failed sync, as a kernel may do."""
-
-        armed = False
-
-        def sync(self, fd: int) -> None:
-            if self.armed and self._paths[fd].suffix == ".ledger":
-                self.armed = False
-                self.truncate(fd, 48)
-                raise OSError(errno.EIO, "lost")
-            super().sync(fd)
-
+async def _with_pages_to_lose(path: Path) -> tuple[LosesPages, StorageEngine]:
     disk = LosesPages()
-    engine = await opened(tmp_path, disk=disk)
+    engine = await opened(path, disk=disk)
     ledger = await engine.open_ledger("t")
     for i in range(20):
         await append(ledger, run_of(b"%d" % i, b"."))
     disk.armed = True
+    return disk, engine
+
+
+async def test_a_ledger_file_is_rewritten_from_the_journal_after_a_failed_sync(tmp_path: Path) -> None:
+    disk, engine = await _with_pages_to_lose(tmp_path)
     await engine.checkpoint()
     assert not disk.armed
+    engine = await reopened(engine, tmp_path)
+    assert engine.damage.reports == []
+    assert (await contents(await engine.open_ledger("t")))[::2] == [b"%d" % i for i in range(20)]
+    await engine.close()
+
+
+async def test_the_next_checkpoint_rewrites_a_ledger_file_that_a_failed_one_left_with_lost_pages(
+    tmp_path: Path,
+) -> None:
+    disk, engine = await _with_pages_to_lose(tmp_path)
+    disk.failures["pread", ".journal"] = errno.EIO
+    with pytest.raises(OSError, match="Input/output error"):
+        await engine.checkpoint()
+    disk.failures.clear()
+    await engine.checkpoint()
     engine = await reopened(engine, tmp_path)
     assert engine.damage.reports == []
     assert (await contents(await engine.open_ledger("t")))[::2] == [b"%d" % i for i in range(20)]
