@@ -1,7 +1,9 @@
 """Maintenance of a table: small files become large ones, and old snapshots and files that nothing needs are removed."""
 
+import contextlib
+import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +17,11 @@ from pulsarctl.iceberg.rewriting import rewritten
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table, Transaction
 
-_OF_RUN = re.compile(r"/data/[0-9a-f]{32}/[^/]+\Z")  # other programs that write to the folder name files differently
+_FOLDERS = ("data", "metadata")
+_OF_RUN = re.compile(  # other programs that write to the folder name files of rows differently
+    r"/data/[0-9a-f]{32}/[^/]+\Z"
+    r"|/metadata/(snap-\d+-\d+-[0-9a-f-]{36}|[0-9a-f-]{36}-m\d+)\.avro\Z"  # the names of pyiceberg and Java
+)
 RUNNING = timedelta(days=1)  # a run may still be going to commit files that are younger
 
 
@@ -93,8 +99,8 @@ def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
             table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
             table.refresh()
     gone = before - reachable(table)
-    for path in sorted(gone):
-        table.io.delete(path)
+    for path in sorted(gone):  # a run that is killed here leaves them to the next one, as strays
+        _delete(table.io.delete, path)
     return count - len(table.snapshots()), len(gone)
 
 
@@ -111,32 +117,45 @@ def reachable(table: "Table") -> set[str]:
 
 
 def _remove_strays(table: "Table") -> int:
-    """Files of a run or of a merge that no snapshot has, because it was killed."""
-    known = reachable(table)
-    strays = [info for info, path in _files_of_rows(table) if path not in known and _is_old(info)]
-    filesystem = _filesystem(table)[0]
+    """Files of a run, of a commit, or of a maintenance that no snapshot has, because it was killed."""
+    table.refresh()
+    known = {_path_of(name) for name in reachable(table)}
+    filesystem, folder = _filesystem(table)
+    strays = [info for info in _files_of_runs(filesystem, folder) if info.path not in known and _is_old(info)]
     for info in strays:
-        filesystem.delete_file(info.path)
+        _delete(filesystem.delete_file, info.path)
     return len(strays)
+
+
+def _delete(delete: Callable[[str], None], path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):  # another maintenance was faster
+        delete(path)
 
 
 def _is_old(info: Any) -> bool:
     return bool(info.mtime is not None and info.mtime < datetime.now(UTC) - RUNNING)
 
 
-def _files_of_rows(table: "Table") -> Iterable[tuple[Any, str]]:
+def _files_of_runs(filesystem: Any, folder: str) -> Iterable[Any]:
     from pyarrow import fs
 
-    filesystem, path = _filesystem(table)
-    prefix = table.location().removesuffix(path)
-    infos = filesystem.get_file_info(fs.FileSelector(f"{path}/data", recursive=True, allow_not_found=True))
-    return [(info, f"{prefix}{info.path}") for info in infos if info.is_file and _OF_RUN.search(info.path)]
+    for name in _FOLDERS:
+        selector = fs.FileSelector(f"{folder}/{name}", recursive=True, allow_not_found=True)
+        infos = filesystem.get_file_info(selector)
+        yield from (info for info in infos if info.is_file and _OF_RUN.search(info.path))
+
+
+def _path_of(address: str) -> str:
+    """The path in the file system: an address has several spellings."""
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+    return posixpath.normpath(PyArrowFileIO.parse_location(address)[2])
 
 
 def _filesystem(table: "Table") -> tuple[Any, str]:
     """pyarrow's file system of the table, and the path of the table in it."""
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
-    scheme, host, path = PyArrowFileIO.parse_location(table.location())
+    scheme, host, _ = PyArrowFileIO.parse_location(table.location())
     io = table.io if isinstance(table.io, PyArrowFileIO) else PyArrowFileIO(table.io.properties)
-    return io.fs_by_scheme(scheme, host), path
+    return io.fs_by_scheme(scheme, host), _path_of(table.location())
