@@ -37,6 +37,12 @@ class FaultyDisk(RealDisk):
         self._paths[fd] = path
         return fd
 
+    def close(self, fd: int) -> None:
+        """Also a close that fails gives up the descriptor, as on Linux."""
+        super().close(fd)
+        if fd in self._paths:
+            self._check("close", self._paths.pop(fd))
+
     def pread(self, fd: int, size: int, offset: int) -> bytes:
         self._check("pread", self._paths[fd])
         return super().pread(fd, size, offset)
@@ -61,6 +67,7 @@ class FaultyDisk(RealDisk):
         self.sync(fd)
 
     def remove(self, path: Path) -> None:
+        self._check("remove", path)
         time.sleep(self.removal_seconds)
         super().remove(path)
 

@@ -9,6 +9,7 @@ taken for a group: a group's header names its journal and its place.
 Spare files mean nothing: they are deleted at start and at a clean stop.
 """
 
+import contextlib
 import threading
 from pathlib import Path
 
@@ -48,13 +49,16 @@ class SpareFiles:
     def take(self, target: Path) -> int:
         """Gives a spare file the name of a journal file; returns how many of its bytes were written before, 0: none.
 
-        The new name is durable after the next sync of the directory.
+        The new name is durable after the next sync of the directory. A spare file that cannot be used is left behind.
         """
         with self._lock:
             if not self._sizes:
                 return 0
             path, size = self._sizes.popitem()
-            self._disk.rename(path, target)
+            try:
+                self._disk.rename(path, target)
+            except OSError:
+                return 0
             return size
 
     def keep(self, retired: Path, written: int) -> None:
@@ -74,9 +78,8 @@ class SpareFiles:
         """Deletes the spare files on a full disk, and keeps none until `resume`."""
         with self._lock:
             self._given_up = True
-            for path in self._sizes:
-                self._disk.remove(path)
-            self._sizes.clear()
+            while self._sizes:
+                self._remove(self._sizes.popitem()[0])
 
     def resume(self) -> None:
         """Keeps spare files again, because there is space."""
@@ -94,7 +97,8 @@ class SpareFiles:
         """Deletes all spare files. Blocks until the thread has ended, for one file of zeros at most."""
         if self._making is not None:
             self._making.join()
-        remove_spare_files(self._disk, self._directory)
+        with contextlib.suppress(OSError):  # the next start deletes what is left
+            remove_spare_files(self._disk, self._directory)
         self._sizes.clear()
 
     def _write_zeros(self) -> None:
@@ -110,10 +114,17 @@ class SpareFiles:
             finally:
                 self._disk.close(fd)
         except OSError:
-            self._disk.remove(path)  # a full disk has no space for a file that only saves time
+            self._remove(path)  # a full disk has no space for a file that only saves time
             return
         with self._lock:
-            self._sizes[path] = self.size
+            if self._given_up:
+                self._remove(path)
+            else:
+                self._sizes[path] = self.size
+
+    def _remove(self, path: Path) -> None:
+        with contextlib.suppress(OSError):  # the next start deletes it
+            self._disk.remove(path)
 
     def _next_name(self) -> Path:
         self._named += 1

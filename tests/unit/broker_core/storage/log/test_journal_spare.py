@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.log.journal_spare import SpareFiles, remove_spare_files
+from tests.support.faulty_disk import FaultyDisk
 from tests.support.storage import append, contents, crash, opened, run_of
 
 SIZE = 1 << 20
@@ -58,6 +60,57 @@ def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     journal.write_bytes(b"kept")
     remove_spare_files(RealDisk(), tmp_path)
     assert names(tmp_path) == [journal.name]
+
+
+def test_a_spare_file_that_was_deleted_is_not_used(spare: SpareFiles, tmp_path: Path) -> None:
+    retired = filenames.journal_file(tmp_path, 1)
+    retired.write_bytes(b"old")
+    spare.keep(retired, SIZE)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert spare.take(filenames.journal_file(tmp_path, 2)) == 0
+    assert spare.is_empty
+
+
+def test_spare_files_that_cannot_be_removed_are_given_up_and_wait_for_the_next_start(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    spare = SpareFiles(disk, tmp_path, journal_bytes=8 * SIZE)
+    for number in (1, 2):
+        retired = filenames.journal_file(tmp_path, number)
+        retired.write_bytes(b"old")
+        spare.keep(retired, SIZE)
+    disk.failures["remove", ".spare"] = errno.EIO
+    spare.give_up()
+    assert spare.is_empty
+    spare.close()
+    assert len(names(tmp_path)) == 2
+    remove_spare_files(RealDisk(), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_a_file_of_zeros_that_a_full_disk_no_longer_has_room_for_is_removed(tmp_path: Path) -> None:
+    disk = HeldSync()
+    spare = SpareFiles(disk, tmp_path, journal_bytes=8 * SIZE)
+    spare.make()
+    assert disk.reached.wait(10)
+    spare.give_up()
+    disk.goes_on.set()
+    spare._making.join()  # type: ignore[union-attr]  # it was started above
+    assert spare.is_empty
+    assert names(tmp_path) == []
+
+
+class HeldSync(RealDisk):
+    """A sync waits until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.goes_on = threading.Event()
+
+    def sync(self, fd: int) -> None:
+        self.reached.set()
+        assert self.goes_on.wait(10)
+        super().sync(fd)
 
 
 class CountingDisk(RealDisk):
