@@ -364,9 +364,11 @@ class StorageEngine:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self.metadata.flush()
-        await self._run(self._close_files)
-        self._readers.shutdown()
-        self._metadata_thread.shutdown()
+        try:
+            await self._run(self._close_files)
+        finally:
+            self._readers.shutdown()
+            self._metadata_thread.shutdown()
 
     async def _write_everything(self) -> None:
         await self._ledgers.close()
@@ -377,9 +379,11 @@ class StorageEngine:
         await self._checkpoints.run()
 
     def _close_files(self) -> None:
-        self.journal.stop()
-        self._checkpoints.stop()
-        self.writer.stop()
-        self._files.close()
-        self.metadata.close()
-        self.disk.close(self._lock_fd)
+        """What cannot be closed keeps nothing else open; the lock goes last."""
+        with contextlib.ExitStack() as parts:
+            parts.callback(self.disk.close, self._lock_fd)
+            parts.callback(self.metadata.close)
+            parts.callback(self._files.close)
+            parts.callback(self.writer.stop)
+            parts.callback(self._checkpoints.stop)
+            parts.callback(self.journal.stop)

@@ -129,8 +129,10 @@ class DiskSpace:
                 await self._run(self._give_up_half)
             return
         self._note_full(reason)
-        await self._run(self._give_up_reserve)
-        self._arm()
+        try:
+            await self._run(self._give_up_reserve)
+        finally:
+            self._arm()
 
     def _note_full(self, reason: str) -> None:
         if self.full is not None:

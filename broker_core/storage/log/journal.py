@@ -10,6 +10,7 @@ written before the loop has fenced what the group touched (`resume`). The next g
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from broker_core.storage.log.pace import Pace
 from broker_core.storage.records.journal_group import AROUND, Appender, Done, Group, file_header, write_group
 from broker_core.storage.watch import DirectoryWatch
 
+log = logging.getLogger("broker_core.storage")
 PREALLOCATION = 16 << 20
 
 Work = tuple[list["asyncio.Future[int]"], Group | None]  # files to begin, or a group to write; neither: the end
@@ -325,4 +327,7 @@ class Journal:
     def _close_file(self) -> None:
         fd, self._fd = self._fd, None
         if fd is not None:
-            self._disk.close(fd)
+            try:
+                self._disk.close(fd)
+            except OSError as error:  # on a network file system; what was answered is synced, and nothing else counts
+                log.error("cannot close %s: %s", self._path, error)

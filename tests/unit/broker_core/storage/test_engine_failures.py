@@ -12,7 +12,7 @@ from broker_core.storage import space
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.records.position import Position
-from tests.support.condition import until
+from tests.support.condition import PATIENCE_SECONDS, until
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.storage import append, contents, crash, faulty, opened, reopened, run_of
 
@@ -270,4 +270,39 @@ async def test_the_next_checkpoint_repeats_a_failed_commit(tmp_path: Path) -> No
     ledger = await engine.open_ledger("t")
     assert await contents(ledger) == [b"a", b"b", b"c"]
     assert ledger.cursors["s"].mark_delete == first
+    await engine.close()
+
+
+async def test_a_journal_file_that_cannot_be_closed_does_not_stop_the_journal(tmp_path: Path) -> None:
+    disk, engine, ledger = await faulty(tmp_path)
+    await append(ledger, run_of(b"a"))
+    disk.failures["close", ".journal"] = errno.EIO
+    await asyncio.wait_for(engine.checkpoint(), PATIENCE_SECONDS)
+    await append(ledger, run_of(b"b"))
+    engine = await reopened(engine, tmp_path)
+    assert await contents(await engine.open_ledger("t")) == [b"a", b"b"]
+    await engine.close()
+
+
+async def test_a_directory_is_given_up_although_one_of_its_files_cannot_be_closed(tmp_path: Path) -> None:
+    disk, engine, ledger = await faulty(tmp_path)
+    await append(ledger, run_of(b"a"))
+    disk.failures["close", "catalog.log"] = errno.EIO
+    with pytest.raises(OSError, match="Input/output error"):
+        await engine.close()
+    engine = await opened(tmp_path)
+    assert await contents(await engine.open_ledger("t")) == [b"a"]
+    await engine.close()
+
+
+async def test_a_broker_looks_for_space_although_its_reserve_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space, "PROBE_SECONDS", 0.01)
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, StorageConfig(reserve_mb=1), disk=disk)
+    disk.failures["remove", "RESERVE"] = errno.EIO
+    with pytest.raises(OSError, match="Input/output error"):
+        await engine.space.ran_out("the disk is full")
+    await until(lambda: engine.space.full is None)
     await engine.close()
