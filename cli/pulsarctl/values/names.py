@@ -80,6 +80,11 @@ def migrated_name(topic: str) -> str:
     return scalable_topic(without_partition(full_topic(topic)).partition("://")[2])
 
 
+def regular_name(topic: str) -> str:
+    """The regular topic of the same name as a scalable one. Raises `UsageProblem`."""
+    return full_topic(scalable_topic(topic).partition("://")[2])
+
+
 def scalable_path(topic: str) -> str:
     """`public/default/t%2F1`. Raises `UsageProblem`."""
     return "/".join(segment(part) for part in scalable_topic(topic).partition("://")[2].split("/", 2))

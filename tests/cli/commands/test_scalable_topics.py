@@ -43,6 +43,7 @@ class Broker:
 
     def __init__(self) -> None:
         self.reply: Reply | None = None
+        self.regular = ""  # the path of a regular topic
 
     def __call__(self, request: Request) -> Reply:
         path = request.path.partition("?")[0]
@@ -57,6 +58,7 @@ class Broker:
             f"{ORDERS}/segments/1/stats": {"msgRateIn": 1.5},
             f"{ORDERS}/autoScalePolicy": {"maxSegments": 8},
             OF_NAMESPACE: {"enabled": False},
+            self.regular: {"partitions": 0},
         }
         if path.endswith("/namespaces/public"):
             return Reply(body=["public/default"])
@@ -84,9 +86,6 @@ def cli(stub: HttpStub, tmp_path: Path) -> Cli:
 @pytest.mark.parametrize(
     ("line", "method", "path", "body"),
     [
-        ("create orders", "PUT", f"{ORDERS}?numInitialSegments=1", ""),
-        ("create t/n/o -s 4 -p a=b -p c=d=e", "PUT", f"{ROOT}/t/n/o?numInitialSegments=4", '{"a": "b", "c": "d=e"}'),
-        ("create topic://t/n/a/b", "PUT", f"{ROOT}/t/n/a%2Fb?numInitialSegments=1", ""),
         ("delete orders", "DELETE", f"{ORDERS}?force=false", ""),
         ("delete orders -f", "DELETE", f"{ORDERS}?force=true", ""),
         ("split-segment orders -s 7", "POST", f"{ORDERS}/split/7", ""),
@@ -115,6 +114,33 @@ def test_a_verb_sends_one_request_and_prints_nothing(
 ) -> None:
     assert cli("scalable-topics", *line.split()) == Outcome(0, "", "")
     assert [(one.method, one.path, one.body) for one in stub.requests] == [(method, path, body)]
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "body"),
+    [
+        ("create orders", f"{ORDERS}?numInitialSegments=1", ""),
+        ("create t/n/o -s 4 -p a=b -p c=d=e", f"{ROOT}/t/n/o?numInitialSegments=4", '{"a": "b", "c": "d=e"}'),
+        ("create topic://t/n/a/b", f"{ROOT}/t/n/a%2Fb?numInitialSegments=1", ""),
+    ],
+)
+def test_a_topic_is_created_silently(cli: Cli, stub: HttpStub, line: str, path: str, body: str) -> None:
+    assert cli("scalable-topics", *line.split()) == Outcome(0, "", "")
+    created, asked = stub.requests
+    assert (created.method, created.path, created.body) == ("PUT", path, body)
+    assert asked.method == "GET", "whether there is a regular topic"
+
+
+def test_a_note_says_that_a_regular_topic_of_the_same_name_is_another_one(cli: Cli, broker: Broker) -> None:
+    broker.regular = "/admin/v2/persistent/public/default/orders/partitions"
+    created = cli("scalable-topics", "create", "orders")
+    assert (created.exit_code, created.stdout) == (0, "")
+    assert created.stderr == (
+        "persistent://public/default/orders exists, too, and is another topic; to migrate it instead: "
+        "pulsarctl scalable-topics delete topic://public/default/orders && "
+        "pulsarctl scalable-topics migrate persistent://public/default/orders\n"
+    )
+    assert cli("scalable-topics", "create", "other") == Outcome(0, "", "")
 
 
 def test_topics_are_listed_by_their_properties(cli: Cli, stub: HttpStub) -> None:

@@ -1,23 +1,52 @@
 """`pulsarctl scalable-topics`: topics of Pulsar 5.0 whose segments the broker splits and merges."""
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from pulsarctl.commands.scalable_topics.request_table import NAMES, ROWS
+from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
 from pulsarctl.requests.installing import install_requests
-from pulsarctl.shell.arguments import TIME, Subscription
+from pulsarctl.shell.arguments import TIME, Properties, Subscription, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
-from pulsarctl.values.names import scalable_topic
+from pulsarctl.values.names import regular_name, scalable_topic
 from pulsarctl.values.times import parse_time_ms
 
 app = Noun("scalable-topics", "Create, describe, split, merge, and delete scalable topics, which Pulsar 5.0 has.")
 
 ScalableTopic = Annotated[str, typer.Argument(metavar="SCALABLE-TOPIC", help=f"Name of the scalable topic, {NAMES}")]
+
+
+@app.verb("create")
+def create(
+    call: Call,
+    topic: ScalableTopic,
+    segments: Annotated[int, typer.Option("-s", "--segments", metavar="N", help="Number of segments.")] = 1,
+    properties: Properties = None,
+) -> None:
+    """Create a scalable topic, whose segments share the keys equally.
+
+    Example: pulsarctl scalable-topics create orders -s 4
+    """
+    call.admin.scalable_topics.create(topic, segments, pairs(properties))
+    if not call.settings.dry_run:
+        _note_regular_topic(call, scalable_topic(topic))
+
+
+def _note_regular_topic(call: Call, created: str) -> None:
+    """Both topics may exist, and share nothing but the name. The regular one can be migrated only without the other."""
+    regular = regular_name(created)
+    with suppress(CliError):
+        call.admin.topics.partitions(regular)
+        migrate = f"pulsarctl scalable-topics delete {created} && pulsarctl scalable-topics migrate {regular}"
+        call.notice(
+            f"{regular} exists, too, and is another topic; to migrate it instead: {call.on_same_cluster(migrate)}"
+        )
 
 
 @app.verb("describe", watchable=True)

@@ -3,7 +3,7 @@
 from pulsarctl.errors import UsageProblem
 from pulsarctl.requests.auto_scale import auto_scale_requests
 from pulsarctl.requests.fields import NAMESPACE
-from pulsarctl.requests.request import Field, In, Request, Shown, Values
+from pulsarctl.requests.request import Field, In, Request, Shown
 from pulsarctl.shell.arguments import pairs
 from pulsarctl.values.choice import one_of
 from pulsarctl.values.names import SCALABLE, full_topic
@@ -16,9 +16,6 @@ TOPIC = Field("scalable_topic", f"Name of the scalable topic, {NAMES}", metavar=
 # The broker decodes these names once, unlike those of subscriptions of other topics.
 SUBSCRIPTION = Field("name", "Name of the subscription.", ("-s", "--subscription"), "SUBSCRIPTION")
 OF_SUBSCRIPTION = f"{OF}/subscriptions/{{name}}"
-PROPERTIES = Field(
-    "properties", "Property to set; may be repeated.", ("-p", "--property"), "KEY=VALUE", In.NOWHERE, list[str], None
-)
 SEGMENT = Field("segment", "ID of the segment.", ("-s", "--segment-id"), "N", kind=int)
 
 
@@ -29,10 +26,6 @@ def _force(help: str, *spellings: str) -> Field:
 def _filters(texts: list[str]) -> list[str]:
     """Raises `UsageProblem`."""
     return [f"{key}={value}" for key, value in pairs(texts).items()]
-
-
-def _properties(values: Values) -> dict[str, str] | None:
-    return pairs(values["properties"]) or None
 
 
 def _type(text: str) -> str:
@@ -70,28 +63,6 @@ ROWS = (
         ),
         Shown.NAMES,
         column="TOPIC",
-    ),
-    Request(
-        "create",
-        "PUT",
-        OF,
-        "Create a scalable topic, whose segments share the keys equally.",
-        "orders -s 4",
-        (
-            TOPIC,
-            Field(
-                "segments",
-                "Number of segments.",
-                ("-s", "--segments"),
-                "N",
-                In.QUERY,
-                int,
-                1,
-                "numInitialSegments",
-            ),
-            PROPERTIES,
-        ),
-        body=_properties,
     ),
     Request(
         "get-metadata",
