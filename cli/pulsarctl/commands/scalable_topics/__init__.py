@@ -39,7 +39,7 @@ def create(
 
 
 def _note_regular_topic(call: Call, created: str) -> None:
-    """Both topics may exist, and share nothing but the name. The regular one can be migrated only without the other."""
+    """Both may exist, as in Pulsar, and have only the name in common. A migration needs the name."""
     regular = regular_name(created)
     with suppress(CliError):
         call.admin.topics.partitions(regular)
