@@ -24,7 +24,8 @@ class CompactedStore:
         self._info.compacted.append(ledger_id)
         self._known.add(ledger_id)
         try:
-            await self._remove_undone()
+            await self._changed()  # a record that failed may be on the disk, and names a stale file, until this one is
+            await self._remove_stale()
         except (StorageError, OSError):
             self._forget(ledger_id)
             raise
@@ -68,15 +69,13 @@ class CompactedStore:
         await self._remove_stale()
 
     async def discard(self, compacted: CompactedLedger) -> None:
-        """Deletes a result that no cursor names, because the record of that failed."""
-        await compacted.close()
-        self._known.discard(compacted.ledger_id)
-        await self._remove_undone()
+        """Deletes a result that no cursor names, because the record of that failed.
 
-    async def _remove_undone(self) -> None:
-        """A record that failed may be on the disk, and names a stale file, until a later one is durable."""
+        That record may be on the disk, and names the file, until a later one is durable.
+        """
+        self._known.discard(compacted.ledger_id)  # so that the next result deletes it if the disk fails here
         await self._changed()
-        await self._remove_stale()
+        await self.delete(compacted)
 
     async def _remove_stale(self) -> None:
         stale = [i for i in self._info.compacted if i not in self._known]
