@@ -56,12 +56,11 @@ class ClassArchive:
                 self.unfinished.replace(self.file)
 
     def discard(self) -> None:
-        """Removes what an interrupted training run wrote."""
-        if self.unfinished is not None:
-            for file in self.unfinished.parent.glob(f"{self.unfinished.name}*"):
-                file.unlink(missing_ok=True)
-        if self.lock is not None:
-            self.lock.unlink(missing_ok=True)
+        """Removes what an interrupted training run wrote, where that is possible: the cache is no part of the job."""
+        written = [] if self.unfinished is None else self.unfinished.parent.glob(f"{self.unfinished.name}*")
+        for file in (*written, *([] if self.lock is None else [self.lock])):
+            with contextlib.suppress(OSError):
+                file.unlink()
 
 
 def class_archive(java: Java, jars: Path, cache: Path) -> ClassArchive | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
+from pulsarctl.output.render import notice
 from pulsarctl.spark.class_archive import ClassArchive, class_archive
 from pulsarctl.spark.gateway import java_gateway
 from pulsarctl.spark.java import Java, cache_directory, find_java
@@ -91,10 +92,8 @@ def spark_context(
             settings = _in_directory(settings, scratch, archive, short=short)
         with java_gateway(settings, scratch, log_level) as gateway, _running(settings, gateway, scratch) as context:
             yield context
-            if archive is not None and archive.is_training:
-                tell(_TRAINING)
-                _train(context)
-        if archive is not None:
+            trained = archive is None or not archive.is_training or _train(context, tell)
+        if archive is not None and trained:
             archive.adopt()
 
 
@@ -151,10 +150,18 @@ def _running(settings: Mapping[str, str], gateway: Any, scratch: Path) -> Iterat
         context.stop()
 
 
-def _train(context: "SparkContext") -> None:
+def _train(context: "SparkContext", tell: Tell) -> bool:
+    """Whether the training run succeeded. The job has its result already, so a failure only costs later jobs time."""
     from pulsarctl.spark.training import exercise
 
-    exercise(context)
+    tell(_TRAINING)
+    try:
+        exercise(context)
+    except Exception as error:  # whatever a query raises
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        notice(f"warning: cannot prepare faster starts of Spark: {reason}")
+        return False
+    return True
 
 
 def _new_context(settings: Mapping[str, str], gateway: Any) -> "SparkContext":

@@ -24,6 +24,9 @@ from pulsarctl.spark.session import spark_context
 with spark_context("test", "local[1]", short=True, tell=lambda text: print(text, flush=True)) as context:
     print(context.parallelize(range(4), 2).map(lambda number: number * number).collect(), flush=True)
 """
+UNTRAINABLE = f"""{JOB}
+    context.stop()
+"""
 FAILING = """
 from py4j.protocol import Py4JError
 from pulsarctl.spark.session import spark_context
@@ -83,6 +86,15 @@ def test_the_first_job_of_an_installation_writes_the_archive_that_the_next_one_u
     assert second == ("[0, 1, 4, 9]\n", "")
 
 
+def test_a_training_run_that_fails_is_a_warning_of_the_finished_job(tmp_path: Path) -> None:
+    process = job(UNTRAINABLE, tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    output, errors = process.communicate(timeout=DEADLINE_SECONDS)
+    assert (process.returncode, output.partition("\n")[0]) == (0, "[0, 1, 4, 9]")
+    assert errors.startswith("warning: cannot prepare faster starts of Spark: ")
+    assert errors.count("\n") == 1
+    assert list((tmp_path / "cache" / "pulsarctl").iterdir()) == [], "a later job tries again"
+
+
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_job_that_is_ended_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
@@ -121,6 +133,15 @@ def test_the_lock_of_a_session_that_was_killed_is_taken_over(tmp_path: Path) -> 
 def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert class_archive(Java(machine_java(tmp_path), 17, "JAVA_HOME"), tmp_path, tmp_path / "file") is None
+
+
+def test_a_lock_that_cannot_be_removed_is_no_failure(tmp_path: Path) -> None:
+    archive = class_archive(Java(machine_java(tmp_path), 17, "JAVA_HOME"), tmp_path, tmp_path / "cache")
+    assert archive is not None
+    assert archive.lock is not None
+    archive.lock.unlink()
+    archive.lock.mkdir()
+    archive.discard()
 
 
 def machine_java(directory: Path) -> Path:
