@@ -48,19 +48,29 @@ class TopicLimits(NamedTuple):
 
     def check_consumers(self, connected: Collection[Client], client: Client) -> None:
         """Raises `ConsumerBusy` if a consumer of that client may not join those of all subscriptions."""
-        if 0 < self.in_force.current.max_consumers <= len(connected):
-            raise ConsumerBusy("Topic reached max consumers limit")
+        check_consumers(len(connected), self.in_force.current.max_consumers)
         if 0 < self.same_address_consumers <= _from_address(connected, client):
             raise ConsumerBusy("Topic reached max same address consumers limit")
 
     def check_consumers_of_subscription(self, connected: int) -> None:
         """Raises `ConsumerBusy` if a subscription with that number of consumers is full."""
-        if 0 < self.in_force.current.max_consumers_per_subscription <= connected:
-            raise ConsumerBusy("Subscription reached max consumers limit")
+        check_consumers_of_subscription(connected, self.in_force.current.max_consumers_per_subscription)
 
     def check_subscriptions(self, existing: int) -> None:
         """Raises `LimitReached` if a topic with that number of subscriptions cannot get another one."""
         check_subscriptions(self.topic, existing, self.in_force.current.max_subscriptions)
+
+
+def check_consumers(existing: int, limit: int) -> None:
+    """Raises `ConsumerBusy` if a topic with `existing` consumers cannot get another one."""
+    if 0 < limit <= existing:
+        raise ConsumerBusy("Topic reached max consumers limit")
+
+
+def check_consumers_of_subscription(existing: int, limit: int) -> None:
+    """Raises `ConsumerBusy` if a subscription with `existing` consumers cannot get another one."""
+    if 0 < limit <= existing:
+        raise ConsumerBusy("Subscription reached max consumers limit")
 
 
 def check_subscriptions(topic: TopicName, existing: int, limit: int) -> None:

@@ -133,6 +133,13 @@ class Groups:
             raise NotAllowed(f"Subscription {subscription} of {name} has consumers of another type")
         return group
 
+    def check_new_consumer(self, key: TopicName, name: TopicName, subscription: str, consumer: str) -> None:
+        """Raises `ConsumerBusy` if there are enough consumers. One that is away may return; `key`: as for `group`."""
+        groups = {other: group.consumers for other, group in self.of(key).items()}
+        members = groups.get(subscription, {})
+        if consumer not in members:
+            self._segments.check_new_consumer(name, sum(map(len, groups.values())), len(members))
+
     def _check_ordered(self, name: TopicName, record: ScalableTopic, subscription: str) -> None:
         """The record keeps the subscriptions of stream consumers, and each new segment gets them."""
         if record.subscriptions.get(subscription) == QUEUE:

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.errors import NotAllowed, TopicNotFound
-from broker_core.limits.topic_limits import check_subscriptions
+from broker_core.limits.topic_limits import check_consumers, check_consumers_of_subscription, check_subscriptions
 from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.topic.subscription_type import KEY_SHARED, type_name
 from broker_core.topics.deletion import check_unused
@@ -102,6 +102,12 @@ class SegmentTopics:
         if is_reserved_subscription(subscription) or not subscription.strip():
             raise NotAllowed(f"Subscription name {subscription} is reserved")
         check_subscriptions(name, len(existing), self._tenancy.effective.of(name).max_subscriptions)
+
+    def check_new_consumer(self, name: TopicName, of_topic: int, of_subscription: int) -> None:
+        """Raises `ConsumerBusy` if a topic, or its subscription, with that many registered consumers is full."""
+        policies = self._tenancy.effective.of(name)
+        check_consumers(of_topic, policies.max_consumers)
+        check_consumers_of_subscription(of_subscription, policies.max_consumers_per_subscription)
 
     async def seal(self, name: TopicName, segment: Segment) -> set[str]:
         """Ends the topic of a segment: it takes no more messages. Returns its durable subscriptions."""

@@ -217,13 +217,14 @@ class ScalableTopics:
         layout = await self.for_client(name, create=True)
         await self.segments.load_sealed(resolved(name), layout)
 
-    def group(self, name: TopicName, subscription: str, *, is_ordered: bool) -> ConsumerGroup:
+    def group(self, name: TopicName, subscription: str, consumer: str, *, is_ordered: bool) -> ConsumerGroup:
         """The group of a subscription, for a consumer that joins it at once, since a group without consumers ends.
 
-        `is_ordered`: a stream consumer, not a checkpoint consumer. Raises `NotAllowed`, or `TopicNotFound` if the topic
-        was deleted after `prepare_group`.
+        `is_ordered`: a stream consumer, not a checkpoint consumer. Raises `NotAllowed`, `ConsumerBusy` if there are
+        enough consumers, or `TopicNotFound` if the topic was deleted after `prepare_group`.
         """
         self.layout_of(name)
+        self.groups.check_new_consumer(resolved(name), name, subscription, consumer)
         return self.groups.group(
             resolved(name), name, lambda: self.layout_of(name), subscription, is_ordered=is_ordered
         )

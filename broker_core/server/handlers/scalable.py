@@ -95,7 +95,7 @@ async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScala
 def _registered(session: Session, command: pb.CommandScalableTopicSubscribe, name: TopicName) -> RegisteredConsumer:
     _check_new_registration(session, name, command)
     is_ordered = command.consumer_type == pb.STREAM
-    group = session.broker.scalable.group(name, command.subscription, is_ordered=is_ordered)
+    group = session.broker.scalable.group(name, command.subscription, command.consumer_name, is_ordered=is_ordered)
     can_share = knows_entry_buckets(session.client_version)
     consumer = group.join(command.consumer_name, session.outbound, command.consumer_id, can_share=can_share)
     session.registered[command.consumer_id] = Registration(consumer, name)

@@ -7,7 +7,7 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker.scalable.commands import assigned, next_assignment, register
+from tests.broker.scalable.commands import assigned, next_assignment, register, unregister
 from tests.broker.scalable.requests import Requests
 from tests.support.raw_client import RawClient
 from tests.support.raw_consuming import receive, subscribe
@@ -143,3 +143,25 @@ def test_a_lower_limit_of_subscriptions_leaves_a_split_complete(admin: Requests)
     assert admin("POST", f"{PATH}/split/0").status == 204
     stats = admin("GET", f"{PATH}/stats").json
     assert [sorted(stats["subscriptions"][name]["segments"]) for name in ("s", "t")] == [["0", "1", "2"]] * 2
+
+
+@pytest.mark.parametrize("kind", [pb.STREAM, pb.CHECKPOINT])
+@pytest.mark.parametrize(
+    ("policy", "other", "reason"),
+    [
+        ("maxConsumersPerSubscription", "s", "Subscription reached max consumers limit"),
+        ("maxConsumersPerTopic", "t", "Topic reached max consumers limit"),
+    ],
+)
+@pytest.mark.parametrize("topic", [X, "persistent://public/default/regular"])
+def test_no_more_consumers_register_than_the_policies_allow(
+    admin: Requests, client: RawClient, topic: str, policy: str, other: str, reason: str, kind: int
+) -> None:
+    admin("POST", f"namespaces/public/default/{policy}", 2)
+    for consumer_id, (subscription, name) in enumerate((("s", "a"), (other, "b"))):
+        assert assigned(register(client, topic, subscription, name, consumer_id, kind)) or consumer_id
+    refused = register(client, topic, "s", "c", 3, kind)
+    assert (refused.error, refused.message) == (pb.ConsumerBusy, reason)
+    assert assigned(register(client, topic, "s", "a", 0, kind)), "it is registered already"
+    unregister(client, 1)
+    assert not register(client, topic, "s", "c", 3, kind).HasField("error")
