@@ -112,7 +112,7 @@ class Groups:
         """The group of a subscription; `key` and `name`: the topic in the domain of scalable topics, and in its own.
 
         `is_ordered`: a stream consumer, not a checkpoint consumer. One group has only one of both. Raises `NotAllowed`,
-        or `LimitReached`.
+        `SubscriptionNotFound`, or `LimitReached`.
         """
         record = self._records.get(key)
         if is_ordered and record is not None:
@@ -147,6 +147,7 @@ class Groups:
         being_kept = (other for other, group in self.of(name).items() if group.is_ordered)
         kept = {*record.subscriptions, *record.consumers, *being_kept}
         if subscription not in kept:
+            self._segments.check_auto_creation(name, subscription)
             self._segments.check_new_subscription(name, kept, subscription)
 
     def expect(self, layout_of: Callable[[TopicName], Layout]) -> None:

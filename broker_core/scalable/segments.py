@@ -103,6 +103,10 @@ class SegmentTopics:
             raise NotAllowed(f"Subscription name {subscription} is reserved")
         check_subscriptions(name, len(existing), self._tenancy.effective.of(name).max_subscriptions)
 
+    def check_auto_creation(self, name: TopicName, subscription: str) -> None:
+        """Raises `SubscriptionNotFound` unless a client may create a subscription that a scalable topic lacks."""
+        self._topics.auto_creation.check_subscription(name, subscription)
+
     def check_new_consumer(self, name: TopicName, of_topic: int, of_subscription: int) -> None:
         """Raises `ConsumerBusy` if a topic, or its subscription, with that many registered consumers is full."""
         policies = self._tenancy.effective.of(name)

@@ -165,3 +165,16 @@ def test_no_more_consumers_register_than_the_policies_allow(
     assert assigned(register(client, topic, "s", "a", 0, kind)), "it is registered already"
     unregister(client, 1)
     assert not register(client, topic, "s", "c", 3, kind).HasField("error")
+
+
+def test_a_stream_consumer_makes_no_subscription_that_the_policies_forbid(admin: Requests, client: RawClient) -> None:
+    admin("PUT", PATH)
+    register(client, X, "s", "a")
+    allowed = {"allowAutoSubscriptionCreation": False}
+    assert admin("POST", "namespaces/public/default/autoSubscriptionCreation", allowed).status == 204
+    refused = register(client, X, "t", "a", 2)
+    assert (refused.error, refused.message) == (pb.SubscriptionNotFound, f"Subscription t does not exist on {X}")
+    assert list(admin("GET", f"{PATH}/stats").json["subscriptions"]) == ["s"]
+    assert admin("PUT", f"{PATH}/subscriptions/t").status == 204
+    for consumer_id, (subscription, kind) in enumerate((("s", pb.STREAM), ("t", pb.STREAM), ("g", pb.CHECKPOINT)), 2):
+        assert not register(client, X, subscription, "b", consumer_id, kind).HasField("error")
