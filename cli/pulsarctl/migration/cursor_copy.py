@@ -19,12 +19,11 @@ from pulsarctl.migration.runs import Runs
 from pulsarctl.raw.broker_connection import BrokerConnection, refusal
 from pulsarctl.tables.ack_holes import Cursor
 from pulsarctl.values.message_ids import LATEST, MessageId
-from pulsarctl.values.names import COMPACTION_CURSOR
+from pulsarctl.values.names import COMPACTION_CURSOR, REPLICATORS
 
 CONSUMER_ID = 1
 IDS_PER_REQUEST = 1000
 NOT_COPIED = (HOLD, COMPACTION_CURSOR, "pulsar.dedup")  # brokers keep their own
-REPLICATORS = "pulsar.repl."  # what the names of their cursors begin with
 
 
 @dataclass(frozen=True, slots=True)

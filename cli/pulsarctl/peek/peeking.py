@@ -13,7 +13,7 @@ from pulsarctl.output.render import Output
 from pulsarctl.records.peeked_text import BETWEEN, readable_block
 from pulsarctl.records.record_output import Show, record_output
 from pulsarctl.shell.call import Call
-from pulsarctl.values.names import full_topic
+from pulsarctl.values.names import COMPACTION_CURSOR, REPLICATORS, full_topic
 
 if TYPE_CHECKING:
     from pulsarctl.raw.entry_record import EntryRecord
@@ -44,10 +44,20 @@ def peek(
     `committed`: it stops where a consumer would wait for a transaction, and leaves out what was aborted.
     """
     show = _show(call, template)
+    _check_exists(call, topic, subscription)
     records = _unacknowledged(call, topic, subscription, markers=markers, committed=committed)
     printed = _print(islice(records, messages), show, block)
     if not printed:
         call.notice("no messages")
+
+
+def _check_exists(call: Call, topic: str, subscription: str) -> None:
+    """A broker may create a subscription that it is asked to peek at, and keeps all messages for it from then on."""
+    is_cursor_of_broker = subscription == COMPACTION_CURSOR or subscription.startswith(REPLICATORS)
+    if not is_cursor_of_broker and subscription not in call.admin.topics.subscriptions(topic):
+        raise NotFound(
+            f"there is no subscription '{subscription}' on {topic}", hint=f"pulsarctl topics subscriptions {topic}"
+        )
 
 
 def show_entry(call: Call, topic: str, entry: Peeked, template: str | None, *, block: Show = readable_block) -> None:

@@ -14,6 +14,7 @@ PARTITION_SUFFIX = "-partition-"
 SCALABLE = "topic"  # the domain of scalable topics
 SEGMENT = "segment"  # the domain of their segments
 COMPACTION_CURSOR = "__compaction"  # the broker's own subscription of a compacted topic
+REPLICATORS = "pulsar.repl."  # what the names of the cursors of replicators begin with
 _PARTITION = re.compile(rf"(?<=[^/]){PARTITION_SUFFIX}(0|[1-9][0-9]{{0,8}})\Z")  # as in Pulsar, no leading zeros
 _SEGMENT = re.compile(rf"{SEGMENT}://([^/]+/[^/]+/.+)/([0-9a-f]{{4}}-[0-9a-f]{{4}}-([0-9]{{1,18}}))\Z", re.DOTALL)
 

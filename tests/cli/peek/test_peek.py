@@ -139,6 +139,17 @@ def test_a_missing_topic_is_not_an_empty_topic(cli: Cli) -> None:
     assert outcome.stderr.startswith("error: Topic persistent://public/default/nix not found (404 ")
 
 
+@pytest.mark.parametrize("spelled", ["topics peek-messages T -s typo", "subscriptions peek T typo"])
+def test_a_mistyped_subscription_is_refused_and_not_created(cli: Cli, topic: str, spelled: str) -> None:
+    assert cli("topics", "create-subscription", topic, "-s", "billing").exit_code == 0
+    refused = cli(*(topic if word == "T" else word for word in spelled.split()))
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert refused.stderr == (
+        f"error: there is no subscription 'typo' on {topic}\nhint: pulsarctl topics subscriptions {topic}\n"
+    )
+    assert cli("topics", "subscriptions", topic).stdout == "billing\n"
+
+
 def test_one_partition_can_be_peeked(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
     pulsar_broker.create_partitioned_topic(topic, 2)
     assert cli("produce", topic, "-m", "x", "--partition", "1").exit_code == 0
