@@ -6,10 +6,12 @@ reason, so only a complete local file is uploaded, and an object that is not ver
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,11 +174,30 @@ def _upload(store: Store, path: str, source: Path, bytes_per_second: float) -> N
             sent += len(data)
             if bytes_per_second > 0:
                 time.sleep(max(0.0, started + sent / bytes_per_second - time.monotonic()))
+    _make_durable(store, path)
+
+
+def _make_durable(store: Store, path: str) -> None:
+    """Syncs a file and the names on the way to it, since the broker deletes its own file. Object stores do it alone."""
+    if not store.uri.startswith("file:"):
+        return
+    disk, file, root = RealDisk(), Path(store.own_key(path)), Path(store.root)
+    fd = disk.open(file)
+    try:
+        disk.sync(fd)
+    finally:
+        disk.close(fd)
+    for folder in takewhile(lambda folder: folder != root, file.parents):
+        disk.sync_directory(folder)
+    disk.sync_directory(root)
+    with contextlib.suppress(PermissionError):  # it may belong to another user, and then the root was there
+        disk.sync_directory(root.parent)
 
 
 def _write_whole(store: Store, path: str, data: bytes) -> None:
     with store.filesystem.open_output_stream(store.own_key(path)) as target:
         target.write(data)
+    _make_durable(store, path)
     with store.filesystem.open_input_stream(store.key(path)) as source:
         if source.read() != data:
             raise OffloadFailed("the manifest reads back differently from what was written")
