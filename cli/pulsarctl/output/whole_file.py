@@ -7,13 +7,18 @@ from pathlib import Path
 from pulsarctl.errors import CliError
 
 
-def replace(path: Path, text: str, *, mkdir: bool = False) -> None:
-    """Replaces the file atomically. It is on disk on return. Raises `CliError`. `mkdir`: creates its directory, too."""
+def replace(path: Path, text: str, *, mkdir: bool = False, mode: int = 0o666) -> None:
+    """Replaces the file atomically. It is on disk on return. Raises `CliError`. `mkdir`: creates its directory, too.
+
+    The file has `mode` from its first byte, without what the umask takes away.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")  # collectors skip names without their suffix
     try:
         if mkdir:
             path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as file:
+        temporary.unlink(missing_ok=True)  # of a killed process, or another user's link
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())  # else a power cut may leave the new name without content

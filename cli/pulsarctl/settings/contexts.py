@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pulsarctl.errors import NotFound, UsageProblem
+from pulsarctl.output import whole_file
 from pulsarctl.output.one_writer import one_writer
 from pulsarctl.settings.client_security import METHOD_OF
 from pulsarctl.values.text_files import parse_yaml, read_text, text_or_switch
@@ -121,22 +122,12 @@ class ContextFile:
             self.current = ""
 
     def save(self) -> None:
-        """Replaces the file atomically. The new file has mode 0600 from its first byte."""
+        """Replaces the file atomically. The new file has mode 0600 from its first byte. Raises `CliError`, OSError."""
         import yaml
 
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        target = self.path.resolve()  # a link stays a link
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:
-                yaml.safe_dump(self._document, file, sort_keys=False, allow_unicode=True)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        text = yaml.safe_dump(self._document, sort_keys=False, allow_unicode=True)
+        whole_file.replace(self.path.resolve(), text, mode=0o600)  # a link stays a link
 
     def _section(self, name: str) -> dict[str, Any]:
         section = self._document.get(name)

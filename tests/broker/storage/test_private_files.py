@@ -75,3 +75,10 @@ def test_a_link_in_place_of_a_new_file_is_replaced(tmp_path: Path) -> None:
     target.with_name(f"ready.{os.getpid()}").symlink_to(precious)
     write_private(target, b"{}\n")
     assert (precious.read_text(), target.read_text()) == ("keep me", "{}\n")
+
+
+def test_a_durable_file_and_its_name_are_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    write_private(tmp_path / "key", b"secret", is_durable=True)
+    assert synced == [(tmp_path / "key").stat().st_ino, tmp_path.stat().st_ino]

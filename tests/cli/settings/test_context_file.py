@@ -1,5 +1,6 @@
 """The Go tool uses the context file, too: unknown keys survive, and each save replaces the whole file."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -29,6 +30,13 @@ preferences: {colour: fabulous}
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "pulsar" / "config"
+
+
+def test_a_saved_file_and_its_name_are_on_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    ContextFile(path).save()
+    assert synced == [path.stat().st_ino, path.parent.stat().st_ino]
 
 
 def test_unknown_keys_and_contexts_survive_a_change(path: Path) -> None:

@@ -31,6 +31,14 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path, monkeypat
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("progress.json", "old")]
 
 
+def test_a_link_in_place_of_the_new_file_is_replaced(tmp_path: Path) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "config"
+    precious.write_text("keep me")
+    path.with_name(f".config.{os.getpid()}").symlink_to(precious)
+    whole_file.replace(path, "token", mode=0o600)
+    assert (precious.read_text(), path.read_text(), path.stat().st_mode & 0o777) == ("keep me", "token", 0o600)
+
+
 def test_a_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
     with pytest.raises(CliError, match=r"cannot write .*state/progress\.json: File exists"):
