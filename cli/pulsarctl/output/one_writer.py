@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pulsarctl.output.whole_file import make_directory
+
 WAIT_SECONDS = 10.0  # writing takes milliseconds; a stopped process may hold the lock for longer
 POLL_SECONDS = 0.02
 
@@ -29,7 +31,7 @@ def one_writer(file: Path, seconds: float = WAIT_SECONDS) -> Iterator[None]:
 @contextmanager
 def only_writer(folder: Path) -> Iterator[bool]:
     """Whether no other process writes to the folder; until the end of the block, this one does. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_directory(folder)
     with locked(folder) as is_ours:
         yield is_ours
 

@@ -15,7 +15,7 @@ def replace(path: Path, text: str, *, mkdir: bool = False, mode: int = 0o666) ->
     temporary = path.with_name(f".{path.name}.{os.getpid()}")  # collectors skip names without their suffix
     try:
         if mkdir:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(path.parent)
         temporary.unlink(missing_ok=True)  # of a killed process, or another user's link
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with open(descriptor, "w", encoding="utf-8") as file:
@@ -28,6 +28,14 @@ def replace(path: Path, text: str, *, mkdir: bool = False, mode: int = 0o666) ->
         with contextlib.suppress(OSError):  # there may be no directory
             temporary.unlink()
         raise CliError(f"cannot write {path}: {error.strerror}") from error
+
+
+def make_directory(directory: Path) -> None:
+    """Creates missing parents, too. The new names are on disk on return. Raises OSError."""
+    if not directory.is_dir():
+        make_directory(directory.parent)
+        directory.mkdir(exist_ok=True)
+        sync_directory(directory.parent)
 
 
 def sync_directory(directory: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pulsarctl.errors import CliError, Conflict
 from pulsarctl.output.one_writer import locked
+from pulsarctl.output.whole_file import make_directory
 
 
 @contextmanager
@@ -17,7 +18,7 @@ def only_run(progress: Path, doing: str) -> Iterator[None]:
     """Raises `Conflict` if another process of this machine is at it, or `CliError`. The empty lock file stays."""
     lock = progress.with_suffix(".lock")
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(lock.parent)
         lock.touch(mode=0o600)
     except OSError as error:
         raise CliError(f"cannot write {lock}: {error.strerror}") from error

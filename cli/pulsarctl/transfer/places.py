@@ -21,7 +21,7 @@ from crc32c import crc32c
 
 from pulsarctl.errors import CliError, Conflict, UsageProblem
 from pulsarctl.output.one_writer import only_writer
-from pulsarctl.output.whole_file import sync_directory
+from pulsarctl.output.whole_file import make_directory, sync_directory
 from pulsarctl.transfer.object_stores import HINT, SCHEMES, object_store
 
 COPY_BYTES = 8 << 20
@@ -98,7 +98,7 @@ class Directory:
 
     def draft(self, name: str) -> Path:
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(path.parent)
         return path.with_name(hidden(path.name))
 
     def put(self, draft: Path, name: str) -> Sum:

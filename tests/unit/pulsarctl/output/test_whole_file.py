@@ -18,6 +18,14 @@ def test_the_content_is_on_disk_before_the_file_has_its_name(tmp_path: Path, mon
     assert synced == {path.stat().st_ino: "old", path.parent.stat().st_ino: "new"}
 
 
+def test_the_names_of_new_directories_are_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pulsarctl" / "import" / "progress.json"
+    synced: set[int] = set()
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.add(os.fstat(fd).st_ino))
+    whole_file.replace(path, "new", mkdir=True)
+    assert {place.stat().st_ino for place in (path, *path.parents[:3])} == synced
+
+
 def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "progress.json"
     whole_file.replace(path, "old")
