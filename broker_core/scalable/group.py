@@ -64,7 +64,7 @@ class RegisteredConsumer:
     name: str
     outbound: Outbound | None = None
     consumer_id: int = 0
-    told: Told | None = None  # the last assignment
+    told: Told | None = None  # the last assignment; None until the answer to its registration
     grace: asyncio.TimerHandle | None = None
     epoch: int = 0  # the epoch of the layout that `segments` belong to
     segments: list[Segment] = field(default_factory=list)
@@ -91,7 +91,7 @@ class RegisteredConsumer:
 
     def tell(self) -> None:
         """Sends the assignment if it has changed."""
-        if self.outbound is not None and self._now() != self.told:
+        if self.outbound is not None and self.told is not None and self._now() != self.told:
             self.outbound.send(scalable_commands.assignment_update(self.consumer_id, self.assignment()))
 
     def cancel_grace(self) -> None:
@@ -122,22 +122,23 @@ class ConsumerGroup:
         self._changed = changed
         self._sharers: dict[int, tuple[str, ...]] = {}  # who has each segment, or has yet to give it up
         self._lost: set[str] = set()  # topics of segments whose consumer lost its connection
-        self._is_due = False
+        self._due: asyncio.Future[None] | None = None
 
     def join(self, name: str, outbound: Outbound, consumer_id: int, *, can_share: bool = False) -> RegisteredConsumer:
-        """Registers a consumer, or replaces the one with that name. `RegisteredConsumer.assignment` follows.
+        """Registers a consumer, or replaces the one with that name.
 
-        `can_share`: whether its client knows entry buckets.
+        `assigned` and `RegisteredConsumer.assignment` follow. `can_share`: whether its client knows entry buckets.
         """
         consumer = self.consumers.get(name)
         if consumer is None:
             consumer = self.consumers[name] = RegisteredConsumer(self, name)
             self._changed()
         consumer.cancel_grace()
-        consumer.outbound, consumer.consumer_id = None, consumer_id  # the caller sends the first assignment
+        consumer.outbound, consumer.consumer_id, consumer.told = outbound, consumer_id, None
         consumer.can_share = can_share
-        self.assign()
-        consumer.outbound = outbound
+        if not self._sharers:  # the first has all, so that the others wait for what its client or theirs still reads
+            self.assign()
+        self.assign_soon()
         return consumer
 
     def expect(self, name: str) -> None:
@@ -182,19 +183,26 @@ class ConsumerGroup:
         consumer.cancel_grace()
         if self.consumers.get(consumer.name) is consumer:
             del self.consumers[consumer.name]
-            self.assign()
+            self.assign_soon()
             self._changed()
 
-    def assign_soon(self) -> None:
+    def assign_soon(self) -> asyncio.Future[None]:
         """`assign`, once for all changes of this iteration of the loop."""
-        if not self._is_due:
-            self._is_due = True
-            asyncio.get_running_loop().call_soon(self._assign_due)
+        if self._due is None:
+            loop = asyncio.get_running_loop()
+            self._due = loop.create_future()
+            loop.call_soon(self._assign_due, self._due)
+        return self._due
 
-    def _assign_due(self) -> None:
-        self._is_due = False
+    def _assign_due(self, due: asyncio.Future[None]) -> None:
+        self._due = None
         if self.consumers:
             self.assign()
+        due.set_result(None)
+
+    async def assigned(self) -> None:
+        """Waits until the segments are shared among all who have joined."""
+        await asyncio.shield(self.assign_soon())
 
     def assign(self) -> None:
         """Shares the segments again. Call it when consumers or what is drained have changed."""

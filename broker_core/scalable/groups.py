@@ -6,7 +6,6 @@ return. The groups of regular topics, and those of checkpoint consumers, are onl
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -92,6 +91,7 @@ class Groups:
         self._config = config
         self._joined_or_left = joined_or_left
         self._topics: dict[TopicName, TopicGroups] = {}
+        self._to_store: set[tuple[TopicName, str]] = set()  # subscriptions whose consumers are yet to be stored
 
     def of(self, name: TopicName) -> dict[str, ConsumerGroup]:
         """The groups of a topic, by subscription."""
@@ -165,7 +165,8 @@ class Groups:
         if topic is None or group is None:
             return
         if self._records.get(name) is not None:
-            if group.is_ordered:
+            if group.is_ordered and (name, subscription) not in self._to_store:
+                self._to_store.add((name, subscription))
                 self._spawn(self._store_members(name, subscription))
             self._joined_or_left(name)
         if not group.consumers:
@@ -177,6 +178,7 @@ class Groups:
         """Stores who is registered when it is written; a group without consumers leaves the subscription as it is."""
 
         def changed(record: ScalableTopic) -> ScalableTopic:
+            self._to_store.discard((name, subscription))
             group = self.of(name).get(subscription)
             others = {other: names for other, names in record.consumers.items() if other != subscription}
             if group is None or not group.consumers or not group.is_ordered:
@@ -187,8 +189,10 @@ class Groups:
                 subscriptions={**record.subscriptions, subscription: STREAM},
             )
 
-        with contextlib.suppress(TopicNotFound):  # deleted in the meantime
+        try:
             await self._changes.update(name, changed)
+        except TopicNotFound:  # deleted in the meantime
+            self._to_store.discard((name, subscription))
 
     def assign(self, name: TopicName, subscription: str) -> None:
         """Something that a group depends on has changed."""

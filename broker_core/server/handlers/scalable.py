@@ -86,9 +86,11 @@ async def on_scalable_topic_subscribe(session: Session, command: pb.CommandScala
         await session.broker.scalable.prepare_group(name)
         session.check_open()
         check_wanted()
-    target = Target.of_topic(name, command.subscription)
-    session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)  # it may have been revoked since
-    consumer = _registered(session, command, name)
+        target = Target.of_topic(name, command.subscription)
+        session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)  # it may have been revoked since
+        consumer = _registered(session, command, name)
+        await consumer.group.assigned()
+        check_wanted()
     return scalable_commands.subscribed(command.request_id, consumer.assignment())
 
 

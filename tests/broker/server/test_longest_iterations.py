@@ -6,6 +6,7 @@ same work takes in one.
 
 import asyncio
 import gc
+import itertools
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker.scalable.commands import framed
 from tests.support.condition import PATIENCE_SECONDS, until
 from tests.support.loop_iterations import MeasuredLoop, iterations, longest_iteration
 from tests.support.raw_publishing import producer, send
@@ -256,6 +258,34 @@ def test_creating_and_deleting_many_partitions(many: MeasuredBroker) -> None:
         await many.broker.partitioned.delete(name)
 
     assert many.longest_iteration(create_and_delete()) < LIMIT
+
+
+def test_many_consumers_that_register_with_a_scalable_topic_at_once(many: MeasuredBroker) -> None:
+    name = parse_topic("topic://public/default/scalable")
+    many.run(many.broker.scalable.changes.create(name, 8, {}))
+    subscriptions = (f"s{number}" for number in itertools.count())
+
+    async def register() -> None:
+        subscription = next(subscriptions)
+        reader, writer = await many.connect()
+        writer.write(b"".join(_registration(str(name), subscription, number) for number in range(500)))
+        for _ in range(500):
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+
+    assert many.longest_of_each(register) < LIMIT
+    assert many.longest_iteration(many.broker.scalable.changes.delete(name, force=True)) < LIMIT
+
+
+def _registration(topic: str, subscription: str, number: int) -> bytes:
+    return framed(
+        BaseCommand.SCALABLE_TOPIC_SUBSCRIBE,
+        request_id=number,
+        topic=topic,
+        subscription=subscription,
+        consumer_name=f"c{number}",
+        consumer_id=number,
+        consumer_type=pb.STREAM,
+    )
 
 
 HOSTILE_LIMIT = 0.02  # seconds; what one client sends at once may hold up the others for this long
