@@ -1,7 +1,8 @@
 """The registered consumers of one subscription of a topic, and the segments that each of them reads (PIP-468).
 
 A segment moves in two steps: its consumer is told to give it up, and once no consumer is connected to the segment, the
-next one is told to read it. A consumer whose connection is lost keeps its segments for a grace period.
+next one is told to read it. A consumer whose connection is lost keeps its segments for a grace period. After a restart,
+clients may open the segments of a regular topic again before they register.
 
 Consumers that share a segment subscribe to it in another way than a consumer on its own. To change between both is a
 move, too: others join once the consumer that was on its own has closed the segment or opened it again to share it.
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from broker_core.scalable.layout import Layout, Segment
     from broker_core.scalable.segments import Attached
     from broker_core.wire.pulsar_api_pb2 import ScalableConsumerAssignment
+
+
+_UNREGISTERED = ""  # has a segment; the name of no registered consumer
 
 
 class GroupTopic(Protocol):
@@ -163,6 +167,18 @@ class ConsumerGroup:
     def segment_left(self, topic: str, *, lost: bool) -> None:
         """The consumer of a segment closed it, or lost its connection, which need not be that of its registration."""
         (self._lost.add if lost else self._lost.discard)(topic)
+
+    def segment_busy(self, topic: str, consumer_name: str) -> None:
+        """A consumer cannot open its segment, because another one, which may have yet to register, is connected.
+
+        Its client does not try again, so it is told to give the segment up, and to read it once it is free.
+        """
+        for consumer in self.consumers.values():
+            for segment in consumer.segments:
+                if segment.topic_of(self.topic.name) == topic and consumer_name == f"{consumer.name}-seg-{segment.id}":
+                    self._sharers[segment.id] = (_UNREGISTERED,)
+                    self.assign()
+                    return
 
     def layout_changed(self) -> None:
         """Forgets segments that were removed, and shares the others again."""

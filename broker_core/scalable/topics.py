@@ -249,6 +249,12 @@ class ScalableTopics:
         if group is not None:
             group.segment_left(str(name), lost=lost)
 
+    def segment_busy(self, name: TopicName, subscription: str, consumer_name: str) -> None:
+        """A consumer was refused, because an exclusive one is connected to the topic, perhaps to a segment."""
+        group = self.groups.of(resolved(name.base)).get(subscription)
+        if group is not None and group.is_ordered:
+            group.segment_busy(str(name), consumer_name)
+
     def close(self) -> None:
         self.groups.close()
 

@@ -12,6 +12,7 @@ from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.errors import (
     BrokerError,
     ConsumerAssignFailed,
+    ConsumerBusy,
     ConsumerNotFound,
     MetadataFailed,
     NotAllowed,
@@ -159,7 +160,11 @@ async def _attach(
     )
     if command.HasField("consumer_epoch") and command.subType not in INDIVIDUAL_ACK_TYPES:
         consumer.use_epoch(command.consumer_epoch)
-    await subscription.add_consumer(consumer, command.subType)
+    try:
+        await subscription.add_consumer(consumer, command.subType)
+    except ConsumerBusy:
+        session.broker.scalable.segment_busy(subscription.topic_name, subscription.name, consumer.name)
+        raise
     try:
         session.check_open()
         check_wanted()

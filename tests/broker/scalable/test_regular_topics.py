@@ -10,6 +10,7 @@ from broker_core.config.features import ScalableConfig
 from broker_core.names import parse_topic
 from broker_core.scalable.topics import resolved
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -17,6 +18,7 @@ from tests.broker.scalable.commands import assigned, lookup, next_assignment, re
 from tests.broker.scalable.requests import Requests
 from tests.support.condition import wait_until
 from tests.support.raw_client import RawClient
+from tests.support.raw_consuming import close_consumer
 from tests.support.raw_publishing import producer
 
 NUMBERS = count()
@@ -140,6 +142,20 @@ def test_a_segment_moves_once_its_consumer_has_closed_it(client: RawClient, othe
         client.expect(BaseCommand.SUCCESS)
     assert partitions(next_assignment(other)) == "2"
     assert partitions(next_assignment(other)) == "23"
+
+
+def test_a_consumer_that_finds_its_segment_busy_gets_it_again_once_it_is_free(
+    client: RawClient, other: RawClient, topic: str
+) -> None:
+    subscribe(other, f"{topic}-partition-0", "s", 1)  # its client has yet to register, as after a restart
+    assert partitions(assigned(register(client, topic, "s", "a"))) == "0123"
+    client.send(client_commands.subscribe(2, f"{topic}-partition-0", "s", 2, consumer_name="a-seg-0"))
+    other.expect(BaseCommand.PING)
+    other.send(commands.pong())
+    assert partitions(next_assignment(client)) == "123", "clients of 5.0.0-M1 do not repeat a failed subscribe"
+    assert client.expect(BaseCommand.ERROR).error == pb.ConsumerBusy
+    other.send(close_consumer())
+    assert partitions(next_assignment(client)) == "0123"
 
 
 def test_a_lost_consumer_keeps_its_segments_until_it_returns(broker: EmbeddedBroker, topic: str) -> None:
