@@ -43,10 +43,8 @@ def _note_regular_topic(call: Call, created: str) -> None:
     regular = regular_name(created)
     with suppress(CliError):
         call.admin.topics.partitions(regular)
-        migrate = f"pulsarctl scalable-topics delete {created} && pulsarctl scalable-topics migrate {regular}"
-        call.notice(
-            f"{regular} exists, too, and is another topic; to migrate it instead: {call.on_same_cluster(migrate)}"
-        )
+        hint = f"pulsarctl scalable-topics delete {created} && pulsarctl scalable-topics migrate {regular}"
+        call.notice(f"{regular} exists, too, and is another topic; to migrate it instead: {call.on_same_cluster(hint)}")
 
 
 @app.verb("describe", watchable=True)
