@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from broker_core.wire.pulsar_api_pb2 import ScalableConsumerAssignment
 
 
-_UNREGISTERED = ""  # has a segment; the name of no registered consumer
+_UNREGISTERED = ""  # stands for a connected consumer that is not registered; no registered one has this name
 
 
 class GroupTopic(Protocol):

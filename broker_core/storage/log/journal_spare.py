@@ -97,7 +97,7 @@ class SpareFiles:
         """Deletes all spare files. Blocks until the thread has ended, for one file of zeros at most."""
         if self._making is not None:
             self._making.join()
-        with contextlib.suppress(OSError):  # the next start deletes what is left
+        with contextlib.suppress(OSError):  # the next start deletes the remaining files
             remove_spare_files(self._disk, self._directory)
         self._sizes.clear()
 

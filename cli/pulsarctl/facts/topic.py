@@ -86,7 +86,7 @@ def topic_evidence(
 
 
 def _segments(call: Call, topic: str) -> list[str]:
-    """Those of the scalable topic of the same name, of which some may be regular topics; none if there is none."""
+    """Topics of the segments of the scalable topic with this name. Empty if that topic does not exist."""
     with suppress(CliError):
         return part_names(call.admin, migrated_name(topic))
     return []

@@ -16,7 +16,7 @@ def replace(path: Path, text: str, *, mkdir: bool = False, mode: int = 0o666) ->
     try:
         if mkdir:
             make_directory(path.parent)
-        temporary.unlink(missing_ok=True)  # of a killed process, or another user's link
+        temporary.unlink(missing_ok=True)  # left by a killed process, or a link that another user created
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

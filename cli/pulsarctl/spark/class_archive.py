@@ -56,7 +56,7 @@ class ClassArchive:
                 self.unfinished.replace(self.file)
 
     def discard(self) -> None:
-        """Removes what an interrupted training run wrote, where that is possible: the cache is no part of the job."""
+        """Deletes the files of an interrupted training run. Ignores errors, because the archive is only a cache."""
         written = [] if self.unfinished is None else self.unfinished.parent.glob(f"{self.unfinished.name}*")
         for file in (*written, *([] if self.lock is None else [self.lock])):
             with contextlib.suppress(OSError):
