@@ -17,17 +17,27 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """`own`: seconds for which the loop was blocked while the process had a processor, or needed none."""
+    """Seconds. `own`: the loop was blocked while the process had a processor, or needed none. `collecting`: garbage."""
 
     ended: float
     own: float
     late: float
     cpu: float
+    collecting: float
+    threads: dict[str, float]  # name -> computed
     stack: tuple[str, ...]
 
     @property
     def began(self) -> float:
         return self.ended - self.late
+
+    def __str__(self) -> str:
+        computed = ", ".join(f"{name} {seconds * 1000:.0f}" for name, seconds in self.threads.items()) or "none"
+        functions = " < ".join(reversed(self.stack[-6:])) or "no function that was seen"
+        return (
+            f"{self.own * 1000:.0f} ms (CPU {self.cpu * 1000:.0f} ms, of threads: {computed}; "
+            f"collections {self.collecting * 1000:.0f} ms) in {functions}"
+        )
 
 
 class WorstStalls:
@@ -61,7 +71,8 @@ class WorstStalls:
                     self._add(json.loads(line), tally)
 
     def _add(self, found: dict[str, Any], tally: Tally) -> None:
-        stall = Stall(found["at"], found["own"], found["late"], found["cpu"], tuple(found["stack"]))
+        ended, stack = found.pop("at"), tuple(found.pop("stack"))
+        stall = Stall(ended, stack=stack, **found)
         self.longest = max(self.longest, stall.own)
         if stall.own >= self._seconds:
             where = stall.stack[-1] if stall.stack else "unseen"
@@ -71,8 +82,7 @@ class WorstStalls:
 
     def sentences(self) -> list[str]:
         return [
-            f"the loop stood still {self._counts[where]} times, for up to {stall.own * 1000:.0f} ms "
-            f"(CPU {stall.cpu * 1000:.0f} ms) in {' < '.join(reversed(stall.stack[-6:]))}, during {inputs}"
+            f"the loop stood still {self._counts[where]} times, for up to {stall}, during {inputs}"
             for where, (stall, inputs) in self._worst.items()
         ]
 

@@ -4,13 +4,15 @@ The watch is a 10 ms timer on the event loop. The loop's own work, a thread that
 can delay it. The kernel reports how long each thread was ready but had no processor (`/proc/self/task/*/schedstat`,
 second number), and how long the host gave the processors to other machines (`steal` in `/proc/stat`). That time of all
 threads and processors is subtracted, since the loop may have waited for one after the other. The time that the process
-computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
-second thread saw during the stall.
+computes always counts. Each stall adds one line of JSON to the file STALLS: the stack that a second thread saw, what
+each thread computed, and how long garbage was collected. No stack is seen while a call of C, or a collection, keeps the
+interpreter's lock.
 """
 
 import argparse
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import sys
@@ -30,6 +32,7 @@ TICK_SECONDS = 0.01
 TICKS_BETWEEN_LISTS = 100
 REPORTED_SECONDS = 0.02
 SUSPICIOUS_SECONDS = 0.03
+SHOWN_SECONDS = 0.005  # a thread that computed less during a stall is not named
 FRAMES = 12
 TICK_OF_KERNEL = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -43,6 +46,22 @@ def stolen_seconds() -> float:
     return int(fields[8]) * TICK_OF_KERNEL
 
 
+class CollectionTime:
+    """Seconds of all garbage collections since the start."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+        gc.callbacks.append(self._note)
+
+    def _note(self, phase: str, _: dict[str, int]) -> None:
+        now = time.monotonic()
+        if phase == "start":
+            self._began = now
+        else:
+            self.seconds += now - self._began
+
+
 class LoopWatch:
     """Must start on the thread of the loop; ends with the process."""
 
@@ -53,23 +72,26 @@ class LoopWatch:
         self._threads: dict[int, int] = {}  # id -> file
         self._thread = threading.get_ident()
         self._due = time.monotonic() + TICK_SECONDS
-        self._waited = self._queued()
+        self._collections = CollectionTime()
+        self._collected = 0.0
+        self._used = self._threads_used()
         self._stolen = stolen_seconds()
         self._cpu = time.process_time()
         self._stack: list[str] = []
         self._loop.call_later(TICK_SECONDS, self._tick)
         threading.Thread(target=self._look, daemon=True).start()
 
-    def _queued(self) -> dict[int, float]:
-        """Seconds for which each thread was ready but had no processor."""
+    def _threads_used(self) -> dict[int, tuple[float, float]]:
+        """Seconds for which each thread computed, and for which it was ready but had no processor."""
         if self._ticks % TICKS_BETWEEN_LISTS == 0:
             self._list_threads()
         self._ticks += 1
-        found = {}
+        used = {}
         for thread, file in self._threads.items():
             with contextlib.suppress(OSError):  # the thread ended
-                found[thread] = int(os.pread(file, 100, 0).split()[1]) / 1e9
-        return found
+                computed, waited = os.pread(file, 100, 0).split()[:2]
+                used[thread] = int(computed) / 1e9, int(waited) / 1e9
+        return used
 
     def _list_threads(self) -> None:
         there = {int(name) for name in os.listdir("/proc/self/task")}
@@ -80,20 +102,28 @@ class LoopWatch:
                 self._threads[new] = os.open(f"/proc/self/task/{new}/schedstat", os.O_RDONLY)
 
     def _tick(self) -> None:
-        now, waited, cpu = time.monotonic(), self._queued(), time.process_time()
+        now, used, cpu = time.monotonic(), self._threads_used(), time.process_time()
         late, computed = now - self._due, cpu - self._cpu
-        stolen = stolen_seconds()
-        noise = sum(seconds - self._waited.get(thread, seconds) for thread, seconds in waited.items())
-        noise += stolen - self._stolen
+        stolen, collected = stolen_seconds(), self._collections.seconds
+        noise = sum(self._since(thread, used)[1] for thread in used) + stolen - self._stolen
         own = max(late - noise, min(late, computed))
         if own >= REPORTED_SECONDS:
-            self._report(own, late, computed)
-        self._stack = []
-        self._due, self._waited, self._stolen, self._cpu = now + TICK_SECONDS, waited, stolen, cpu
+            times = {"own": own, "late": late, "cpu": computed, "collecting": collected - self._collected}
+            self._report(times, used)
+        self._stack, self._collected = [], collected
+        self._due, self._used, self._stolen, self._cpu = now + TICK_SECONDS, used, stolen, cpu
         self._loop.call_later(TICK_SECONDS, self._tick)
 
-    def _report(self, own: float, late: float, cpu: float) -> None:
-        line = {"at": time.time(), "own": own, "late": late, "cpu": cpu, "stack": self._stack}
+    def _since(self, thread: int, used: dict[int, tuple[float, float]]) -> tuple[float, float]:
+        """What the thread computed and waited since the last tick; nothing if it is new."""
+        (computed, waited), (computed_before, waited_before) = used[thread], self._used.get(thread, used[thread])
+        return computed - computed_before, waited - waited_before
+
+    def _report(self, times: dict[str, float], used: dict[int, tuple[float, float]]) -> None:
+        names = {thread.native_id: thread.name for thread in threading.enumerate()}
+        computed = {names.get(thread, str(thread)): self._since(thread, used)[0] for thread in used}
+        shown = {name: seconds for name, seconds in computed.items() if seconds >= SHOWN_SECONDS}
+        line = {"at": time.time(), **times, "threads": shown, "stack": self._stack}
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 

@@ -62,14 +62,18 @@ def test_a_broker_that_ends_ends_the_run(tmp_path: Path) -> None:
 def test_the_inputs_of_an_early_stall_are_named_after_a_long_run(tmp_path: Path) -> None:
     tally, file = Tally(), tmp_path / "stalls"
     tally.sent("requests", "GET /slow", started=100.0)
-    line = {"at": 100.1, "own": 0.06, "late": 0.07, "cpu": 0.05, "stack": ["a", "b"]}
+    times = {"own": 0.06, "late": 0.07, "cpu": 0.05, "collecting": 0.04}
+    line = {"at": 100.1, **times, "threads": {"MainThread": 0.05}, "stack": ["a", "b"]}
     file.write_text(json.dumps(line) + "\n" + json.dumps({**line, "own": 0.03}) + "\n" + '{"at": 10')
     worst = WorstStalls(STALL_SECONDS / 5)
     worst.read(file, tally)
     for number in range(REMEMBERED):
         tally.sent("requests", f"GET /{number}", started=200.0)
     assert (worst.count, worst.longest) == (1, 0.06)
-    assert "1 times, for up to 60 ms (CPU 50 ms) in b < a, during ['GET /slow']" in worst.sentences()[0]
+    assert worst.sentences() == [
+        "the loop stood still 1 times, for up to 60 ms (CPU 50 ms, of threads: MainThread 50; collections 40 ms) "
+        "in b < a, during ['GET /slow']"
+    ]
 
 
 @pytest.mark.slow
