@@ -7,12 +7,13 @@ from typing import Any
 
 from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call, Handler
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.scalable_body import stats_body
 from broker_core.admin.shapes import PROPERTIES
 from broker_core.admin.stats_body import topic_body
 from broker_core.errors import NotFound, PreconditionFailed
-from broker_core.metadata.policies.json_values import int32, properties, whole_number
+from broker_core.metadata.policies.json_values import int32, whole_number
 from broker_core.names import PERSISTENT, SCALABLE, TopicName
 from broker_core.scalable.layout import Segment
 from broker_core.scalable.records import QUEUE, STREAM, layout_body
@@ -58,9 +59,8 @@ def _property(text: str) -> tuple[str, str]:
 
 async def create_topic(call: Call) -> None:
     count = call.query.get("numInitialSegments", "1")
-    body = call.json()
-    given = properties(body, "properties") if body is not None else {}
-    await call.broker.scalable.changes.create(_topic(call), int32(count, "numInitialSegments"), given)
+    properties = read_properties(call, call.json())
+    await call.broker.scalable.changes.create(_topic(call), int32(count, "numInitialSegments"), properties)
 
 
 async def get_metadata(call: Call) -> Json:

@@ -7,6 +7,7 @@ from tests.broker.admin.conftest import Admin
 NAMESPACE = "namespaces/acme/shop"
 EXCEEDED = "Exceed maximum number of topics in namespace."
 PROPERTIES = "the properties have more than 65536 characters (maxPropertiesSizeInBytes)"
+TOO_MANY = {f"property-{number}": "x" * 100 for number in range(1_000)}
 
 
 async def test_a_topic_over_the_limit_is_refused_differently_with_and_without_partitions(shop: Admin) -> None:
@@ -34,6 +35,10 @@ async def test_the_unset_limit_has_no_value(shop: Admin, level: str) -> None:
 
 @pytest.mark.parametrize("path", ["namespaces/acme/new", "persistent/acme/shop/new/partitions"])
 async def test_properties_are_bounded_when_they_come_with_a_new_object(shop: Admin, path: str) -> None:
-    body = {"partitions": 2, "properties": {f"property-{number}": "x" * 100 for number in range(1_000)}}
-    refused = await shop("PUT", path, body)
+    refused = await shop("PUT", path, {"partitions": 2, "properties": TOO_MANY})
+    assert (refused.status, refused.reason) == (400, PROPERTIES)
+
+
+async def test_properties_of_a_new_scalable_topic_are_bounded(shop: Admin) -> None:
+    refused = await shop("PUT", "scalable/acme/shop/new", TOO_MANY)
     assert (refused.status, refused.reason) == (400, PROPERTIES)
