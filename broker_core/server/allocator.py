@@ -2,8 +2,9 @@
 
 Buffers of megabytes come and go: chunks of sockets, groups of the journal, bodies of requests. glibc keeps their pages
 for the next ones, so a process keeps the memory of its worst moment. Lower thresholds (mallopt(3)) would prevent that,
-but then each large message pays for fresh pages, which doubles its cost. Trimming takes about 15 ms, and 0.15 ms for
-each megabyte that it gives back, and an allocation of another thread waits for it. So a busy broker trims less often.
+but then each large message pays for fresh pages, which doubles its cost. Trimming takes about 15 ms, and 0.15 to 0.4 ms
+for each megabyte that it gives back, and an allocation of another thread waits for it. So a busy broker trims only
+after a burst that left much memory free.
 And a broker trims again only after it has grown, or has freed more: what it has given back counts as free, too.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from broker_core.stats.broker_load import resident_bytes
 
 FREE_WHEN_IDLE = 4 << 20  # bytes; less is not worth trimming
-FREE_WHEN_BUSY = 64 << 20  # trimming that takes about 25 ms
+FREE_WHEN_BUSY = 256 << 20  # worth a pause of 50 to 100 ms
 
 
 class MallInfo(ctypes.Structure):
