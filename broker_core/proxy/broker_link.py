@@ -71,8 +71,9 @@ class BrokerLink(BrokerConnection):
         return response
 
     def close(self) -> None:
+        """At once: its client is gone, and the end of TLS would wait for the broker's answer."""
         if self.transport is not None:
-            self.transport.close()
+            self.transport.abort()
 
     @property
     def _is_handed_over(self) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import ssl
+import threading
 import urllib.request
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +105,43 @@ def test_the_host_name_of_a_broker_must_be_in_its_certificate(
 
 async def to_this_machine(_target: Endpoint) -> list[str]:
     return ["127.0.0.1"]
+
+
+def test_a_client_that_leaves_takes_its_connection_to_the_broker_along(
+    broker: EmbeddedBroker, authority: Authority
+) -> None:
+    """Without waiting for the broker's answer to the end of TLS: a proxy that stops would leave a connection open."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ResourceWarning)
+        leave_and_stop(broker, RunningProxy(proxy_config(broker, **to_broker(broker, authority))))
+        gc.collect()
+    assert [str(one.message) for one in found] == []
+
+
+def leave_and_stop(broker: EmbeddedBroker, proxy: RunningProxy) -> None:
+    client = RawClient(proxy.start().service_url)
+    with silenced(broker):
+        client.close()
+        proxy.stop()
+
+
+@contextmanager
+def silenced(broker: EmbeddedBroker) -> Iterator[None]:
+    """Its loop is busy, so it answers nothing."""
+    begun, ended = threading.Event(), threading.Event()
+
+    async def wait() -> None:
+        begun.set()
+        ended.wait(30)
+
+    busy = threading.Thread(target=lambda: broker.call(wait()))
+    busy.start()
+    begun.wait(30)
+    try:
+        yield
+    finally:
+        ended.set()
+        busy.join()
 
 
 def test_unusable_files_are_named(broker: EmbeddedBroker, tmp_path: Path) -> None:
