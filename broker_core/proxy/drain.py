@@ -40,6 +40,4 @@ async def _close_rest(gateway: Gateway) -> None:
         client.close()
     for splice in list(gateway.splices):
         splice.close()
-    if not await gateway.empty_within(GOODBYE_SECONDS):
-        for splice in list(gateway.splices):
-            splice.abort()
+    await gateway.empty_within(GOODBYE_SECONDS)

@@ -23,6 +23,8 @@ from broker_core.wire.bounds import CommandBounds
 
 log = logging.getLogger(__name__)
 
+STOPS = "the proxy stops"
+
 
 class Client(Protocol):
     """A connection that no splice has."""
@@ -33,6 +35,9 @@ class Client(Protocol):
 
     def close(self) -> None:
         """Sends what is queued, then closes."""
+
+    def give_up(self, reason: str) -> None:
+        """Closes at once."""
 
 
 class Gateway:
@@ -56,6 +61,7 @@ class Gateway:
         self.connection_count = ConnectionCount(config.limits.max_connections, config.limits.max_connections_per_ip)
         self.looking_up = 0  # requests in flight
         self.is_leaving = False  # load balancers should send no more clients
+        self._has_ended = False
         self.clients: set[Client] = set()
         self._empty = asyncio.Event()
         self._empty.set()
@@ -81,6 +87,16 @@ class Gateway:
     def arrived(self, client: Client) -> None:
         self.clients.add(client)
         self._empty.clear()
+        if self._has_ended:
+            client.give_up(STOPS)
+
+    def end(self) -> None:
+        """Ends all connections, also those that were on their way when the listeners closed."""
+        self._has_ended = True
+        for client in list(self.clients):
+            client.give_up(STOPS)
+        for splice in list(self.splices):
+            splice.abort()
 
     def left(self, client: Client) -> None:
         """It is gone, or a splice has it."""

@@ -89,6 +89,7 @@ class Proxy:
             listener.close()
         if not await drain(self.gateway, server.drain_seconds):
             log.warning("closed connections that were still busy after %g s", server.drain_seconds)
+        self.gateway.end()
         await self._web.close()
         await self.gateway.cancel_tasks()
         await asyncio.to_thread(self.gateway.security.audit.close)

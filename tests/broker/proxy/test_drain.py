@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from broker_core.proxy import drain
 from broker_core.testing import EmbeddedBroker
-from broker_core.wire import commands
-from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker.proxy.fake_broker import FakeBroker, connect_to
+from broker_core.wire import client_commands, commands
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, UnknownError
+from tests.broker.proxy.fake_broker import FakeBroker, answers, connect_to
 from tests.support.condition import wait_until
 from tests.support.raw_client import RawClient
 from tests.support.running_proxy import FREE_PORTS, RunningProxy, client_of, proxy_config, proxy_config_of
@@ -50,6 +52,37 @@ def _ping_until_closed(client: RawClient, ended: threading.Event) -> None:
             client.send(commands.ping())
     except OSError:
         ended.set()
+
+
+LOOKUPS = 300  # whose answers are more than the operating system buffers in two sockets
+
+
+def test_a_client_that_takes_no_answers_leaves_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drain, "GOODBYE_SECONDS", 0.1)
+    with FakeBroker(answers(BaseCommand.LOOKUP, _refuses_at_length)) as fake:
+        proxy = RunningProxy(proxy_config_of(fake)).start()
+        with RawClient(proxy.service_url, receive_buffer=4096) as client:
+            for number in range(LOOKUPS):
+                client.send(client_commands.lookup(number, "persistent://public/default/t"))
+            wait_until(lambda: len(fake.bodies(BaseCommand.LOOKUP)) == LOOKUPS, 10)
+            proxy.stop()
+            assert proxy.gateway.clients == set()
+
+
+def _refuses_at_length(_broker: FakeBroker, request: Any) -> bytes:
+    return commands.lookup_failed(request.request_id, UnknownError, "x" * 60_000)
+
+
+def test_a_client_that_arrives_after_the_last_ones_have_left_is_disconnected(broker: EmbeddedBroker) -> None:
+    """The operating system had taken its connection before the proxy closed its listeners."""
+    with RunningProxy(proxy_config(broker)) as proxy:
+        proxy.call(_ended(proxy))
+        with RawClient(proxy.service_url, handshake=False) as late:
+            assert late.is_closed(5)
+
+
+async def _ended(proxy: RunningProxy) -> None:
+    proxy.gateway.end()
 
 
 def test_a_proxy_that_leaves_is_not_ready_but_still_takes_connections(broker: EmbeddedBroker) -> None:
