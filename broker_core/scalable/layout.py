@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotFound, PreconditionFailed
@@ -167,15 +168,15 @@ class Layout:
         return Layout(epoch, self.next_id + len(children), {**self.segments, **changed})
 
     def without(self, segment_id: int) -> Layout:
-        """Removes a sealed segment, also from the parents of others. Raises as `split` does."""
+        """Removes a sealed segment: its children follow its parents. Raises as `split` does."""
         segment = self.find(segment_id)
         if segment.is_active:
             raise PreconditionFailed(f"Cannot remove segment {segment_id}: it is active")
         remaining = {
             other.id: replace(
                 other,
-                parents=tuple(parent for parent in other.parents if parent != segment_id),
-                children=tuple(child for child in other.children if child != segment_id),
+                parents=_without(other.parents, segment_id, segment.parents),
+                children=_without(other.children, segment_id, segment.children),
             )
             for other in self.segments.values()
             if other.id != segment_id
@@ -185,15 +186,20 @@ class Layout:
     def ready(self, is_drained: Mapping[int, bool]) -> list[Segment]:
         """The segments that consumers may read in the order of each key, in the order of assignments.
 
-        A segment is read after its parents: all of those that are still in the graph must be drained. A sealed segment
-        that is drained itself is left out.
+        A segment is read after its parents and theirs: all of those that are still in the graph must be drained, since
+        one without messages is drained before it is read. A drained segment is left out.
         """
-        return sorted(
-            (
-                segment
-                for segment in self.segments.values()
-                if all(is_drained.get(parent, True) for parent in segment.parents if parent in self.segments)
-                and (segment.is_active or not is_drained.get(segment.id, False))
-            ),
-            key=lambda one: one.order,
-        )
+        ready, read = [], set[int]()
+        for segment_id, segment in sorted(self.segments.items()):  # parents have lower IDs than their children
+            if all(parent in read for parent in segment.parents if parent in self.segments):
+                if is_drained.get(segment_id, False):
+                    read.add(segment_id)
+                else:
+                    ready.append(segment)
+        return sorted(ready, key=lambda one: one.order)
+
+
+def _without(segments: tuple[int, ...], removed: int, instead: tuple[int, ...]) -> tuple[int, ...]:
+    """The IDs with others instead of the removed one, each once."""
+    kept = (instead if segment_id == removed else (segment_id,) for segment_id in segments)
+    return tuple(dict.fromkeys(chain.from_iterable(kept)))

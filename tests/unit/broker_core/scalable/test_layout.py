@@ -109,6 +109,20 @@ def test_a_segment_is_read_after_its_parents_are_drained() -> None:
     assert [segment.id for segment in layout.ready({0: True})] == [2, 3, 1]
 
 
+def test_a_segment_is_read_after_the_parents_of_a_parent_without_messages() -> None:
+    layout = Layout.initial(1, NOW).split(0, NOW).split(1, NOW)
+    assert [segment.id for segment in layout.ready({0: False, 1: True})] == [0]
+    assert [segment.id for segment in layout.ready({0: True, 1: True})] == [3, 4, 2]
+
+
+def test_a_segment_is_read_after_the_parents_of_a_removed_one() -> None:
+    layout = Layout.initial(1, NOW).split(0, NOW).merge(1, 2, NOW)
+    without = layout.without(1).without(2)
+    assert (without.segments[3].parents, without.segments[0].children) == ((0,), (3,))
+    assert [segment.id for segment in without.ready({0: False})] == [0]
+    assert [segment.id for segment in without.without(0).ready({})] == [3]
+
+
 @given(st.integers(1, 8), st.lists(st.tuples(st.sampled_from("smrb"), st.integers(0, 1 << 30)), max_size=40))
 def test_active_segments_cover_all_hashes_whatever_happens(count: int, steps: list[tuple[str, int]]) -> None:
     layout = Layout.initial(count, NOW)
