@@ -92,6 +92,7 @@ class Groups:
         self._joined_or_left = joined_or_left
         self._topics: dict[TopicName, TopicGroups] = {}
         self._to_store: set[tuple[TopicName, str]] = set()  # subscriptions whose consumers are yet to be stored
+        self._is_closed = False
 
     def of(self, name: TopicName) -> dict[str, ConsumerGroup]:
         """The groups of a topic, by subscription."""
@@ -162,7 +163,7 @@ class Groups:
         """A consumer joined or left the group."""
         topic = self._topics.get(name)
         group = topic.by_subscription.get(subscription) if topic is not None else None
-        if topic is None or group is None:
+        if topic is None or group is None or self._is_closed:
             return
         if self._records.get(name) is not None:
             if group.is_ordered and (name, subscription) not in self._to_store:
@@ -213,6 +214,8 @@ class Groups:
             topic.layout_changed()
 
     def close(self) -> None:
+        """The broker stops: the records keep the consumers, whose segments and connections it closes from now on."""
+        self._is_closed = True
         for topic in self._topics.values():
             for group in topic.by_subscription.values():
                 group.close()

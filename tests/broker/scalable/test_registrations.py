@@ -1,6 +1,7 @@
 """What the broker keeps for the clients of scalable topics: sessions and registered consumers, and how they end."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -162,3 +163,17 @@ def test_a_group_forgets_segments_that_are_removed(admin: Requests, client: RawC
     assert topic._drained == {(0, "s")}
     broker.call(broker.broker.scalable.collection.collect_all())
     wait_until(lambda: not topic._drained and not topic.by_subscription["s"]._lost, 10)
+
+
+def test_consumers_stay_registered_while_the_broker_stops_and_starts(tmp_path: Path) -> None:
+    name = parse_topic("topic://public/default/x")
+    with EmbeddedBroker(tmp_path) as broker:
+        Requests(broker)("PUT", "scalable/public/default/x")
+        client = RawClient(broker.service_url)
+        register(client, str(name), "s", "a")
+        subscribe(client, "segment://public/default/x/0000-ffff-0", 2, name="s")
+        wait_until(lambda: bool(broker.broker.scalable.records.find(name).consumers), 5)
+    client.close()
+    with EmbeddedBroker(tmp_path) as broker, RawClient(broker.service_url) as other:
+        assert broker.broker.scalable.records.find(name).consumers == {"s": ("a",)}
+        assert assigned(register(other, str(name), "s", "b")) == [], "the consumer may return"
