@@ -84,14 +84,14 @@ class SegmentTopics:
         for subscription in subscriptions:
             await self.subscribe(await self._topics.get(topic_name), subscription)
 
-    async def subscribe(self, topic: Topic, subscription: str) -> None:
-        """Creates a subscription at the start of a segment, unless it exists.
+    async def subscribe(self, topic: Topic, subscription: str, *, earliest: bool = True) -> None:
+        """Creates a subscription at the start of a segment, or at its end, unless it exists.
 
         The limit counts those of the scalable topic: a segment that lacked one would lose messages.
         """
         if subscription not in topic.subscriptions:
             await topic.subscriptions.open(
-                subscription, durable=True, start=None, earliest=True, properties={}, limited=False
+                subscription, durable=True, start=None, earliest=earliest, properties={}, limited=False
             )
 
     def check_new_subscription(self, name: TopicName, existing: Collection[str], subscription: str) -> None:

@@ -51,14 +51,17 @@ class ScalableSubscriptions:
             for segment in self._records.find(name).layout.active:
                 await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
 
-    async def begin(self, name: TopicName, subscription: str) -> None:
-        """Creates it at the start of every segment, unless it exists there, for a consumer that reads one by one.
+    async def begin(self, name: TopicName, subscription: str, *, earliest: bool) -> None:
+        """Creates it in every segment, unless it exists there, for a consumer that reads one by one.
 
-        What others have read of a segment could be deleted before this consumer begins with it.
+        Otherwise, it would begin with a segment later than it should: what others have read could be deleted by then,
+        and the latest message would be a later one. A change that runs may not give it to the new segments.
         """
-        for segment in list(self._records.find(name).layout.segments.values()):
-            if self._segments.exists(name, segment):
-                await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
+        async with self._changes.alone(name):
+            for segment in list(self._records.find(name).layout.segments.values()):
+                if self._segments.exists(name, segment):
+                    topic = await self._segments.topic(name, segment)
+                    await self._segments.subscribe(topic, subscription, earliest=earliest)
 
     async def delete(self, name: TopicName, subscription: str) -> None:
         """Deletes its registered consumers, its record, and its cursors. An unknown one is deleted already.

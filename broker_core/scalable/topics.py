@@ -229,11 +229,12 @@ class ScalableTopics:
             resolved(name), name, lambda: self.layout_of(name), subscription, is_ordered=is_ordered
         )
 
-    async def begin_at_start(self, segment: TopicName, subscription: str) -> None:
-        """A client creates a subscription at the start of a segment; that of a stream consumer begins everywhere."""
-        group = self.groups.of(segment.base).get(subscription)
-        if group is not None and group.is_ordered:
-            await self.subscriptions.begin(segment.base, subscription)
+    async def begin(self, name: TopicName, subscription: str, *, earliest: bool) -> None:
+        """A client creates a subscription of a topic; that of a stream consumer begins in all segments of its own."""
+        scalable = resolved(name.base)
+        group = self.groups.of(scalable).get(subscription)
+        if group is not None and group.is_ordered and self.records.get(scalable) is not None:
+            await self.subscriptions.begin(scalable, subscription, earliest=earliest)
 
     async def policies_changed(self, namespace: NamespaceName, _topic: TopicName | None) -> None:
         """They say whether consumers may share a segment."""

@@ -132,8 +132,8 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
         properties={pair.key: pair.value for pair in command.subscription_properties},
         replicated=command.replicate_subscription_state,
     )
-    if is_new and earliest and topic.name.is_segment:
-        await session.broker.scalable.begin_at_start(topic.name, command.subscription)
+    if is_new and command.durable:
+        await session.broker.scalable.begin(topic.name, command.subscription, earliest=earliest)
     return subscription
 
 

@@ -79,6 +79,22 @@ def test_a_stream_consumer_reads_the_old_partitions_first(
     assert next_assignment(client) == ["0000-ffff-1"]
 
 
+def test_a_stream_consumer_that_begins_with_new_messages_gets_all_of_them(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    publish(client, REGULAR)
+    assert admin("POST", f"{PATH}/migrate").status == 204
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    child = "segment://public/default/old/0000-ffff-1"
+    with RawClient(broker.service_url) as reader:
+        assert assigned(register(reader, REGULAR, "s", "a")) == ["old"]
+        subscribe(reader, REGULAR, name="s", initial_position=pb.CommandSubscribe.Latest)
+        publish(client, child, 2)
+        assert next_assignment(reader) == ["0000-ffff-1"]
+        subscribe(reader, child, 2, name="s", initial_position=pb.CommandSubscribe.Latest)
+        assert receive(reader)[0].consumer_id == 2
+
+
 def test_a_registered_consumer_knows_scalable_topics(admin: Requests, client: RawClient) -> None:
     register(client, REGULAR, "s", "a")
     subscribe(client, REGULAR, name="s")

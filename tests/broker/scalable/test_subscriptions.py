@@ -1,8 +1,12 @@
 """The subscriptions of scalable topics through deletion, splits, and unloads."""
 
+import asyncio
+from collections.abc import Iterable
+
 import pytest
 
-from broker_core.names import parse_topic
+from broker_core.names import TopicName, parse_topic
+from broker_core.scalable.layout import Segment
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -81,6 +85,44 @@ def test_a_stream_consumer_holds_the_segments_that_it_reads_later(admin: Request
     assert assigned(register(client, X, "s", "a")) == ["0000-ffff-0"]
     subscribe(client, FIRST, name="s", initial_position=pb.CommandSubscribe.Earliest)
     assert admin("GET", f"segments/public/default/x/{child}/subscription/s/backlog").json == 1
+
+
+def test_a_stream_consumer_that_begins_with_new_messages_gets_all_of_them(admin: Requests, client: RawClient) -> None:
+    admin("PUT", PATH)
+    publish(client)
+    admin("POST", f"{PATH}/split/0")
+    client.expect(BaseCommand.CLOSE_PRODUCER)
+    child = "segment://public/default/x/0000-7fff-1"
+    with RawClient(admin.embedded.service_url) as reader:
+        assert assigned(register(reader, X, "s", "a")) == ["0000-ffff-0"]
+        subscribe(reader, FIRST, name="s", initial_position=pb.CommandSubscribe.Latest)
+        publish(client, child)
+        assert next_assignment(reader) == ["0000-7fff-1", "8000-ffff-2"]
+        subscribe(reader, child, 2, name="s", initial_position=pb.CommandSubscribe.Latest)
+        assert receive(reader)[0].consumer_id == 2
+
+
+def test_a_subscription_that_begins_during_a_split_is_in_the_children(
+    admin: Requests, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin("PUT", PATH)
+    scalable, name = broker.broker.scalable, parse_topic(X)
+    create = scalable.segments.create
+    begins: list[asyncio.Future[None]] = []
+
+    async def begin_between(name: TopicName, segment: Segment, subscriptions: Iterable[str] = ()) -> None:
+        await create(name, segment, subscriptions)
+        if scalable.segments.is_sealed(name, scalable.records.find(name).layout.segments[0]) and not begins:
+            begins.append(asyncio.ensure_future(scalable.subscriptions.begin(name, "s", earliest=True)))
+            await asyncio.wait(begins, timeout=0.1)
+
+    async def split() -> None:
+        await scalable.changes.split(name, 0)
+        await begins[0]
+
+    monkeypatch.setattr(scalable.segments, "create", begin_between)
+    broker.call(split())
+    assert sorted(admin("GET", f"{PATH}/stats").json["subscriptions"]["s"]["segments"]) == ["0", "1", "2"]
 
 
 def test_a_seek_takes_the_children_away_before_their_messages_come_again(admin: Requests, client: RawClient) -> None:
