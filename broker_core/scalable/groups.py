@@ -166,14 +166,18 @@ class Groups:
         if topic is None or group is None or self._is_closed:
             return
         if self._records.get(name) is not None:
-            if group.is_ordered and (name, subscription) not in self._to_store:
-                self._to_store.add((name, subscription))
-                self._spawn(self._store_members(name, subscription))
+            self._store_soon(name, group)
             self._joined_or_left(name)
         if not group.consumers:
             del topic.by_subscription[subscription]
             if not topic.by_subscription:
                 del self._topics[name]
+
+    def _store_soon(self, name: TopicName, group: ConsumerGroup) -> None:
+        key = (name, group.subscription)
+        if group.is_ordered and key not in self._to_store:
+            self._to_store.add(key)
+            self._spawn(self._store_members(*key))
 
     async def _store_members(self, name: TopicName, subscription: str) -> None:
         """Stores who is registered when it is written; a group without consumers leaves the subscription as it is."""
@@ -209,9 +213,13 @@ class Groups:
                     group.assign_soon()
 
     def layout_changed(self, name: TopicName) -> None:
-        topic = self._topics.get(name)
-        if topic is not None:
-            topic.layout_changed()
+        topic, record = self._topics.get(name), self._records.get(name)
+        if topic is None:
+            return
+        topic.layout_changed()
+        for group in topic.by_subscription.values():
+            if record is not None and group.subscription not in record.consumers:  # the record is new
+                self._store_soon(name, group)
 
     def close(self) -> None:
         """The broker stops: the records keep the consumers, whose segments and connections it closes from now on."""

@@ -11,6 +11,7 @@ from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker.scalable.commands import assigned, lookup, next_assignment, register, update
 from tests.broker.scalable.requests import Requests
+from tests.support.condition import wait_until
 from tests.support.raw_client import RawClient
 from tests.support.raw_consuming import close_consumer, receive, subscribe
 from tests.support.raw_publishing import producer, send
@@ -93,6 +94,21 @@ def test_a_stream_consumer_that_begins_with_new_messages_gets_all_of_them(
         assert next_assignment(reader) == ["0000-ffff-1"]
         subscribe(reader, child, 2, name="s", initial_position=pb.CommandSubscribe.Latest)
         assert receive(reader)[0].consumer_id == 2
+
+
+def test_the_record_of_a_topic_that_became_scalable_has_the_consumers(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    admin("PUT", "persistent/public/default/old")
+    register(client, REGULAR, "s", "a")
+    register(client, REGULAR, "g", "c", 2, pb.CHECKPOINT)
+    records, name = broker.broker.scalable.records, parse_topic("topic://public/default/old")
+    assert admin("POST", f"{PATH}/migrate").status == 204
+    wait_until(lambda: records.find(name).consumers == {"s": ("a",)}, 5)
+    assert records.find(name).subscriptions == {"s": "STREAM"}
+    admin("DELETE", f"{PATH}?force=true")
+    admin("PUT", PATH)
+    wait_until(lambda: records.find(name).consumers == {"s": ("a",)}, 5)
 
 
 def test_a_registered_consumer_knows_scalable_topics(admin: Requests, client: RawClient) -> None:
