@@ -148,6 +148,8 @@ class Groups:
         being_kept = (other for other, group in self.of(name).items() if group.is_ordered)
         kept = {*record.subscriptions, *record.consumers, *being_kept}
         if subscription not in kept:
+            kept |= self._segments.subscriptions(name, record.layout)
+        if subscription not in kept:
             self._segments.check_auto_creation(name, subscription)
             self._segments.check_new_subscription(name, kept, subscription)
 

@@ -51,11 +51,16 @@ class SegmentTopics:
     def loaded(self, name: TopicName, segment: Segment) -> Topic | None:
         return self._topics.loaded.get(segment.topic_of(name))
 
-    async def load_sealed(self, name: TopicName, layout: Layout) -> None:
-        """Loads the sealed segments. The broker knows the backlog of a segment only while it is loaded."""
+    async def load(self, name: TopicName, layout: Layout, *, active: bool) -> None:
+        """Loads the sealed segments, and the `active` ones. The broker knows what is left in loaded segments only."""
         for segment in list(layout.segments.values()):
-            if not segment.is_active and self.exists(name, segment):
+            if (active or not segment.is_active) and self.exists(name, segment):
                 await self.topic(name, segment)
+
+    def subscriptions(self, name: TopicName, layout: Layout) -> set[str]:
+        """The durable subscriptions of the segments that are loaded."""
+        topics = (self.loaded(name, segment) for segment in layout.segments.values())
+        return {one for topic in topics if topic is not None for one in durable_subscriptions(topic)}
 
     def has_topic(self, name: TopicName) -> bool:
         return self._topics.exists(name)

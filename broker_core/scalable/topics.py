@@ -214,8 +214,9 @@ class ScalableTopics:
 
     async def prepare_group(self, name: TopicName) -> None:
         """Loads what the groups of the topic need to know. Raises what `for_client` raises."""
-        layout = await self.for_client(name, create=True)
-        await self.segments.load_sealed(resolved(name), layout)
+        layout, key = await self.for_client(name, create=True), resolved(name)
+        may_create = self._tenancy.effective.of(key).auto_subscription_creation.allowed
+        await self.segments.load(key, layout, active=self.records.get(key) is not None and not may_create)
 
     def group(self, name: TopicName, subscription: str, consumer: str, *, is_ordered: bool) -> ConsumerGroup:
         """The group of a subscription, for a consumer that joins it at once, since a group without consumers ends.

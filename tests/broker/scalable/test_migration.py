@@ -111,6 +111,20 @@ def test_the_record_of_a_topic_that_became_scalable_has_the_consumers(
     wait_until(lambda: records.find(name).consumers == {"s": ("a",)}, 5)
 
 
+def test_a_stream_consumer_has_the_subscriptions_of_the_regular_topic_where_policies_forbid_new_ones(
+    admin: Requests, client: RawClient, broker: EmbeddedBroker
+) -> None:
+    admin("PUT", "persistent/public/default/old")
+    admin("PUT", "persistent/public/default/old/subscription/s")
+    assert admin("POST", f"{PATH}/migrate").status == 204
+    broker.call(broker.broker.scalable.collection.collect_all())
+    admin("PUT", "namespaces/public/default/unload")
+    admin("POST", "namespaces/public/default/autoSubscriptionCreation", {"allowAutoSubscriptionCreation": False})
+    refused = register(client, "topic://public/default/old", "t", "a")
+    assert refused.error == pb.SubscriptionNotFound
+    assert assigned(register(client, "topic://public/default/old", "s", "a")) == ["0000-ffff-1"]
+
+
 def test_a_registered_consumer_knows_scalable_topics(admin: Requests, client: RawClient) -> None:
     register(client, REGULAR, "s", "a")
     subscribe(client, REGULAR, name="s")
