@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from broker_core.scalable.layout_message import assignment_message
 from broker_core.scalable.sharing import spread
 from broker_core.wire import scalable_commands
+from broker_core.wire.segment_clients import name_in_segment
 
 if TYPE_CHECKING:
     from broker_core.client import Outbound
@@ -175,7 +176,8 @@ class ConsumerGroup:
         """
         for consumer in self.consumers.values():
             for segment in consumer.segments:
-                if segment.topic_of(self.topic.name) == topic and consumer_name == f"{consumer.name}-seg-{segment.id}":
+                named = name_in_segment(consumer.name, segment.id)
+                if segment.topic_of(self.topic.name) == topic and consumer_name == named:
                     self._sharers[segment.id] = (_UNREGISTERED,)
                     self.assign()
                     return

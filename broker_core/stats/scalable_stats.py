@@ -1,22 +1,20 @@
 """The figures of a scalable topic: its segments merged into one topic, and its registered consumers.
 
-A producer has one connection to each segment, and is named `NAME-seg-ID` there; it is one line here.
+A producer has one connection to each segment, and another name for each; it is one line here.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.stats.merged_stats import merge
 from broker_core.stats.topic_stats import TopicStats, topic_stats
+from broker_core.wire.segment_clients import without_segment
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.scalable.layout import Segment
     from broker_core.scalable.topics import ScalableTopics
-
-_SUFFIX = re.compile(r"-seg-[0-9]+\Z")
 
 
 class ScalableStats(NamedTuple):
@@ -45,9 +43,9 @@ async def segment_stats(scalable: ScalableTopics, name: TopicName, segment: Segm
 
 def _named(stats: TopicStats) -> TopicStats:
     """With the names that applications gave to producers and consumers."""
-    publishers = tuple(one._replace(name=_SUFFIX.sub("", one.name)) for one in stats.publishers)
+    publishers = tuple(one._replace(name=without_segment(one.name)) for one in stats.publishers)
     subscriptions = {
-        name: one._replace(consumers=tuple(each._replace(name=_SUFFIX.sub("", each.name)) for each in one.consumers))
+        name: one._replace(consumers=tuple(each._replace(name=without_segment(each.name)) for each in one.consumers))
         for name, one in stats.subscriptions.items()
     }
     return stats._replace(publishers=publishers, subscriptions=subscriptions)

@@ -12,6 +12,7 @@
     batch.py            messages in a batch;  compression.py  the codecs of its payload
     errors.py           ProtocolError ends a connection, EntryError concerns one entry
     fixed_values.py     values of fixed size, by their schema
+    segment_clients.py  the names of producers and consumers in segments
     texts.py            text that is not UTF-8;  wrong_port.py  the answer of a web server
     varint.py           protobuf's integers;  topics_hash.py  the hash of a topic list
 

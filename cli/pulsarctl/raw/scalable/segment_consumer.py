@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from broker_core.wire import client_commands, commands
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandSubscribe, CommandSuccess, MessageIdData
+from broker_core.wire.segment_clients import name_in_segment
 from pulsarctl.encryption.decryption import not_decrypted
 from pulsarctl.errors import CliError
 from pulsarctl.raw.acknowledged_ids import EntryPlace, acknowledged_id, in_commands
@@ -58,7 +59,7 @@ class SegmentConsumer:
                 self.topic,
                 settings.subscription,
                 self.consumer_id,
-                consumer_name=f"{settings.name}-seg-{self.segment_id}",  # as clients of Pulsar 5.0 do
+                consumer_name=name_in_segment(settings.name, self.segment_id),
                 sub_type=self._type(),
                 initial_position=CommandSubscribe.Earliest if from_earliest else CommandSubscribe.Latest,
                 entry_buckets=self.assigned.buckets,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from broker_core.wire.batch import BatchMessage
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
+from broker_core.wire.segment_clients import name_in_segment
 from pulsarctl.raw.entry_sender import EntrySender
 from pulsarctl.raw.outgoing_entry import (
     BATCH_BYTES_MAX,
@@ -65,7 +66,7 @@ class SegmentProducer:
     ) -> None:
         self.segment = segment
         self._lookup = lookup
-        self._settings = replace(settings, name=f"{settings.name}-seg-{segment.id}")  # as clients of Pulsar 5.0 do
+        self._settings = replace(settings, name=name_in_segment(settings.name, segment.id))
         self._stored = stored
         self._batches: defaultdict[int | None, Batch] = defaultdict(
             Batch
