@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from broker_core.scalable.layout_message import assignment_message
 from broker_core.scalable.sharing import spread
 from broker_core.wire import scalable_commands
-from broker_core.wire.segment_clients import name_in_segment
+from broker_core.wire.segment_clients import name_in_segment, without_segment
 
 if TYPE_CHECKING:
     from broker_core.client import Outbound
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from broker_core.wire.pulsar_api_pb2 import ScalableConsumerAssignment
 
 
-_UNREGISTERED = ""  # stands for a connected consumer that is not registered; no registered one has this name
+_UNREGISTERED = "\ud800"  # stands for a connected consumer that is not registered; no name that a client sends has it
 
 
 class GroupTopic(Protocol):
@@ -174,13 +174,14 @@ class ConsumerGroup:
 
         Its client does not try again, so it is told to give the segment up, and to read it once it is free.
         """
-        for consumer in self.consumers.values():
-            for segment in consumer.segments:
-                named = name_in_segment(consumer.name, segment.id)
-                if segment.topic_of(self.topic.name) == topic and consumer_name == named:
-                    self._sharers[segment.id] = (_UNREGISTERED,)
-                    self.assign()
-                    return
+        consumer = self.consumers.get(without_segment(consumer_name))
+        if consumer is None:
+            return
+        for segment in consumer.segments:
+            named = name_in_segment(consumer.name, segment.id)
+            if named == consumer_name and segment.topic_of(self.topic.name) == topic:
+                self._sharers[segment.id] = (_UNREGISTERED,)
+                self.assign_soon()
 
     def layout_changed(self) -> None:
         """Forgets segments that were removed, and shares the others again."""

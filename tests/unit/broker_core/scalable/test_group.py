@@ -76,13 +76,17 @@ def test_consumers_that_come_and_go_together_share_the_segments_once() -> None:
     assert len(group.consumers["c0"].segments) == 1000
 
 
-class Held(Wide):
-    """A regular topic of four partitions after a restart: the clients have opened their segments again."""
-
-    layout = synthetic_layout(parse_topic("persistent://public/default/t"), 4)
+class Crowded(Wide):
+    """A consumer is connected to each partition."""
 
     def attached(self, segment: Segment, subscription: str) -> Attached:
         return Attached(1, are_sharing=False)
+
+
+class Held(Crowded):
+    """A regular topic of four partitions after a restart: the clients have opened their segments again."""
+
+    layout = synthetic_layout(parse_topic("persistent://public/default/t"), 4)
 
 
 def test_consumers_that_come_back_together_get_no_segment_that_another_one_may_read() -> None:
@@ -95,3 +99,40 @@ def test_consumers_that_come_back_together_get_no_segment_that_another_one_may_r
 
     asyncio.run(come_back())
     assert [[segment.id for segment in one.segments] for one in group.consumers.values()] == [[0, 1], []]
+
+
+def refused(group: ConsumerGroup, name: str, segments: int) -> None:
+    """The consumer of that name finds its first segments busy, all in one iteration of the loop."""
+    layout = group.topic.layout
+    for number in range(segments):
+        group.segment_busy(layout.segments[number].topic_of(group.topic.name), f"{name}-seg-{number}")
+
+
+def test_a_consumer_that_finds_many_segments_busy_is_told_once() -> None:
+    group = ConsumerGroup(Crowded(), "s", is_ordered=True, grace_seconds=60, changed=lambda: None)
+    sent = Sent()
+
+    async def open_all() -> None:
+        consumer = group.join("c", cast(Outbound, sent), 1)
+        await group.assigned()
+        consumer.assignment()
+        refused(group, "c", 500)
+        await group.assigned()
+
+    before = time.process_time()
+    asyncio.run(open_all())
+    assert time.process_time() - before < 1, "20 ms for each time that the segments are shared"
+    assert (len(sent), len(group.consumers["c"].segments)) == (1, 500)
+
+
+def test_a_consumer_without_a_name_gives_up_a_busy_segment_too() -> None:
+    group = ConsumerGroup(Held(), "s", is_ordered=True, grace_seconds=60, changed=lambda: None)
+
+    async def open_first() -> None:
+        group.join("", cast(Outbound, Sent()), 1)
+        await group.assigned()
+        refused(group, "", 1)
+        await group.assigned()
+
+    asyncio.run(open_first())
+    assert [segment.id for segment in group.consumers[""].segments] == [1, 2, 3]
