@@ -84,7 +84,7 @@ class RegisteredConsumer:
         """The client may consume no longer: it is told to give up all segments."""
         self.group.leave(self)
         self.segments, self.shared = [], frozenset()
-        self.tell()
+        self._send_change()
 
     def assignment(self) -> ScalableConsumerAssignment:
         """The current one, which the caller sends."""
@@ -95,7 +95,11 @@ class RegisteredConsumer:
         return Told(self.epoch, [segment.id for segment in self.segments], self.shared)
 
     def tell(self) -> None:
-        """Sends the assignment if it has changed."""
+        """Sends the assignment if it has changed, once the client takes it: those in between are not kept."""
+        if self.outbound is not None and self.outbound.writable:
+            self._send_change()
+
+    def _send_change(self) -> None:
         if self.outbound is not None and self.told is not None and self._now() != self.told:
             self.outbound.send(scalable_commands.assignment_update(self.consumer_id, self.assignment()))
 

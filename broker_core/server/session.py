@@ -211,6 +211,8 @@ class Session:
             layout.on_writable()
         for watch in self.namespace_watches.values():
             watch.on_writable()
+        for registration in self.registered.values():
+            registration.consumer.tell()
 
     def watch(self, watcher_id: int, watcher: TopicListWatcher) -> None:
         self.watchers[watcher_id] = watcher

@@ -131,6 +131,23 @@ def test_a_consumer_whose_name_another_connection_has_taken_takes_nothing_with_i
         assert len(next_assignment(second)) == 1, "it is still registered"
 
 
+def test_a_client_that_does_not_read_gets_the_last_assignment_once_it_does(
+    client: RawClient, broker: EmbeddedBroker
+) -> None:
+    register(client, TOPIC, "s", "a")
+    connection: Any = next(iter(broker.broker.connections))
+
+    async def set_writable(writable: bool) -> None:
+        (connection.resume_writing if writable else connection.pause_writing)()
+
+    broker.call(set_writable(False))
+    with RawClient(broker.service_url) as other:
+        register(other, TOPIC, "s", "b")
+        unregister(client, 9)  # nothing has arrived before the answer
+        broker.call(set_writable(True))
+        assert len(next_assignment(client)) == 1
+
+
 def test_nothing_is_left_of_clients_that_are_gone(client: RawClient, broker: EmbeddedBroker) -> None:
     with RawClient(broker.service_url) as leaves:
         lookup(leaves, TOPIC)

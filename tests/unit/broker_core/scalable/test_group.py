@@ -18,6 +18,7 @@ class Sent(list[bytes]):
     """The frames that a client gets."""
 
     send = list.append
+    writable = True
 
 
 class Wide:
