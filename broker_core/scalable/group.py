@@ -71,7 +71,7 @@ class RegisteredConsumer:
     consumer_id: int = 0
     told: Told | None = None  # the last assignment; None until the answer to its registration
     grace: asyncio.TimerHandle | None = None
-    epoch: int = 0  # the epoch of the layout that `segments` belong to
+    epoch: int = 0  # of the layout that `segments` belong to; clients ignore a lower one than the last
     segments: list[Segment] = field(default_factory=list)
     shared: frozenset[int] = frozenset()  # the IDs of segments that it shares with others
     can_share: bool = True  # one that is expected is taken for one that can
@@ -243,7 +243,8 @@ class ConsumerGroup:
                 if name in have:
                     given[name].append(segments[segment_id])
         for name, consumer in self.consumers.items():
-            consumer.epoch, consumer.segments = layout.epoch, given[name]
+            consumer.epoch = max(consumer.epoch, layout.epoch)  # that of a topic that is created again is lower
+            consumer.segments = given[name]
             consumer.shared = frozenset(shared.intersection(segment.id for segment in given[name]))
             consumer.tell()
 

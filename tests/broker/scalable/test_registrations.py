@@ -167,6 +167,17 @@ def test_nothing_is_left_of_the_consumers_of_a_deleted_topic(client: RawClient, 
     wait_until(lambda: not groups(broker), 5)
 
 
+def test_the_consumers_of_a_topic_that_is_created_again_take_its_segments(admin: Requests, client: RawClient) -> None:
+    admin("PUT", "scalable/public/default/again")
+    admin("POST", "scalable/public/default/again/split/0")
+    assert register(client, "topic://public/default/again", "s", "a").assignment.layout_epoch == 1
+    admin("DELETE", "scalable/public/default/again?force=true")
+    admin("PUT", "scalable/public/default/again")
+    for segments in (0, 1):
+        told = client.expect(BaseCommand.SCALABLE_TOPIC_ASSIGNMENT_UPDATE).assignment
+        assert (len(told.segments), told.layout_epoch) == (segments, 1), "clients ignore a lower epoch"
+
+
 def test_a_group_forgets_segments_that_are_removed(admin: Requests, client: RawClient, broker: EmbeddedBroker) -> None:
     scalable = "topic://public/default/x"
     admin("PUT", "scalable/public/default/x")
