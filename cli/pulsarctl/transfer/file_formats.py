@@ -16,7 +16,7 @@ from pulsarctl.transfer.avro_files import AvroFile, read_avro
 from pulsarctl.transfer.json_values import json_text, json_values
 from pulsarctl.transfer.parquet_pages import check_footer, shared_bytes
 from pulsarctl.transfer.places import Place, Sum
-from pulsarctl.transfer.portable import NO_VALUE, as_text, from_text, has_value, properties_text
+from pulsarctl.transfer.portable import NO_VALUE, TYPES, VALUES, as_text, from_text, has_value, properties_text
 from pulsarctl.transfer.row_blocks import ROWS_AT_ONCE, blocks, csv_block, joined, lines, parquet_rows
 
 
@@ -217,6 +217,8 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
         names = next(iter(_csv_names(next(lines(head)))))
     if not has_value(names):
         raise ValueError(NO_VALUE)
+    if several := [name for name in (*TYPES, *VALUES) if names.count(name) > 1]:
+        raise ValueError(f"it has several columns {several[0]}")
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         strings_can_be_null=True,
@@ -241,7 +243,10 @@ def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
 def _csv_names(head: bytes) -> Iterator[list[str]]:
     import csv
 
-    yield from csv.reader([head.decode().rstrip("\r\n")])
+    try:
+        yield from csv.reader([head.decode("utf-8-sig").rstrip("\r\n")])  # pyarrow skips the mark as well
+    except csv.Error as error:
+        raise ValueError(f"line 1: {error}") from error
 
 
 _WRITERS: dict[FileFormat, Any] = {

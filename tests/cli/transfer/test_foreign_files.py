@@ -55,6 +55,22 @@ def test_a_line_without_a_value_is_refused(tmp_path: Path) -> None:
     assert "line 2: it has neither value nor value_base64" in found.message
 
 
+def test_a_byte_order_mark_does_not_make_numbers_of_the_keys_in_csv(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes(b"\xef\xbb\xbfkey,value\n007,a\n")
+    assert [(row["key"], row["value"]) for row in rows(file)] == [("007", b"a")]
+
+
+def test_two_columns_of_one_name_in_csv_are_refused(tmp_path: Path) -> None:
+    assert "several columns value" in problem(lines(tmp_path / "x.csv", ["value,value", "a,b"])).message
+
+
+def test_lines_of_csv_that_end_with_carriage_returns_alone_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes(b"key,value\rk,a\r")
+    assert "line 1: new-line character" in problem(file).message
+
+
 def test_a_line_whose_value_is_null_is_a_tombstone(tmp_path: Path) -> None:
     file = lines(tmp_path / "x.jsonl", ['{"key": "k", "value": null}', '{"value_base64": "/w=="}'])
     assert [row["value"] for row in rows(file)] == [None, b"\xff"]
