@@ -17,7 +17,7 @@ from pulsarctl.values.json_text import parse_json
 
 NAME = "_export.json"
 VERSION = 1
-_DATA_FILE = re.compile(r"\.?part-\d{4}-\d{6}-\d{4}\.\w+(\.\w+\.tmp)?")
+_DATA_FILE = re.compile(r"\.?part-\d{4,}-\d{6,}-\d{4,}\.\w+(\.\w+\.tmp)?")
 _DRAFT = re.compile(rf"\.{re.escape(NAME)}\.\w+\.tmp")
 
 
