@@ -13,7 +13,7 @@ SLEEPS = {
     "tests/long/abuse/client.py": "paces the load",
     "tests/long/abuse/crowd.py": "samples for a given time",
     "tests/long/abuse/http_table.py": "a client that holds its connections open",
-    "tests/long/abuse/probed_broker.py": "samples the stack at intervals",
+    "tests/long/abuse/probed_broker.py": "samples the stacks at intervals",
     "tests/long/abuse/run.py": "samples memory and stalls for a given time",
     "tests/long/bench/bounds.py": "measures the CPU time of a second",
     "tests/long/bench/load.py": "paces the load",

@@ -4,9 +4,9 @@ The watch is a 10 ms timer on the event loop. The loop's own work, a thread that
 can delay it. The kernel reports how long each thread was ready but had no processor (`/proc/self/task/*/schedstat`,
 second number), and how long the host gave the processors to other machines (`steal` in `/proc/stat`). That time of all
 threads and processors is subtracted, since the loop may have waited for one after the other. The time that the process
-computes always counts. Each stall adds one line of JSON to the file STALLS: the stack that a second thread saw, what
-each thread computed, and how long garbage was collected. No stack is seen while a call of C, or a collection, keeps the
-interpreter's lock.
+computes always counts. Each stall adds one line of JSON to the file STALLS: the stacks that a second thread saw, what
+each thread computed, and how long garbage was collected. No stack is seen while a call of C, or a collection, keeps
+the interpreter's lock.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from broker_core import log
@@ -34,6 +35,7 @@ REPORTED_SECONDS = 0.02
 SUSPICIOUS_SECONDS = 0.03
 SHOWN_SECONDS = 0.005  # a thread that computed less during a stall is not named
 FRAMES = 12
+CALLERS = 3  # shown of a thread that computed
 TICK_OF_KERNEL = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -70,14 +72,14 @@ class LoopWatch:
         self._loop = asyncio.get_running_loop()
         self._ticks = 0
         self._threads: dict[int, int] = {}  # id -> file
-        self._thread = threading.get_ident()
+        self._thread = threading.get_native_id()
         self._due = time.monotonic() + TICK_SECONDS
         self._collections = CollectionTime()
         self._collected = 0.0
         self._used = self._threads_used()
         self._stolen = stolen_seconds()
         self._cpu = time.process_time()
-        self._stack: list[str] = []
+        self._stacks: dict[int, list[str]] = {}  # of each thread
         self._loop.call_later(TICK_SECONDS, self._tick)
         threading.Thread(target=self._look, daemon=True).start()
 
@@ -110,7 +112,7 @@ class LoopWatch:
         if own >= REPORTED_SECONDS:
             times = {"own": own, "late": late, "cpu": computed, "collecting": collected - self._collected}
             self._report(times, used)
-        self._stack, self._collected = [], collected
+        self._stacks, self._collected = {}, collected
         self._due, self._used, self._stolen, self._cpu = now + TICK_SECONDS, used, stolen, cpu
         self._loop.call_later(TICK_SECONDS, self._tick)
 
@@ -121,18 +123,28 @@ class LoopWatch:
 
     def _report(self, times: dict[str, float], used: dict[int, tuple[float, float]]) -> None:
         names = {thread.native_id: thread.name for thread in threading.enumerate()}
-        computed = {names.get(thread, str(thread)): self._since(thread, used)[0] for thread in used}
-        shown = {name: seconds for name, seconds in computed.items() if seconds >= SHOWN_SECONDS}
-        line = {"at": time.time(), **times, "threads": shown, "stack": self._stack}
+        computed = {thread: self._since(thread, used)[0] for thread in used}
+        shown = {
+            " < ".join([names.get(thread, str(thread)), *reversed(self._stacks.get(thread, [])[-CALLERS:])]): seconds
+            for thread, seconds in computed.items()
+            if seconds >= SHOWN_SECONDS
+        }
+        line = {"at": time.time(), **times, "threads": shown, "stack": self._stacks.get(self._thread, [])}
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 
     def _look(self) -> None:
         while True:
-            time.sleep(TICK_SECONDS)  # samples the stack at intervals
-            if time.monotonic() - self._due > SUSPICIOUS_SECONDS and not self._stack:
-                frames = traceback.extract_stack(sys._current_frames()[self._thread])[-FRAMES:]
-                self._stack = [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
+            time.sleep(TICK_SECONDS)  # samples the stacks at intervals
+            if time.monotonic() - self._due > SUSPICIOUS_SECONDS and not self._stacks:
+                frames = sys._current_frames()
+                threads = [(thread, frames.get(thread.ident or 0)) for thread in threading.enumerate()]
+                self._stacks = {thread.native_id or 0: _calls(frame) for thread, frame in threads if frame is not None}
+
+
+def _calls(frame: FrameType) -> list[str]:
+    frames = traceback.extract_stack(frame)[-FRAMES:]
+    return [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
 
 
 class WatchedServer(Server):
