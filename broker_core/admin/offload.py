@@ -61,12 +61,15 @@ async def audit(call: Call) -> dict[str, Any]:
     body = call.json()
     where = configured_store(call.broker.config.offload) if body is None else OffloadPolicies.from_document(body)
     if not where.driver:
-        raise InvalidValue("cannot scan a store: name one, or set managedLedgerOffloadDriver")
+        raise InvalidValue(
+            "cannot scan a store: the request names none (--to URI), and managedLedgerOffloadDriver is not set"
+        )
     try:
         report = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
     except (OffloadFailed, OSError) as error:  # the store that the caller names does not answer, or refuses
         log.warning("cannot scan the store %s: %s", where.driver, detail_of(error))
-        raise InvalidValue(f"cannot scan the store: {masked(error)}") from None
+        reason = masked(error).removeprefix("cannot offload: ")
+        raise InvalidValue(f"cannot scan the store: {reason}") from None
     return report.to_document()
 
 

@@ -70,7 +70,8 @@ def test_no_policy_that_names_another_directory_is_set(closed: OffloadedTopic, t
     assert refusal(closed, "POST", f"{namespace}/offloadPolicies", directory(place)).startswith(expected)
     body = {"offload_policies": directory(place)}
     assert refusal(closed, "PUT", "/namespaces/public/new", body).startswith(expected)
-    assert refusal(closed, "POST", "/brokers/offload/audit", directory(place)).startswith("cannot scan the store")
+    scanned = refusal(closed, "POST", "/brokers/offload/audit", directory(place))
+    assert scanned.startswith(f"cannot scan the store: {expected}")
     assert not place.exists()
 
 

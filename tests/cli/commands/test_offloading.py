@@ -104,6 +104,12 @@ def test_a_store_that_nothing_was_written_to_is_reported(cli: Cli, topic: str, t
     assert (done.exit_code, "there is no sealed ledger" in done.stderr) == (0, True)
 
 
+def test_a_broker_without_a_store_says_how_to_name_one_to_verify(cli: Cli) -> None:
+    done = cli("ops", "verify", "--orphans")
+    assert done.exit_code != 0
+    assert "the request names none (--to URI), and managedLedgerOffloadDriver is not set" in done.stderr
+
+
 def test_a_store_that_does_not_exist_is_not_verified(cli: Cli, tmp_path: Path) -> None:
     done = cli("ops", "verify", "--orphans", "--to", f"file://{tmp_path}/mistyped")
     assert done.exit_code != 0
