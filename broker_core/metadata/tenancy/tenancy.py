@@ -271,8 +271,9 @@ class Tenancy:
     def _check_clusters(self, clusters: Sequence[str]) -> None:
         if not clusters or not all(cluster.strip() for cluster in clusters):
             raise InvalidValue("Clusters cannot be empty or blank")
-        if not {*clusters} <= {*self.clusters()}:
-            raise InvalidValue("Clusters do not exist")
+        known = self.clusters()
+        if unknown := [cluster for cluster in clusters if cluster not in known]:
+            raise InvalidValue(f"Clusters do not exist: {', '.join(unknown)}; use some of {', '.join(known)}")
 
     def _check_unused_clusters(self, tenant: str, allowed: Sequence[str]) -> None:
         """Raises `Conflict` if a namespace of the tenant is in a cluster that is no longer allowed."""

@@ -50,7 +50,7 @@ def create_tenant(
 
     Example: pulsarctl tenants create shop --admin-roles alice,bob
     """
-    clusters = csv(allowed_clusters) or call.admin.clusters.list()
+    clusters = call.admin.clusters.list() if allowed_clusters is None else csv(allowed_clusters)
     call.admin.tenants.create(tenant, csv(admin_roles), clusters)
 
 

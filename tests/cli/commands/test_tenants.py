@@ -31,6 +31,12 @@ def test_a_tenant_is_allowed_on_all_clusters_by_default(cli: Cli) -> None:
     assert cli("tenants", "delete", "shop") == OK
 
 
+def test_a_list_without_a_cluster_does_not_allow_all_clusters(cli: Cli) -> None:
+    done = cli("tenants", "create", "shop", "--allowed-clusters", ",")
+    assert (done.exit_code, "Clusters cannot be empty or blank" in done.stderr) == (6, True), done.stderr
+    assert cli("tenants", "list").stdout == "public\npulsar\n"
+
+
 def test_update_keeps_unspecified_values(cli: Cli) -> None:
     assert cli("tenants", "create", "kept", "--admin-roles", "alice", "--allowed-clusters", "standalone") == OK
     assert cli("tenants", "update", "kept", "--admin-roles", "bob") == OK

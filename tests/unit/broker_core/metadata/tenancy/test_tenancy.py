@@ -35,7 +35,7 @@ async def test_a_new_instance_has_pulsars_default_tenants_and_namespaces(tenancy
         ("t x", ("standalone",), BrokerError, "Tenant name is not valid"),
         ("acme", (), InvalidValue, "Clusters cannot be empty or blank"),
         ("acme", (" ",), InvalidValue, "Clusters cannot be empty or blank"),
-        ("acme", ("elsewhere",), InvalidValue, "Clusters do not exist"),
+        ("acme", ("elsewhere",), InvalidValue, "Clusters do not exist: elsewhere; use some of standalone"),
     ],
 )
 async def test_a_tenant_that_cannot_be_created_is_refused(
