@@ -71,7 +71,7 @@ class RegisteredConsumer:
     consumer_id: int = 0
     told: Told | None = None  # the last assignment; None until the answer to its registration
     grace: asyncio.TimerHandle | None = None
-    epoch: int = 0  # of the layout that `segments` belong to; clients ignore a lower one than the last
+    epoch: int = 0  # the epoch of the last layout; it never decreases, because clients ignore a lower one
     segments: list[Segment] = field(default_factory=list)
     shared: frozenset[int] = frozenset()  # the IDs of segments that it shares with others
     can_share: bool = True  # one that is expected is taken for one that can
@@ -243,7 +243,7 @@ class ConsumerGroup:
                 if name in have:
                     given[name].append(segments[segment_id])
         for name, consumer in self.consumers.items():
-            consumer.epoch = max(consumer.epoch, layout.epoch)  # that of a topic that is created again is lower
+            consumer.epoch = max(consumer.epoch, layout.epoch)  # a topic that is created again starts at 0
             consumer.segments = given[name]
             consumer.shared = frozenset(shared.intersection(segment.id for segment in given[name]))
             consumer.tell()

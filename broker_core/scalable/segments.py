@@ -52,7 +52,7 @@ class SegmentTopics:
         return self._topics.loaded.get(segment.topic_of(name))
 
     async def load(self, name: TopicName, layout: Layout, *, active: bool) -> None:
-        """Loads the sealed segments, and the `active` ones. The broker knows what is left in loaded segments only."""
+        """Loads the sealed segments, and with `active` the others. Only a loaded segment has a known backlog."""
         for segment in list(layout.segments.values()):
             if (active or not segment.is_active) and self.exists(name, segment):
                 await self.topic(name, segment)

@@ -72,15 +72,15 @@ class ChunkJoiner:
             last = min(span.last, entry_id - 1) if span == self._spans[0] else span.last
             while last >= span.first:
                 first = max(last - window + 1, span.first)
-                found = {}  # a producer that starts again may use its UUIDs again: the nearest chunk counts
+                nearest = {}  # a producer that restarts may reuse a UUID, so the last chunk with an index counts
                 for run in self._read(span._replace(first=first, last=last)):
                     for entry, size in zip(run.entries, run.sizes.tolist(), strict=True):
                         own = entry.metadata
                         if own.uuid != name[1] or own.producer_name != name[0] or not is_chunk(own):
                             continue
                         if own.num_chunks_from_msg == metadata.num_chunks_from_msg:
-                            found[own.chunk_id] = (entry.payload, size)
-                pieces.update({index: piece for index, piece in found.items() if index not in pieces})
+                            nearest[own.chunk_id] = (entry.payload, size)
+                pieces.update({index: piece for index, piece in nearest.items() if index not in pieces})
                 if len(pieces) == metadata.num_chunks_from_msg:
                     return True
                 last, window = first - 1, 4 * window

@@ -79,7 +79,7 @@ class LoopWatch:
         self._used = self._threads_used()
         self._stolen = stolen_seconds()
         self._cpu = time.process_time()
-        self._stacks: dict[int, list[str]] = {}  # of each thread
+        self._stacks: dict[int, list[str]] = {}  # by native thread ID
         self._loop.call_later(TICK_SECONDS, self._tick)
         threading.Thread(target=self._look, daemon=True).start()
 
