@@ -45,6 +45,7 @@ class Demo:
         self.broker: Standalone
         self.first_half: list[str] = []
         self.expired_at = 0.0
+        self.ledger_ids: set[int] = set()  # of all ledgers with positions
 
     def start(self) -> None:
         self.broker = self.shell.start_broker(
@@ -108,7 +109,7 @@ class Demo:
         self.shell.run("topics", "create-subscription", POSITIONS, "-s", "late", "-m", "earliest")
         self.shell.run("produce", POSITIONS, "--lines", str(self.positions), "-K", ",", "--disable-batching")
         published = time.monotonic()
-        before = self.ledger_files(POSITIONS)
+        before = self.ledger_files()
         check(
             f"{self.backlog(POSITIONS, 'late'):,} messages are in the backlog, in {describe(before)} on disk",
             len(before) > 1,
@@ -119,7 +120,7 @@ class Demo:
         self.expired_at = time.monotonic()
         after = self.expired_at - published
         check(f"{after:.1f} s after the last one was published, all of them have expired", after < SLACK_SECONDS * 4)
-        kept = wait_for("the retention", lambda: self.within_retention(POSITIONS), SLACK_SECONDS)
+        kept = wait_for("the retention", lambda: self.within_retention(), SLACK_SECONDS)
         stats = self.shell.json("topics", "stats", POSITIONS)
         check(f"`topics stats` reports {stats['storageSize']:,} bytes", stats["storageSize"] < 2 * RETENTION_BYTES)
         check(f"{describe(kept)} are left on disk", len(kept) < len(before))
@@ -152,7 +153,7 @@ class Demo:
     def retention_ends(self) -> None:
         due = self.expired_at + RETENTION_SECONDS - time.monotonic()
         print(f"  the retention time ends in {max(0.0, due):.0f} s", flush=True)
-        gone = wait_for("the end of retention", lambda: not self.ledger_files(POSITIONS), max(0.0, due) + SLACK_SECONDS)
+        gone = wait_for("the end of retention", lambda: not self.ledger_files(), max(0.0, due) + SLACK_SECONDS)
         check("no file of the expired messages is left", gone)
         size = self.shell.json("topics", "stats", POSITIONS)["storageSize"]
         check(f"`topics stats` reports {size} bytes", size == 0)
@@ -165,17 +166,21 @@ class Demo:
         stats = self.shell.json("topics", verb, topic, show=show)
         return int(stats["subscriptions"][subscription]["msgBacklog"])
 
-    def ledger_files(self, topic: str) -> dict[str, int]:
-        """Names and sizes of the files that hold entries of the topic."""
-        ledgers = self.shell.json("topics", "stats-internal", topic, show=False)["ledgers"]
-        ids = {ledger["ledgerId"] for ledger in ledgers}
+    def ledger_files(self) -> dict[str, int]:
+        """Names and sizes of the files with positions, of ledgers that are deleted, too."""
+        log = self.shell.json("topics", "stats-internal", POSITIONS, show=False)
+        self.ledger_ids.update(ledger["ledgerId"] for ledger in log["ledgers"])
         files = (self.data_dir / "ledgers").rglob("*.ledger")
-        return {path.name: path.stat().st_size for path in files if int(path.stem) in ids}
+        return {path.name: path.stat().st_size for path in files if int(path.stem) in self.ledger_ids}
 
-    def within_retention(self, topic: str) -> dict[str, int]:
-        """The topic's files once they fit the retention size plus the ledger that crosses it, else an empty dict."""
-        files = self.ledger_files(topic)
-        return files if sum(files.values()) < RETENTION_BYTES + 2 * max(files.values(), default=0) else {}
+    def within_retention(self) -> dict[str, int]:
+        """The files with positions once one ledger less would be under the retention size, else an empty dict."""
+        log = self.shell.json("topics", "stats-internal", POSITIONS, show=False)
+        sizes = {ledger["ledgerId"]: ledger["size"] for ledger in log["ledgers"]}
+        if log["totalSize"] - max(sizes.values(), default=0) >= RETENTION_BYTES:
+            return {}
+        files = self.ledger_files()
+        return files if all(int(Path(name).stem) in sizes for name in files) else {}
 
 
 def without_header(source: str, target: Path) -> Path:

@@ -14,7 +14,7 @@ from pyspark import TaskContext
 from pulsarctl.spark import register
 from pulsarctl.spark.session import spark_session
 
-ATTEMPTS = 2
+ATTEMPTS = 4  # Spark's default on a cluster: a broker may close a producer while it loads the topic
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "50", "spark.sql.shuffle.partitions": "2"}
 
 
