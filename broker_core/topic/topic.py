@@ -385,7 +385,11 @@ class Topic:
         await self._housekeeping.trim(by_request=True)
 
     async def truncate(self) -> None:
-        """Acknowledges all messages for every subscription and deletes them, whatever retention says."""
+        """Acknowledges all messages for every subscription and deletes them, whatever retention says.
+
+        Raises `TopicMoved`, or `TopicFenced` while the topic is being moved.
+        """
+        self.migration.check_acknowledgeable()
         await self.deduplication_switch.take_snapshot()  # else the cursor of its last snapshot would keep them
         await self._housekeeping.truncate()
 

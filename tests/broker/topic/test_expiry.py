@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.errors import TopicFenced
 from broker_core.metadata.policies.migration import Destination
 from broker_core.metadata.policies.values import EVICT, BacklogQuota, RetentionPolicy
 from broker_core.names import NamespaceName, parse_topic
@@ -62,6 +63,14 @@ def test_nothing_expires_while_the_topic_is_frozen(tmp_path: Path, monkeypatch: 
         broker.call(broker.broker.tenancy.set_namespace_policies(NAMESPACE, ttl_seconds=1))
         broker.call(topic.migration.enter(Phase.IN_USE, ELSEWHERE))
         wait_until(lambda: subscription.cursor.backlog_entries == 0, 10)
+
+
+def test_a_frozen_topic_is_not_truncated(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker, RawClient(broker.service_url) as client:
+        topic = frozen(broker, client)
+        with pytest.raises(TopicFenced):
+            broker.call(topic.truncate())
+        assert topic.subscriptions["s"].cursor.backlog_entries == 10
 
 
 def test_a_frozen_subscription_does_not_follow_another_cluster(tmp_path: Path) -> None:
