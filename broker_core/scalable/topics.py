@@ -191,8 +191,9 @@ class ScalableTopics:
         await to_the_end(self._spawn, self._migrate(name, force=force))
 
     async def _migrate(self, name: TopicName, *, force: bool) -> None:
-        """The layout has the partitions that exist when it is written: an update waits."""
+        """The layout has the partitions that exist when it is written: an update waits, or is finished first."""
         async with self._partitioned.alone(name):
+            await self._partitioned.finish_update(name)
             partitions = self._partitioned.count(name)
             self._check_migration(name, partitions, force=force)
             await self.changes.migrate(resolved(name), name, partitions)

@@ -133,9 +133,15 @@ class PartitionedTopics:
         for name, partitions in self._tenancy.partitioned.unfinished():
             try:
                 async with self._changes.of(name):
-                    await self._update(name, self.count(name), partitions)
+                    await self.finish_update(name)
             except (BrokerError, StorageError) as error:
                 log.warning("topic %s: cannot finish its update to %d partitions: %s", name, partitions, error)
+
+    async def finish_update(self, name: TopicName) -> None:
+        """Finishes an update that a crash cut off, for a caller that is `alone`."""
+        partitions, reach = self.count(name), self._tenancy.partitioned.reach(name)
+        if reach > partitions:
+            await self._update(name, partitions, reach)
 
     async def create_missing(self, name: TopicName) -> None:
         """Creates missing partitions again, which were deleted one by one."""

@@ -49,6 +49,16 @@ def test_partitions_become_sealed_segments_and_each_new_segment_follows_all_of_t
     assert admin("POST", "scalable/public/default/none/migrate").status == 404
 
 
+def test_an_update_that_a_crash_cut_off_is_finished_before_a_migration(admin: Requests, broker: EmbeddedBroker) -> None:
+    broker.create_partitioned_topic(REGULAR, 1)
+    broker.call(broker.broker.tenancy.partitioned.note_growth(parse_topic(REGULAR), 2))
+    assert admin("POST", f"{PATH}/migrate").status == 204
+    broker.call(broker.broker.partitioned.finish_updates())
+    segments = broker.broker.scalable.layout_of(parse_topic(REGULAR)).segments.values()
+    assert [one.legacy_topic for one in segments if one.legacy_topic] == [f"{REGULAR}-partition-{k}" for k in (0, 1)]
+    assert broker.broker.partitioned.count(parse_topic(REGULAR)) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "reason"), [("old-partition-0", "is one part of a topic"), ("__change_events", "is a system topic")]
 )
