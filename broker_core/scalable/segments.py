@@ -141,7 +141,11 @@ class SegmentTopics:
 
     def is_sealed(self, name: TopicName, segment: Segment) -> bool:
         """Whether the topic of a segment takes no more messages, as far as it is loaded."""
-        topic = self.loaded(name, segment)
+        return self.has_ended(self.name_of(name, segment))
+
+    def has_ended(self, name: TopicName) -> bool:
+        """Whether a topic takes no more messages, as far as it is loaded."""
+        topic = self._topics.loaded.get(str(name))
         return topic is not None and topic.termination.at is not None
 
     def check_unused(self, name: TopicName, segment: Segment, *, force: bool) -> None:

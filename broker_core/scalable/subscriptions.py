@@ -52,7 +52,7 @@ class ScalableSubscriptions:
                 await self._segments.subscribe(await self._segments.topic(name, segment), subscription)
 
     async def begin(self, name: TopicName, subscription: str, *, earliest: bool) -> None:
-        """Creates it in every segment, unless it exists there, for a consumer that reads one by one.
+        """Creates it in every segment, unless it exists there.
 
         Otherwise, it would begin with a segment later than it should: what others have read could be deleted by then,
         and the latest message would be a later one. A change that runs may not give it to the new segments.

@@ -232,10 +232,15 @@ class ScalableTopics:
         )
 
     async def begin(self, name: TopicName, subscription: str, *, earliest: bool) -> None:
-        """A client creates a subscription of a topic; that of a stream consumer begins in all segments of its own."""
+        """A client creates a subscription of a topic, perhaps of a segment.
+
+        That of a stream consumer begins in all segments at once. So does one that comes to a segment after its seal,
+        since only those that it had then are passed on to its children.
+        """
         scalable = resolved(name.base)
         group = self.groups.of(scalable).get(subscription)
-        if group is not None and group.is_ordered and self.records.get(scalable) is not None:
+        is_late = name.is_segment and self.segments.has_ended(name)
+        if (is_late or (group is not None and group.is_ordered)) and self.records.get(scalable) is not None:
             await self.subscriptions.begin(scalable, subscription, earliest=earliest)
 
     async def policies_changed(self, namespace: NamespaceName, _topic: TopicName | None) -> None:

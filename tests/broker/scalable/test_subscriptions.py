@@ -102,6 +102,21 @@ def test_a_stream_consumer_that_begins_with_new_messages_gets_all_of_them(admin:
         assert receive(reader)[0].consumer_id == 2
 
 
+def test_a_queue_consumer_that_comes_after_the_seal_of_a_segment_gets_new_messages_of_the_children(
+    admin: Requests, client: RawClient
+) -> None:
+    admin("PUT", PATH)
+    admin("POST", f"{PATH}/split/0")
+    child = "segment://public/default/x/0000-7fff-1"
+    publish(client, child)
+    with RawClient(admin.embedded.service_url) as reader:
+        subscribe(reader, FIRST, name="s", initial_position=pb.CommandSubscribe.Latest)
+        client.send(send(1))
+        client.expect(BaseCommand.SEND_RECEIPT)
+        subscribe(reader, child, 2, name="s", initial_position=pb.CommandSubscribe.Latest)
+        assert receive(reader)[0].message_id.entryId == 1
+
+
 def test_a_subscription_that_begins_during_a_split_is_in_the_children(
     admin: Requests, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
