@@ -68,8 +68,7 @@ async def audit(call: Call) -> dict[str, Any]:
         report = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
     except (OffloadFailed, OSError) as error:  # the store that the caller names does not answer, or refuses
         log.warning("cannot scan the store %s: %s", where.driver, detail_of(error))
-        reason = masked(error).removeprefix("cannot offload: ")
-        raise InvalidValue(f"cannot scan the store: {reason}") from None
+        raise InvalidValue(f"cannot scan the store: {masked(error)}") from None
     return report.to_document()
 
 

@@ -32,7 +32,7 @@ from broker_core.metadata.policies.offload_stores import (
 )
 from broker_core.offload.errors import NotConfigured
 
-MISSING = "cannot use tiered storage: pyarrow is not installed; run `pip install 'pulsarctl[offload]'`"
+MISSING = "pyarrow is not installed; run `pip install 'pulsarctl[offload]'`"
 SECRETS = frozenset({S3_ID, S3_SECRET})
 
 STORES_KEPT = 32
@@ -131,15 +131,14 @@ def check_driver(driver: str, settings: Settings) -> OffloadStore:
     """The location of the store. Raises `NotConfigured`."""
     if not driver:
         raise NotConfigured(
-            "cannot offload: no store is configured; set managedLedgerOffloadDriver, or an offload policy of the"
-            " namespace or topic"
+            "no store is configured; set managedLedgerOffloadDriver, or an offload policy of the namespace or topic"
         )
     if driver not in DRIVERS:
-        raise NotConfigured(f"cannot offload: {driver} is not a driver of this broker; use {', '.join(DRIVERS)}")
+        raise NotConfigured(f"{driver} is not a driver of this broker; use {', '.join(DRIVERS)}")
     try:
         return OffloadStore.named_by(driver, settings)
     except NoOffloadStore as error:
-        raise NotConfigured(f"cannot offload: {error}") from None
+        raise NotConfigured(str(error)) from None
 
 
 def open_store(driver: str, settings: Settings, limits: StoreLimits) -> Store:
@@ -217,7 +216,7 @@ def _open_azure(target: OffloadStore, settings: Settings, limits: StoreLimits) -
 
     account = os.environ.get("AZURE_STORAGE_ACCOUNT", "")
     if not account:
-        raise NotConfigured("cannot offload: the driver azureblob needs the environment variable AZURE_STORAGE_ACCOUNT")
+        raise NotConfigured("the driver azureblob needs the environment variable AZURE_STORAGE_ACCOUNT")
     options: dict[str, Any] = {}
     if endpoint := _endpoint(target):
         for service in ("blob", "dfs"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "pulsarctl.iceberg.offload_worker"  # a worker that writes tables, too
 DRIVERS = (FILESYSTEM, S3, "S3")
-MISSING = "cannot write tables: pyiceberg is not installed; run `pip install 'pulsarctl[iceberg]'`"
+MISSING = "pyiceberg, which writes tables, is not installed; run `pip install 'pulsarctl[iceberg]'`"
 
 
 class Tables(Protocol):
@@ -44,7 +44,7 @@ def check_tables(driver: str) -> None:
     if importlib.util.find_spec("pyiceberg") is None:
         raise NotConfigured(MISSING)
     if driver not in DRIVERS:
-        raise NotConfigured(f"cannot write tables with the driver {driver}: it must be one of {', '.join(DRIVERS)}")
+        raise NotConfigured(f"the driver {driver} cannot have tables; use one of {', '.join(DRIVERS)}")
 
 
 def table_of(instance: str, ledger_name: str, catalog: str) -> dict[str, str]:

@@ -129,7 +129,7 @@ class TieredStorage:
 
     def _check_store(self, driver: str, settings: Mapping[str, str]) -> None:
         if problem := self._allowed.problem_of(check_driver(driver, settings), settings):
-            raise NotConfigured(f"cannot offload: {problem}")
+            raise NotConfigured(problem)
 
     def worker(self, *, tables: bool = False) -> WorkerProcess:
         """`tables`: even if new copies get none."""

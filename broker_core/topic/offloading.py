@@ -94,7 +94,7 @@ class Offloading(TopicPart):
         try:
             self._tier.check(self.rules)
         except NotConfigured as error:
-            raise NotAllowed(str(error)) from None
+            raise NotAllowed(f"cannot offload: {error}") from None
         self._start(ledger_ids)
         return self._first_unoffloaded()
 
