@@ -29,7 +29,6 @@ BATCHES, BATCH, VALUE_BYTES = 10_000, 100, 1000
 BUCKET = "tier"
 READS = 200
 SETTINGS = (
-    "offloadAllowedStores=*",
     "managedLedgerMaxEntriesPerLedger=1000",
     "managedLedgerMinLedgerRolloverTimeMinutes=0",
     "managedLedgerOffloadDeletionLagMs=0",
@@ -42,7 +41,7 @@ READY_SECONDS = 60.0
 def offload(directory: Path) -> str:
     os.environ.update(CREDENTIALS)  # the server accepts any
     with s3_server(scratch_dir(directory, "moto.log")) as port:
-        broker = BrokerProcess(scratch_dir(directory, "offload"), *SETTINGS)
+        broker = BrokerProcess(scratch_dir(directory, "offload"), *SETTINGS, f"offloadAllowedStores={store_uri(port)}")
         with broker:
             fill(broker)
         with broker:  # a start seals the last ledger
