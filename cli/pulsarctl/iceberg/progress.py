@@ -72,7 +72,6 @@ def append(
     """Raises `Overtaken` unless the table is where it was when the run was planned."""
     if through_of(table, topic) != planned:
         raise Overtaken
-    if files:
-        transaction.add_files(files)
+    transaction.add_files(files)  # a snapshot also without files: the catalog then refuses a run that is overtaken now
     progress = {THROUGH: json.dumps(through), CREATED: json.dumps(created), ENDED: json.dumps(sorted(ended))}
     transaction.set_properties({KIND: LAKE, **progress, RUN: run})
