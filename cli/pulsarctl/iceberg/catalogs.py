@@ -4,7 +4,8 @@ Credentials of a catalog come from pyiceberg's own configuration of the catalog 
 variables such as PYICEBERG_CATALOG__PULSARCTL__TOKEN. They are never part of an address.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -13,10 +14,13 @@ from pulsarctl.errors import CliError, UsageProblem
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.io import FileIO
     from pyiceberg.table import Table
 
 NAME = "pulsarctl"
 MISSING = "pyiceberg is not installed"
+IO_CLASS = "py-io-impl"
+SYNCED = "pulsarctl.iceberg.synced_files.SyncedFileIO"
 HINT = "http://HOST:PORT for a REST catalog, or sqlite:////DIRECTORY/catalog.sqlite"
 
 # Each commit writes a file of metadata; the newest ones are enough.
@@ -29,7 +33,16 @@ def open_catalog(address: str, properties: Mapping[str, str]) -> "Catalog":
         from pyiceberg.catalog import load_catalog
     except ImportError as error:
         raise CliError(MISSING, hint="run: pip install 'pulsarctl[iceberg]'") from error
-    return load_catalog(NAME, type=_kind(address), uri=address, **properties)
+    catalog = load_catalog(NAME, type=_kind(address), uri=address, **properties)
+    catalog._load_file_io = partial(_without_code, catalog._load_file_io)  # type: ignore[method-assign]
+    return catalog
+
+
+def _without_code(
+    load: "Callable[..., FileIO]", properties: Mapping[str, str] | None = None, location: str | None = None
+) -> "FileIO":
+    """pyiceberg calls what this property of a table names, and an attacker may have written it."""
+    return load({key: value for key, value in (properties or {}).items() if key != IO_CLASS}, location)
 
 
 def _kind(address: str) -> str:
@@ -54,6 +67,7 @@ def file_properties(settings: Mapping[str, str]) -> dict[str, str]:
         "s3.secret-access-key": first("s3ManagedLedgerOffloadCredentialSecret"),
         "s3.role-arn": first("s3ManagedLedgerOffloadRole"),
         "s3.role-session-name": first("s3ManagedLedgerOffloadRoleSessionName"),
+        IO_CLASS: SYNCED if first("fileSystemURI") else "",
     }
     return {key: value for key, value in properties.items() if value}
 
@@ -90,5 +104,6 @@ def _write(table: "Table", hint: bytes) -> None:
         return
     target = Path(path.removeprefix("file://"))
     temporary = target.with_name(f"{target.name}.{uuid4().hex}")
-    temporary.write_bytes(hint)
+    with table.io.new_output(f"file://{temporary}").create() as file:
+        file.write(hint)
     temporary.replace(target)
