@@ -5,7 +5,6 @@ for NaN and the infinities, which are text as in messages of JSON schemas.
 """
 
 import json
-import math
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -13,13 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from pulsarctl.values.json_text import without_nan
+
 
 def json_text(value: Any) -> str:
     """The value as one line of JSON."""
-    try:
-        return _dumped(value)
-    except ValueError:  # a float that JSON has no number for: looking for it first would cost time in each row
-        return _dumped(_finite(value))
+    return without_nan(_dumped, value)
 
 
 def json_values(column: pa.Array) -> Sequence[Any]:
@@ -46,17 +44,6 @@ def _name(key: Any) -> str:
 
 def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return _WORDS[str(value)] if isinstance(value, float) and not math.isfinite(value) else value
-
-
-_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def _plain(value: Any) -> Any:

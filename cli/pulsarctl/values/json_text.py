@@ -5,6 +5,8 @@ command with a traceback. Every other reason why text is not JSON is a `ValueErr
 """
 
 import json
+import math
+from collections.abc import Callable
 from typing import Any
 
 DEPTH_MAX = 200  # of objects and arrays; code that walks through a value may use several frames for each
@@ -43,3 +45,25 @@ def _parts(value: Any) -> Any:
 
 def _too_deep() -> ValueError:
     return ValueError(f"it is nested more than {DEPTH_MAX} levels deep")
+
+
+def without_nan(encode: Callable[[Any], str], value: Any) -> str:
+    """JSON that any tool reads: it has no number for NaN and the infinities, which become text, as in JSON schemas.
+
+    `encode` raises `ValueError` for them: looking for them first would cost time for each value.
+    """
+    try:
+        return encode(value)
+    except ValueError:
+        return encode(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return _WORDS[str(value)] if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

@@ -1,15 +1,18 @@
 """Avro definitions -> shapes, for payloads in Avro's binary encoding (AVRO) and for JSON (JSON schemas use Avro, too).
 
 [null, X] is a nullable X. Any other union is a struct with a field for each branch, named by its type. A record that
-contains itself is JSON text, since a column cannot have an endless type.
+contains itself is JSON text, since a column cannot have an endless type, and so is one without fields, since Parquet
+has no such column.
 """
 
 import io
 import json
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any, NamedTuple, TypedDict
+from uuid import UUID
 
 import fastavro
 import msgspec
@@ -17,8 +20,10 @@ import pyarrow as pa
 
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.schemas.avro_reading import UNREADABLE, safe_reader
-from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, Real, number
-from pulsarctl.tables.typed.shape import ColumnType, Convert
+from pulsarctl.tables.typed.branches import branch_of, with_branches
+from pulsarctl.tables.typed.json_numbers import Digits, Int32, Int64, Real, Real32, number, with_words
+from pulsarctl.tables.typed.shape import ColumnType, Convert, Decode, Fields
+from pulsarctl.values.json_text import without_nan
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -45,29 +50,26 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "fixed": pa.binary(),
     "null": pa.string(),
 }
-_JSON: dict[str, Any] = {"boolean": bool, "int": _INT32, "long": _INT64, "float": float, "double": float}
-_LENIENT = {"int": Int32, "long": Int64, "float": Real, "double": Real}
+_FLOAT32 = Annotated[float, msgspec.Meta(gt=-Real32.limit, lt=Real32.limit)]
+_JSON: dict[str, Any] = {"boolean": bool, "int": _INT32, "long": _INT64, "float": _FLOAT32, "double": float}
+_LENIENT = {"int": Int32, "long": Int64, "float": Real32, "double": Real}
 _JSON_TEXT = ("string", "bytes", "enum", "fixed")
 _LOGICAL: dict[str, pa.DataType] = {
-    "date": pa.date32(),
-    "time-millis": pa.int64(),
-    "time-micros": pa.int64(),
-    "timestamp-millis": pa.timestamp("us", tz="UTC"),
-    "timestamp-micros": pa.timestamp("us", tz="UTC"),
-    "local-timestamp-millis": pa.timestamp("us"),
-    "local-timestamp-micros": pa.timestamp("us"),
-    "uuid": pa.string(),
+    "int-date": pa.date32(),
+    "int-time-millis": pa.int64(),
+    "long-time-micros": pa.int64(),
+    "long-timestamp-millis": pa.timestamp("us", tz="UTC"),
+    "long-timestamp-micros": pa.timestamp("us", tz="UTC"),
+    "long-local-timestamp-millis": pa.timestamp("us"),
+    "long-local-timestamp-micros": pa.timestamp("us"),
+    "string-uuid": pa.string(),
+    "fixed-uuid": pa.string(),
 }
-_PYTHON_TYPES: dict[type, tuple[str, ...]] = {
-    bool: ("boolean",),
-    int: ("long", "int", "double", "float"),
-    float: ("double", "float"),
-    Digits: ("double", "float"),
-    str: ("string", "enum"),
-    bytes: ("bytes", "fixed"),
-    list: ("array",),
-    dict: ("record", "map"),
-}
+"""A logical type of another type has no meaning, as Avro specifies."""
+
+_DECIMALS = ("bytes-decimal", "fixed-decimal")
+_EXPONENT_MAX = 38
+_DIGITS_MAX = 38  # of Arrow's decimals, and of those of both engines
 
 
 def avro(definition: Any) -> ColumnType:
@@ -78,7 +80,7 @@ def avro(definition: Any) -> ColumnType:
 
     def decode(data: bytes) -> Any:
         try:
-            value = read(io.BytesIO(data), schema, None, return_record_name=True, return_record_name_override=True)
+            value = read(io.BytesIO(data), schema, None)
             return value if convert is None else convert(value)
         except UNREADABLE as error:
             raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
@@ -88,36 +90,46 @@ def avro(definition: Any) -> ColumnType:
 
 def json_by_avro(definition: Any) -> ColumnType:
     """Raises `DoesNotFit` if the definition is not Avro."""
-    _, (arrow, convert, accepted) = _typed(definition, {}, as_json=True)
-    decoder = msgspec.json.Decoder(accepted | None)
-    lenient = msgspec.json.Decoder(
-        _typed(definition, {}, as_json=True, numbers=_LENIENT)[1].json | None, dec_hook=number, float_hook=Digits
-    )
+    _, typed = _typed(definition, {}, as_json=True)
+    strict = _json_decoder(typed)
+    lenient = _json_decoder(_typed(definition, {}, as_json=True, numbers=_LENIENT)[1], float_hook=Digits)
 
     def decode(data: bytes) -> Any:
         try:
             try:
-                value = decoder.decode(data)
-            except msgspec.ValidationError:  # perhaps only because of 1.0 in a field of integers, or of NaN
-                value = lenient.decode(data)
-            return value if convert is None or value is None else convert(value)
+                return strict(data)
+            except msgspec.ValidationError:  # perhaps only because of 1.0 in a field of integers, or of "NaN"
+                return lenient(data)
+            except msgspec.DecodeError:  # perhaps only because of NaN
+                return lenient(with_words(data))
         except (msgspec.DecodeError, *UNREADABLE) as error:
             raise DoesNotFit(f"the JSON does not match the schema: {error}") from error
 
-    return ColumnType(arrow, decode)
+    return ColumnType(typed.arrow, decode)
+
+
+def _json_decoder(typed: Typed, float_hook: Any = None) -> Decode:
+    decoder = msgspec.json.Decoder(typed.json | None, dec_hook=number, float_hook=float_hook)
+
+    def decode(data: bytes) -> Any:
+        value = decoder.decode(data)
+        return value if typed.convert is None or value is None else typed.convert(value)
+
+    return decode
 
 
 def _typed(
     definition: Any, named: dict[str, Any], *, as_json: bool, numbers: dict[str, Any] | None = None
 ) -> tuple[Any, Typed]:
     try:
-        schema = fastavro.parse_schema(definition, named)
+        schema = fastavro.parse_schema(with_branches(definition), named)
         return schema, _Types(named, _JSON | (numbers or {}), as_json=as_json).of(schema)
     except (
         fastavro.schema.SchemaParseException,
         fastavro.schema.UnknownType,
         KeyError,
         TypeError,
+        ValueError,
         RecursionError,
     ) as error:
         raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
@@ -128,7 +140,8 @@ class _Types:
         self._named = named
         self._json_types = json_types
         self._as_json = as_json
-        self._inside: list[str] = []
+        self._fields = Fields()
+        self._recursive: dict[str, bool] = {}
 
     def of(self, schema: Any) -> Typed:
         if isinstance(schema, list):
@@ -147,12 +160,13 @@ class _Types:
         return self._of_scalar(schema, kind)
 
     def _of_record(self, schema: Any) -> Typed:
-        name = schema["name"]
-        if name in self._inside or self._contains_itself(name, schema):
+        if not schema["fields"] or self._contains_itself(schema["name"], schema):
             return Typed(pa.string(), _as_json)
-        self._inside.append(name)
-        parts = {field["name"]: self.of(field["type"]) for field in schema["fields"]}
-        self._inside.pop()
+        return self._struct(schema["fields"])
+
+    def _struct(self, fields: list[Any]) -> Typed:
+        self._fields.add(len(fields))
+        parts = {field["name"]: self.of(field["type"]) for field in fields}
         arrow = pa.struct([(field, part.arrow) for field, part in parts.items()])
         converts = {field: part.convert for field, part in parts.items() if part.convert is not None}
         # A field that is missing, or null although it is not nullable, is NULL.
@@ -170,29 +184,30 @@ class _Types:
         return Typed(arrow, convert, accepted)
 
     def _contains_itself(self, name: str, schema: Any) -> bool:
-        return any(
-            mentioned == name for field in schema["fields"] for mentioned in self._mentioned(field["type"], set())
-        )
+        if name not in self._recursive:
+            seen: set[str] = set()
+            parts = [part for field in schema["fields"] for part in self._mentioned(field["type"], seen)]
+            self._recursive[name] = name in parts
+        return self._recursive[name]
 
     def _mentioned(self, schema: Any, seen: set[str]) -> Iterator[str]:
-        if isinstance(schema, str):
-            if schema in self._named and schema not in seen:
-                yield schema
-                seen.add(schema)
-                yield from self._mentioned(self._named[schema], seen)
-        elif isinstance(schema, list):
+        """The named types in a type, each once."""
+        schema = self._resolved(schema)
+        if isinstance(schema, list):
             for branch in schema:
                 yield from self._mentioned(branch, seen)
-        elif schema["type"] in ("record", "error"):
-            yield schema["name"]
-            for field in schema["fields"]:
-                yield from self._mentioned(field["type"], seen | {schema["name"]})
-        else:
+        elif "name" not in schema:
             for part in ("items", "values"):
                 if part in schema:
                     yield from self._mentioned(schema[part], seen)
-            if isinstance(schema["type"], dict | list):
-                yield from self._mentioned(schema["type"], seen)
+        elif schema["name"] not in seen:
+            seen.add(schema["name"])
+            yield schema["name"]
+            for field in schema.get("fields", ()):
+                yield from self._mentioned(field["type"], seen)
+
+    def _resolved(self, schema: Any) -> Any:
+        return self._named.get(schema, {"type": schema}) if isinstance(schema, str) else schema
 
     def _of_union(self, branches: list[Any]) -> Typed:
         others = [branch for branch in branches if branch != "null"]
@@ -200,38 +215,22 @@ class _Types:
             return self.of(others[0])
         if not others:
             return Typed(pa.string(), None, type(None))
-        names = [self._name(branch) for branch in others]
-        typed = [self.of(branch) for branch in others]
-        arrow = pa.struct([(name, part.arrow) for name, part in zip(names, typed, strict=True)])
-        converts = {name: part.convert for name, part in zip(names, typed, strict=True)}
-        kinds = {self._kind(branch): name for branch, name in zip(reversed(others), reversed(names), strict=True)}
+        fields = [branch["fields"][0] for branch in others]  # of `with_branches`
+        union = self._struct(fields)
+        if not self._as_json:
+            return union
+        types = [(field["name"], self._resolved(field["type"])) for field in fields]
 
         def convert(value: Any) -> Any:
-            if isinstance(value, tuple):  # a record of several, with its name
-                name, value = value[0].rpartition(".")[2], value[1]
-            else:
-                name = next((kinds[kind] for kind in _kinds_of(value) if kind in kinds), "")
-            if name not in converts:
-                raise ValueError(f"{type(value).__name__} is not a branch of the union")
-            return {name: _maybe(converts[name], value)}
+            found = msgspec.convert({branch_of(value, types): value}, union.json, dec_hook=number)
+            return found if union.convert is None else union.convert(found)
 
-        return Typed(arrow, convert)
-
-    def _name(self, branch: Any) -> str:
-        if isinstance(branch, dict):
-            return str(branch.get("name") or branch.get("logicalType") or branch["type"]).rpartition(".")[2]
-        return str(branch).rpartition(".")[2]
-
-    def _kind(self, branch: Any) -> str:
-        schema = self._named.get(branch, branch) if isinstance(branch, str) else branch
-        return str(schema if isinstance(schema, str) else schema.get("logicalType") or schema["type"])
+        return Typed(union.arrow, convert)
 
     def _of_scalar(self, schema: Any, kind: str) -> Typed:
-        logical = schema.get("logicalType")
-        if logical == "decimal":
-            precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
-            if precision <= 38:
-                return Typed(pa.decimal128(precision, scale), None, Decimal)
+        logical = f"{kind}-{schema.get('logicalType')}"
+        if logical in _DECIMALS:
+            return self._decimal(int(schema["precision"]), int(schema.get("scale", 0)))
         accepted = str if kind in _JSON_TEXT else self._json_types.get(kind, type(None))
         if logical in _LOGICAL:
             convert = _from_json(logical) if self._as_json else _from_avro(logical)
@@ -239,6 +238,12 @@ class _Types:
         if self._as_json and kind in ("bytes", "fixed"):
             return Typed(pa.binary(), lambda value: value.encode("latin-1"), accepted)
         return Typed(_PRIMITIVES[kind], None, accepted)
+
+    def _decimal(self, precision: int, scale: int) -> Typed:
+        """Text if the engines have no decimal of this precision."""
+        if precision > _DIGITS_MAX:
+            return Typed(pa.string(), str, Decimal)
+        return Typed(pa.decimal128(precision, scale), _checked if self._as_json else None, Decimal)
 
 
 def _list_of(arrow: pa.DataType, convert: Convert | None, accepted: Any) -> Typed:
@@ -258,24 +263,21 @@ def _maybe(convert: Convert | None, value: Any) -> Any:
     return value if convert is None or value is None else convert(value)
 
 
-def _kinds_of(value: Any) -> tuple[str, ...]:
-    if isinstance(value, datetime):
-        return ("timestamp-millis", "timestamp-micros", "local-timestamp-millis", "local-timestamp-micros")
-    if isinstance(value, date):
-        return ("date",)
-    if isinstance(value, time):
-        return ("time-millis", "time-micros")
-    if isinstance(value, Decimal):
-        return ("decimal",)
-    return _PYTHON_TYPES.get(type(value), ("uuid",))
+def _checked(value: Decimal) -> Decimal:
+    """With any other, Arrow reads beyond the end of its powers of ten, and the process may end."""
+    if not value.is_finite() or not -_EXPONENT_MAX <= int(value.as_tuple().exponent) <= _EXPONENT_MAX:
+        raise ValueError("a decimal has too many digits")
+    return value
 
 
 def _from_avro(logical: str) -> Convert | None:
     """fastavro gives objects of datetime and uuid."""
-    if logical == "uuid":
+    if logical == "string-uuid":
         return str
-    if logical.startswith("time-"):
-        micros = logical == "time-micros"
+    if logical == "fixed-uuid":
+        return lambda data: str(UUID(bytes=data))
+    if "-time-" in logical:
+        micros = logical == "long-time-micros"
 
         def since_midnight(moment: time) -> int:
             microseconds = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.microsecond
@@ -290,12 +292,12 @@ def _from_json(logical: str) -> Convert | None:
     if "timestamp" not in logical:
         return None
     unit = "milliseconds" if logical.endswith("millis") else "microseconds"
-    start = _EPOCH.replace(tzinfo=None) if logical.startswith("local") else _EPOCH
+    start = _EPOCH.replace(tzinfo=None) if "local" in logical else _EPOCH
     return lambda number: start + timedelta(**{unit: number})
 
 
 def _as_json(value: Any) -> str:
-    return json.dumps(value, default=_json_value, ensure_ascii=False)
+    return without_nan(partial(json.dumps, default=_json_value, ensure_ascii=False, allow_nan=False), value)
 
 
 def _json_value(value: Any) -> Any:

@@ -338,6 +338,86 @@ def test_json_has_words_for_floats_without_a_number(text: str, value: float) -> 
     assert found == value or (math.isnan(found) and math.isnan(value))
 
 
+@pytest.mark.parametrize(("text", "value"), [("NaN", math.nan), ("-Infinity", -math.inf)])
+def test_python_writes_such_floats_without_quotes(text: str, value: float) -> None:
+    note = {"name": "note", "type": "string"}
+    found = value_of(
+        info("JSON", REAL | {"fields": [*REAL["fields"], note]}), b'{"note":"a\\"NaN","x":%s}' % text.encode()
+    )
+    assert found["note"] == 'a"NaN'
+    assert found["x"] == value or (math.isnan(found["x"]) and math.isnan(value))
+
+
+def test_a_double_of_json_may_be_too_large_for_a_float() -> None:
+    record = REAL | {"fields": [{"name": "x", "type": "float"}]}
+    assert value_of(info("JSON", record), b'{"x":3.4028234e38}') == {"x": pytest.approx(3.4028234e38)}
+    for text in (b'{"x":1e300}', b'{"x":-1e300}'):
+        with pytest.raises(DoesNotFit, match="Expected `float`"):
+            shape_of(info("JSON", record)).decode(text)
+
+
+@pytest.mark.parametrize("digits", ["1e-999999999", '"1e-999999999"', "1e999999999", '"NaN"', "0e-39"])
+def test_a_decimal_that_arrow_cannot_take_is_refused_before_it(digits: str) -> None:
+    with pytest.raises(DoesNotFit, match="too many digits"):
+        shape_of(info("JSON", WIDE)).decode(b'{"price": %s}' % digits.encode())
+
+
+def of_field(kind: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]}
+
+
+def in_avro(kind: Any, value: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(of_field(kind)), {"f": value})
+    return out.getvalue()
+
+
+def test_a_decimal_of_more_digits_than_engines_have_is_text() -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
+    assert value_of(info("AVRO", of_field(kind)), in_avro(kind, Decimal("12.50"))) == {"f": "12.50"}
+    assert value_of(info("JSON", of_field(kind)), b'{"f":12.50}') == {"f": "12.50"}
+
+
+def test_a_uuid_of_sixteen_bytes_is_text() -> None:
+    kind = {"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}
+    found = value_of(info("AVRO", of_field(kind)), in_avro(kind, bytes(range(16))))
+    assert found == {"f": "00010203-0405-0607-0809-0a0b0c0d0e0f"}
+
+
+def test_a_logical_type_of_another_type_means_nothing() -> None:
+    kind = {"type": "string", "logicalType": "timestamp-millis"}
+    assert value_of(info("AVRO", of_field(kind)), in_avro(kind, "today")) == {"f": "today"}
+
+
+@pytest.mark.parametrize("field", [{"type": "string", "default": None}, {"type": {"type": "double"}, "default": 0}])
+def test_a_default_that_does_not_fit_its_type_is_no_obstacle(field: dict[str, Any]) -> None:
+    """Pulsar does not check defaults when it takes a schema."""
+    record = {"type": "record", "name": "R", "fields": [{"name": "f", **field}]}
+    assert shape_of(info("AVRO", record)).arrow.field("f").type in (pa.string(), pa.float64())
+
+
+def test_a_record_without_fields_is_json_text() -> None:
+    """Parquet has no such column."""
+    empty = {"type": "record", "name": "E", "fields": []}
+    assert value_of(info("AVRO", of_field(empty)), b"") == {"f": "{}"}
+
+
+def test_json_text_of_a_record_that_contains_itself_has_no_nan() -> None:
+    node = {"type": "record", "name": "N", "fields": [
+        {"name": "x", "type": "double"}, {"name": "next", "type": ["null", "N"]}]}  # fmt: skip
+    assert value_of(info("AVRO", node), struct.pack("<d", math.nan) + b"\0") == '{"x": "NaN", "next": null}'
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON"])
+def test_a_type_whose_fields_double_at_each_level_is_refused(kind: str) -> None:
+    record: Any = "long"
+    for level in range(40):
+        others = [] if level == 0 else [{"name": "b", "type": f"L{level - 1}"}]
+        record = {"type": "record", "name": f"L{level}", "fields": [{"name": "a", "type": record}, *others]}
+    with pytest.raises(DoesNotFit, match="more than 5000 fields"):
+        shape_of(info(kind, record))
+
+
 @pytest.mark.parametrize("text", ['"nan"', '"1.5"', "1e999", "true", "1" * 400, "[]"])
 def test_other_words_and_numbers_out_of_range_are_no_floats(text: str) -> None:
     with pytest.raises(DoesNotFit, match="does not match the schema"):
