@@ -7,6 +7,7 @@ WATCH_SCALABLE_TOPICS tells which scalable topics a namespace has.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import NotAllowed
@@ -126,8 +127,11 @@ async def on_scalable_topic_unsubscribe(session: Session, command: pb.CommandSca
     return commands.success(command.request_id)
 
 
-def on_watch_scalable_topics(session: Session, command: pb.CommandWatchScalableTopics) -> None:
-    """WATCH_SCALABLE_TOPICS: answered with all topics, unless the client knows them; changes follow."""
+def on_watch_scalable_topics(session: Session, command: pb.CommandWatchScalableTopics) -> Coroutine[Any, Any, None]:
+    """WATCH_SCALABLE_TOPICS: answered with all topics, unless the client knows them; changes follow.
+
+    The watch exists from now on, so that a WATCH_SCALABLE_TOPICS_CLOSE that comes before the answer ends it.
+    """
     scalable = session.broker.scalable
     scalable.check_enabled()
     if command.watch_id in session.namespace_watches:
@@ -138,8 +142,21 @@ def on_watch_scalable_topics(session: Session, command: pb.CommandWatchScalableT
     namespace = NamespaceName.parse(command.namespace)
     watch = NamespaceWatch(session.outbound, command.watch_id, namespace, properties, scalable.records)
     session.namespace_watches[command.watch_id] = watch
-    scalable.listeners.add(watch.topic_changed)
-    watch.start(command.current_hash)
+    return _start_watch(session, watch, command)
+
+
+async def _start_watch(session: Session, watch: NamespaceWatch, command: pb.CommandWatchScalableTopics) -> None:
+    """Each answer may have every name of a namespace, so a connection gets one at a time."""
+    try:
+        async with session.large_answer():
+            await asyncio.sleep(0)  # other clients are served between two answers
+            if session.namespace_watches.get(command.watch_id) is watch:
+                session.broker.scalable.listeners.add(watch.topic_changed)
+                watch.start(command.current_hash)
+    except BaseException:
+        if session.namespace_watches.get(command.watch_id) is watch:
+            session.close_namespace_watch(command.watch_id)
+        raise
 
 
 def on_watch_scalable_topics_close(session: Session, command: pb.CommandWatchScalableTopicsClose) -> None:
