@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 TIME = "publish_time"
 ROW_GROUP = 100_000
+NO_DAY = "none"  # rows of other programs may lack the time
 
 
 class DayFiles:
@@ -42,7 +43,7 @@ class DayFiles:
 
 
 def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Table]]:
-    days = pc.strftime(batch.column(TIME), format="%Y-%m-%d")
+    days = pc.fill_null(pc.strftime(batch.column(TIME), format="%Y-%m-%d"), NO_DAY)
     table = pa.Table.from_batches([batch])
     unique_days: Iterable[str] = pc.unique(days).to_pylist()
     for day in unique_days:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pulsarctl.errors import Conflict
 from pulsarctl.iceberg.catalogs import write_hint
 from pulsarctl.iceberg.commits import committed
 from pulsarctl.iceberg.own_files import check_files
@@ -38,7 +39,8 @@ class Maintained:
 def maintain(table: "Table", file_bytes: int, keep: timedelta) -> Maintained:
     """Files of a day that are smaller than half of `file_bytes` are merged.
 
-    Raises `CliError` if the table has files outside of its folder, and what pyiceberg raises.
+    Raises `CliError` if the table has files outside of its folder, `Conflict` if others change what is merged, and what
+    pyiceberg raises.
     """
     check_files(table, reachable(table))
     merged = files = 0
@@ -46,7 +48,6 @@ def maintain(table: "Table", file_bytes: int, keep: timedelta) -> Maintained:
         merged, files = merged + len(group), files + _merge(table, group)
     snapshots, removed = _expire(table, keep)
     removed += _remove_strays(table)
-    write_hint(table)
     return Maintained(merged, files, snapshots, removed)
 
 
@@ -71,18 +72,24 @@ def _merge(table: "Table", group: "list[FileScanTask]") -> int:
     from pyiceberg.expressions import AlwaysTrue
 
     added = rewritten(table, group, AlwaysTrue())
-    committed(table, partial(_replace, {task.file.file_path for task in group}, added))
+    _commit(table, partial(_replace, {task.file.file_path for task in group}, added))
     return len(added)
 
 
 def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transaction") -> None:
-    known = [task.file for task in table.scan().plan_files() if task.file.file_path in old]
-    if len(known) != len(old):
-        raise ValueError("another run has changed the files of the table; run the maintenance again")
+    """In one snapshot: a snapshot that only adds is new rows to those who read what was added since."""
+    from pyiceberg.io.pyarrow import parquet_files_to_data_files
+
+    tasks = [task for task in table.scan().plan_files() if task.file.file_path in old and not task.delete_files]
+    if len(tasks) != len(old):
+        raise Conflict("cannot merge files: another run has changed them meanwhile", hint="run the command again")
+    if table.name_mapping() is None:  # the new files name columns without IDs
+        transaction.set_properties({"schema.name-mapping.default": table.schema().name_mapping.model_dump_json()})
     with transaction.update_snapshot().overwrite() as snapshot:
-        for file in known:
-            snapshot.delete_data_file(file)
-    transaction.add_files(new)
+        for task in tasks:
+            snapshot.delete_data_file(task.file)
+        for file in parquet_files_to_data_files(table.io, table.metadata, iter(new)):
+            snapshot.append_data_file(file)
 
 
 # ---- snapshots and files
@@ -90,18 +97,42 @@ def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transa
 
 def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
     """Snapshots, and the files that only they had. The current one stays."""
-    before, count = reachable(table), len(table.snapshots())
-    until_ms = int((datetime.now(UTC) - keep).timestamp() * 1000)
-    kept = {reference.snapshot_id for reference in table.metadata.refs.values()}
-    for snapshot in table.snapshots():
-        if snapshot.snapshot_id not in kept and snapshot.timestamp_ms <= until_ms:
-            # one by one: REST catalogs of Iceberg before 1.7 refuse more in a request
-            table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
-            table.refresh()
+    before, known = reachable(table), _snapshot_ids(table)
+    until_ms = int(datetime.now(UTC).timestamp() * 1000) - keep // timedelta(milliseconds=1)
+    _commit(table, partial(_remove_replaced, until_ms))
     gone = before - reachable(table)
+    check_files(table, gone)  # others may have committed since the first check
     for path in sorted(gone):  # a run that is killed here leaves them to the next one, as strays
         _delete(table.io.delete, path)
-    return count - len(table.snapshots()), len(gone)
+    return len(known - _snapshot_ids(table)), len(gone)
+
+
+def _snapshot_ids(table: "Table") -> set[int]:
+    return {snapshot.snapshot_id for snapshot in table.snapshots()}
+
+
+def _remove_replaced(until_ms: int, table: "Table", transaction: "Transaction") -> None:
+    """Snapshots that were replaced before: a reader that has just begun may read one that was the current one for long.
+
+    Each with an update of its own: REST catalogs of Iceberg before 1.7 refuse more in an update.
+    """
+    from pyiceberg.table.update import RemoveSnapshotsUpdate
+
+    kept = {reference.snapshot_id for reference in table.metadata.refs.values()}
+    replaced = {snapshot.parent_snapshot_id: snapshot.timestamp_ms for snapshot in reversed(table.snapshots())}
+    old = [
+        snapshot.snapshot_id
+        for snapshot in table.snapshots()
+        if snapshot.snapshot_id not in kept and replaced.get(snapshot.snapshot_id, snapshot.timestamp_ms) <= until_ms
+    ]
+    updates = (RemoveSnapshotsUpdate.model_validate({"snapshot-ids": [snapshot_id]}) for snapshot_id in old)
+    transaction._apply(tuple(updates))
+
+
+def _commit(table: "Table", change: "Callable[[Table, Transaction], None]") -> None:
+    """With the hint: later commits delete the metadata that it named before."""
+    committed(table, change)
+    write_hint(table)
 
 
 def reachable(table: "Table") -> set[str]:
