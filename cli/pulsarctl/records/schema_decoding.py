@@ -6,6 +6,7 @@ bytes.
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from broker_core.wire.fixed_values import NUMBERS
@@ -106,20 +107,12 @@ def _from_json(data: bytes) -> Any:
 
 def _protobuf(definition: dict[str, Any]) -> Decode:
     from google.protobuf.json_format import MessageToDict
-    from google.protobuf.message import DecodeError
-    from google.protobuf.message_factory import GetMessageClass
 
-    from pulsarctl.schemas.protobuf_messages import root_message
+    from pulsarctl.schemas.protobuf_messages import message_reader, root_message
 
-    message_class = GetMessageClass(root_message(definition))
-
-    def decode(data: bytes) -> Any:
-        try:
-            return MessageToDict(message_class.FromString(data), preserving_proto_field_name=True)
-        except DecodeError as error:
-            raise DoesNotFit(str(error)) from error
-
-    return decode
+    root = root_message(definition)
+    to_dict = partial(MessageToDict, preserving_proto_field_name=True, descriptor_pool=root.file.pool)
+    return message_reader(root, to_dict)
 
 
 def _pair(info: dict[str, Any]) -> Decode:

@@ -17,9 +17,12 @@ def takes_key(info: dict[str, Any]) -> bool:
 
 
 def part_info(info: dict[str, Any], part: str) -> dict[str, Any]:
-    """The `schemaInfo` of the key or of the value."""
+    """The `schemaInfo` of the key or of the value. Raises `DoesNotFit` if there is none."""
     kind = info["properties"].get(f"{part}.schema.type", "BYTES")
-    return {"type": kind, "schema": info["schema"][part], "properties": {}}
+    try:
+        return {"type": kind, "schema": info["schema"][part], "properties": {}}
+    except (KeyError, TypeError) as error:
+        raise DoesNotFit(f"the schema of its pairs describes no {part}") from error
 
 
 def join_pair(key: bytes | None, value: bytes | None) -> bytes:

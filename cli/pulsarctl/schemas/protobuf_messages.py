@@ -1,15 +1,20 @@
 """The descriptor of a Protobuf schema (PROTOBUF_NATIVE), as a producer registered it, for all that decode values."""
 
 import base64
+from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError
+from google.protobuf.json_format import Error as NoJson
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
 
 from pulsarctl.errors import DoesNotFit
+
+Value = TypeVar("Value")
 
 
 def root_message(definition: Any) -> Descriptor:
@@ -26,3 +31,24 @@ def root_message(definition: Any) -> Descriptor:
         raise DoesNotFit("not a Protobuf schema (its files import each other)") from error
     except (KeyError, TypeError, ValueError, DecodeError) as error:
         raise DoesNotFit(f"not a Protobuf schema ({type(error).__name__}: {error})") from error
+
+
+def message_reader(root: Descriptor, shown: Callable[[Message], Value]) -> Callable[[bytes], Value]:
+    """A decoder of payloads. It raises `DoesNotFit`, also for what `shown` cannot show.
+
+    An `Any` may have a type that the schema lacks, and a time may be in no year.
+    """
+    try:
+        parse = GetMessageClass(root).FromString
+    except RecursionError as error:
+        raise DoesNotFit("its messages are nested too deeply") from error
+
+    def read(data: bytes) -> Value:
+        try:
+            return shown(parse(data))
+        except DecodeError as error:
+            raise DoesNotFit(f"the bytes are not a {root.full_name}: {error}") from error
+        except (NoJson, ValueError, TypeError, AttributeError) as error:
+            raise DoesNotFit(f"cannot show a {root.full_name}: {error}") from error
+
+    return read

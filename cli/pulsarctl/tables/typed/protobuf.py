@@ -1,7 +1,7 @@
 """A Protobuf descriptor (PROTOBUF_NATIVE) -> a shape.
 
 Fields with presence are null if they are not set, enums are their names, and unsigned 64-bit numbers are decimals. A
-message that contains itself is JSON text.
+message that contains itself, or has no fields, is JSON text.
 """
 
 from collections.abc import Callable
@@ -11,13 +11,12 @@ from typing import Any
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import MessageToJson
-from google.protobuf.message import DecodeError, Message
-from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.message import Message
 
 from broker_core.wire.texts import is_repeated
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.schemas.protobuf_messages import root_message
-from pulsarctl.tables.typed.shape import ColumnType, Convert
+from pulsarctl.schemas.protobuf_messages import message_reader, root_message
+from pulsarctl.tables.typed.shape import ColumnType, Convert, Fields
 
 Get = Callable[[Message], Any]
 
@@ -36,27 +35,27 @@ _TYPES: dict[int, pa.DataType] = {
 def protobuf(definition: Any) -> ColumnType:
     """Raises `DoesNotFit` if the definition has no descriptor of the root message."""
     root = root_message(definition)
-    arrow, get = _message(root, ())
-    parse = GetMessageClass(root).FromString
-
-    def decode(data: bytes) -> Any:
-        try:
-            return get(parse(data))
-        except DecodeError as error:
-            raise DoesNotFit(f"the bytes are not a {root.full_name}: {error}") from error
-
-    return ColumnType(arrow, decode)
+    try:
+        arrow, get = _message(root, Fields())
+    except RecursionError as error:
+        raise DoesNotFit("its messages are nested too deeply") from error
+    return ColumnType(arrow, message_reader(root, get))
 
 
-def _message(descriptor: Descriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Get]:
-    if descriptor.full_name in inside or _contains_itself(descriptor):
-        return pa.string(), lambda message: MessageToJson(message, preserving_proto_field_name=True, indent=None)
-    inside = (*inside, descriptor.full_name)
-    fields = [(field.name, *_field(field, inside)) for field in descriptor.fields]
+def _message(descriptor: Descriptor, counted: Fields) -> tuple[pa.DataType, Get]:
+    if not descriptor.fields or _contains_itself(descriptor):
+        return pa.string(), _json_text
+    counted.add(len(descriptor.fields))
+    fields = [(field.name, *_field(field, counted)) for field in descriptor.fields]
     getters = [(name, get) for name, _, get in fields]
     return pa.struct([(name, kind) for name, kind, _ in fields]), lambda message: {
         name: get(message) for name, get in getters
     }
+
+
+def _json_text(message: Message) -> str:
+    pool = message.DESCRIPTOR.file.pool
+    return MessageToJson(message, preserving_proto_field_name=True, indent=None, descriptor_pool=pool)
 
 
 def _contains_itself(descriptor: Descriptor) -> bool:
@@ -72,15 +71,15 @@ def _contains_itself(descriptor: Descriptor) -> bool:
     return False
 
 
-def _field(field: FieldDescriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Get]:
+def _field(field: FieldDescriptor, counted: Fields) -> tuple[pa.DataType, Get]:
     name = field.name
     if field.message_type and field.message_type.GetOptions().map_entry:
-        key_type, key = _value(field.message_type.fields_by_name["key"], inside)
-        item_type, item = _value(field.message_type.fields_by_name["value"], inside)
+        key_type, key = _value(field.message_type.fields_by_name["key"], counted)
+        item_type, item = _value(field.message_type.fields_by_name["value"], counted)
         return pa.map_(key_type, item_type), lambda message: [
             (key(item_key), item(item_value)) for item_key, item_value in getattr(message, name).items()
         ]
-    kind, convert = _value(field, inside)
+    kind, convert = _value(field, counted)
     if is_repeated(field):
         return pa.list_(kind), lambda message: [convert(item_key) for item_key in getattr(message, name)]
     if field.has_presence:
@@ -88,16 +87,21 @@ def _field(field: FieldDescriptor, inside: tuple[str, ...]) -> tuple[pa.DataType
     return kind, lambda message: convert(getattr(message, name))
 
 
-def _value(field: FieldDescriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Convert]:
+def _value(field: FieldDescriptor, counted: Fields) -> tuple[pa.DataType, Convert]:
     if field.message_type:
-        return _message(field.message_type, inside)
+        return _message(field.message_type, counted)
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        return (pa.binary() if field.type == FieldDescriptor.TYPE_BYTES else pa.string()), _same
+        return (pa.binary(), _same) if field.type == FieldDescriptor.TYPE_BYTES else (pa.string(), _text)
     if field.enum_type:
-        names = {value.number: value.name for value in field.enum_type.values}
-        return pa.string(), lambda number: names.get(number, str(number))
+        values = field.enum_type.values_by_number  # of two names of a number, the first
+        return pa.string(), lambda number: values[number].name if number in values else str(number)
     return _TYPES[field.cpp_type], Decimal if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else _same
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _text(value: str | bytes) -> str:
+    """Text of proto2 that is not UTF-8 is bytes here; it is read as Java reads it."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
