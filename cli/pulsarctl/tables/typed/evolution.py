@@ -1,15 +1,19 @@
 """The types of all versions of a schema -> one type, and how values of each version fit into it. Pure.
 
 Fields are united by name. A field whose type became wider (int to long, float to double) has the wide type. Otherwise
-the newest type has the name, and the field of the older versions is called NAME__vVERSION, with the last of them.
+the newest type has the name, and the field of the older versions is called NAME__vVERSION, with the last of them. SQL
+does not distinguish upper and lower case: of two names that differ only in it, the later one is called NAME__2.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-Version = int
+Writer = tuple[str, int]
+"""The topic without its partition, and the version of its schema."""
+
 Renames = dict[str, tuple[str, "Renames | None"]]
 """Name of a field in one version -> its name in the united type, and the renames inside of it."""
 
@@ -23,11 +27,11 @@ class United(NamedTuple):
     """`renames` has only versions whose values must be changed. `misfits` are versions that cannot be shown in it."""
 
     arrow: pa.DataType
-    renames: dict[Version, Renames]
-    misfits: frozenset[Version] = frozenset()
+    renames: dict[Writer, Renames]
+    misfits: frozenset[Writer] = frozenset()
 
 
-def unite(types: Sequence[tuple[Version, pa.DataType]]) -> United:
+def unite(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
     """`types` are those of all versions, oldest first, at least one."""
     newest_first = list(reversed(types))
     group, misfits = _compatible(newest_first)
@@ -35,7 +39,7 @@ def unite(types: Sequence[tuple[Version, pa.DataType]]) -> United:
     return united._replace(misfits=frozenset(version for version, _ in misfits))
 
 
-def _united(types: Sequence[tuple[Version, pa.DataType]]) -> United:
+def _united(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
     """The united type of types that `_compatible` put together."""
     first = types[0][1]
     if pa.types.is_struct(first):
@@ -43,47 +47,61 @@ def _united(types: Sequence[tuple[Version, pa.DataType]]) -> United:
     if pa.types.is_list(first):
         inner = _united([(version, kind.value_type) for version, kind in types])
         return United(pa.list_(inner.arrow), inner.renames)
+    if pa.types.is_map(first):
+        inner = _united([(version, kind.item_type) for version, kind in types])
+        return United(pa.map_(first.key_type, inner.arrow), inner.renames)
     widest = first
     for _, kind in types[1:]:
         widest = _wider(widest, kind) or kind
     return United(widest, {})
 
 
-def _united_structs(types: Sequence[tuple[Version, pa.DataType]]) -> United:
+def _united_structs(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
     fields: dict[str, pa.DataType] = {}
-    renames: dict[Version, Renames] = {}
+    renames: dict[Writer, Renames] = {}
+    taken: set[str] = set()
     for name in _names(types):
+        wanted = name
         waiting = [
             (version, kind.field(name).type) for version, kind in reversed(types) if kind.get_field_index(name) >= 0
         ]
         while waiting:
-            group, rest = _compatible(waiting)
-            shown = name if name not in fields else f"{name}__v{group[0][0]}"
+            group, waiting = _compatible(waiting)
+            shown = _free(wanted, taken)
             part = _united(list(reversed(group)))
             fields[shown] = part.arrow
             for version, _ in group:
                 if shown != name or version in part.renames:
                     renames.setdefault(version, {})[name] = (shown, part.renames.get(version))
-            waiting = rest
+            wanted = f"{name}__v{waiting[0][0][1]}" if waiting else ""
     return United(pa.struct(list(fields.items())), renames)
 
 
-def _names(types: Iterable[tuple[Version, pa.DataType]]) -> list[str]:
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or with a number after it, which is taken then."""
+    names = chain((name,), (f"{name}__{number}" for number in count(2)))
+    free = next(each for each in names if each.lower() not in taken)
+    taken.add(free.lower())
+    return free
+
+
+def _names(types: Iterable[tuple[Writer, pa.DataType]]) -> list[str]:
     """In the order in which they appeared."""
     return list(dict.fromkeys(field.name for _, kind in types for field in kind))
 
 
 def _compatible(
-    newest_first: Sequence[tuple[Version, pa.DataType]],
-) -> tuple[list[tuple[Version, pa.DataType]], list[tuple[Version, pa.DataType]]]:
-    """The newest versions that fit one type, and the older ones from the first that does not."""
+    newest_first: Sequence[tuple[Writer, pa.DataType]],
+) -> tuple[list[tuple[Writer, pa.DataType]], list[tuple[Writer, pa.DataType]]]:
+    """The newest version and those that fit one type with it, and the others."""
     merged = newest_first[0][1]
-    for index, (_, kind) in enumerate(newest_first):
+    fitting: list[tuple[Writer, pa.DataType]] = []
+    others: list[tuple[Writer, pa.DataType]] = []
+    for version, kind in newest_first:
         wider = _wider(merged, kind)
-        if wider is None:
-            return list(newest_first[:index]), list(newest_first[index:])
-        merged = wider
-    return list(newest_first), []
+        (others if wider is None else fitting).append((version, kind))
+        merged = merged if wider is None else wider
+    return fitting, others
 
 
 def _wider(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
@@ -95,6 +113,9 @@ def _wider(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
     if pa.types.is_list(first) and pa.types.is_list(second):
         inner = _wider(first.value_type, second.value_type)
         return None if inner is None else pa.list_(inner)
+    if pa.types.is_map(first) and pa.types.is_map(second) and first.key_type == second.key_type:
+        inner = _wider(first.item_type, second.item_type)
+        return None if inner is None else pa.map_(first.key_type, inner)
     for order in _WIDER:
         if first in order and second in order:
             return order[max(order.index(first), order.index(second))]
@@ -105,6 +126,8 @@ def renamed(value: Any, renames: Renames) -> Any:
     """A decoded value of an older version, with the names of the united type."""
     if isinstance(value, list):
         return [renamed(member, renames) for member in value]
+    if isinstance(value, tuple):  # of a map
+        return value[0], renamed(value[1], renames)
     if not isinstance(value, dict):
         return value
     members = dict(value)

@@ -54,7 +54,7 @@ def _message(descriptor: Descriptor, counted: Fields) -> tuple[pa.DataType, Get]
 
 
 def _json_text(message: Message) -> str:
-    pool = message.DESCRIPTOR.file.pool
+    pool: Any = message.DESCRIPTOR.file.pool
     return MessageToJson(message, preserving_proto_field_name=True, indent=None, descriptor_pool=pool)
 
 

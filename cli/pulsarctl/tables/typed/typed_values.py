@@ -12,10 +12,10 @@ from broker_core.wire.batch import is_encrypted
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.schemas.key_values import join_pair, takes_key
 from pulsarctl.tables.rows import Message, Rows
-from pulsarctl.tables.typed.evolution import renamed
+from pulsarctl.tables.typed.evolution import Writer, renamed
 from pulsarctl.tables.typed.shape import Decode
 from pulsarctl.tables.typed.shapes import shape_of
-from pulsarctl.tables.typed.value_type import ValueType, Writer
+from pulsarctl.tables.typed.value_type import ValueType
 from pulsarctl.values.message_keys import from_base64
 from pulsarctl.values.names import without_partition
 
@@ -117,7 +117,10 @@ class TypedValues:
             return f"schema version {writer[1]} is not known; it may be newer than the query"
         if writer in kind.misfits:
             return f"schema version {writer[1]} does not fit the type of the column"
-        shape = shape_of(info)
+        try:
+            shape = shape_of(info)
+        except DoesNotFit as error:
+            return f"schema version {writer[1]}: {error}"
         if shape.is_raw:
             return f"schema version {writer[1]} ({info['type']}) describes no value"
         if renames := kind.renames.get(writer):

@@ -1,6 +1,7 @@
 """What the column `value` of a table holds: one type for all topics and versions. Made on the driver, used in tasks."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,12 +9,11 @@ import pyarrow as pa
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import DoesNotFit, NotFound, UsageProblem
-from pulsarctl.tables.typed.evolution import Renames, unite
+from pulsarctl.tables.typed.evolution import Renames, Writer, unite
 from pulsarctl.tables.typed.shapes import shape_of
 from pulsarctl.values.names import without_partition
 
 Info = dict[str, Any]
-Writer = tuple[str, int]  # topic without partition, schema version
 
 DECODE = ("auto", "raw", "string", "json", "avro", "protobuf", "keyvalue")
 _TYPES_OF: dict[str, tuple[str, ...]] = {
@@ -70,30 +70,20 @@ def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
 
 def united_type(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueType | None:
     """Versions of all topics in one order: by topic, and in each topic by version."""
-    types: list[tuple[int, pa.DataType]] = []
-    writers: list[Writer] = []
-    broken: set[Writer] = set()
+    types: list[tuple[Writer, pa.DataType]] = []
     for writer, info in infos.items():
-        try:
+        with suppress(DoesNotFit):  # its messages have the error instead of a value
             shape = shape_of(info)
-        except DoesNotFit:
-            broken.add(writer)  # its messages have an error instead of a value
-            continue
-        if not shape.is_raw:
-            types.append((len(writers), shape.arrow))
-            writers.append(writer)
+            if not shape.is_raw:
+                types.append((writer, shape.arrow))
     if not types:
         return None
     united = unite(types)
-    misfits = {writers[index] for index in united.misfits}
-    _check_topics({topic for topic, _ in writers}, {topic for topic, _ in misfits}, {topic for topic, _ in infos})
-    return ValueType(
-        united.arrow,
-        infos,
-        {writers[index]: renames for index, renames in united.renames.items()},
-        frozenset(misfits | broken),
-        latest={topic: (topic, version) for topic, version in writers} if takes_latest else {},
+    _check_topics(
+        {topic for (topic, _), _ in types}, {topic for topic, _ in united.misfits}, {topic for topic, _ in infos}
     )
+    latest = {topic: (topic, version) for (topic, version), _ in types} if takes_latest else {}
+    return ValueType(united.arrow, infos, united.renames, united.misfits, latest=latest)
 
 
 def _check_topics(typed: set[str], unfit: set[str], every: set[str]) -> None:
