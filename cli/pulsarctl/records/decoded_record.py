@@ -1,10 +1,16 @@
 """A record whose value is decoded by its schema."""
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from pulsarctl.values.json_text import without_nan
 
 if TYPE_CHECKING:
     from pulsarctl.records.record import Record
+
+
+_encode = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 class DecodedRecord:
@@ -22,9 +28,8 @@ class DecodedRecord:
         """The decoded value, or the original bytes if decoding failed."""
         if self.content is None:
             return self.record.value or b""
-        if isinstance(self.content, str):
-            return self.content.encode()
-        return json.dumps(self.content, ensure_ascii=False, separators=(",", ":")).encode()
+        text = self.content if isinstance(self.content, str) else without_nan(_encode, self.content)
+        return text.encode("utf-8", "replace")  # JSON may have half of a character
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.record, name)

@@ -10,13 +10,14 @@ from typing import Any
 
 from pulsarctl.records.decoded_record import DecodedRecord
 from pulsarctl.records.record import Record, message_id
+from pulsarctl.values.json_text import without_nan
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=False).encode
 
 
 def client_line(record: Record) -> bytes:
     """The line of a record that the official client delivered, without its newline."""
-    return _encode(_shown(record)).encode("utf-8", "replace")
+    return without_nan(_encode, _shown(record)).encode("utf-8", "replace")
 
 
 def raw_line(record: Record) -> bytes:
@@ -27,7 +28,7 @@ def raw_line(record: Record) -> bytes:
     fields["deliverAt"] = record.deliver_at_ms or None
     fields["replicatedFrom"] = record.replicated_from
     fields["compression"] = record.compression
-    return _encode(fields).encode("utf-8", "replace")
+    return without_nan(_encode, fields).encode("utf-8", "replace")
 
 
 def _shown(record: Record) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """A record as the text of pulsar-client and as a line of JSON."""
 
 import json
+import math
+import struct
 
 import pytest
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
-from pulsarctl.records.record_output import record_output
+from pulsarctl.records.record_output import decoded, record_output
 from pulsarctl.values.names import partition_index
 from tests.support.sample_record import SampleRecord
 
@@ -115,3 +117,25 @@ def test_hidden_content_prints_nothing() -> None:
 )
 def test_the_partition_is_in_the_name(topic: str, partition: int) -> None:
     assert partition_index(topic) == partition
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [("DOUBLE", struct.pack(">d", math.nan)), ("JSON", b"NaN"), ("AVRO", struct.pack("<d", math.nan))],
+)
+def test_json_has_no_number_for_nan(kind: str, data: bytes) -> None:
+    info = {"type": kind, "schema": "double", "properties": {}}
+    record = SampleRecord(value=data, schema_version=bytes(8))
+    for output, wanted in ((Output.JSONL, b'"value":"NaN"'), (Output.TEXT, b'content:"NaN"')):
+        plain = record_output(output, None, frozenset())
+        show = decoded(plain, "auto", lambda topic, version: {"schemaInfo": info})
+        assert show is not None
+        assert wanted in show(record)
+
+
+def test_half_of_a_character_in_json_is_printed() -> None:
+    info = {"type": "JSON", "schema": "", "properties": {}}
+    show = decoded(record_output(Output.TEXT, None, frozenset()), "auto", lambda topic, version: {"schemaInfo": info})
+    assert show is not None
+    for value in (b'"\\ud800"', b'{"a":"\\ud800"}'):
+        assert b"?" in show(SampleRecord(value=value, schema_version=bytes(8)))
