@@ -12,34 +12,43 @@ import pyarrow.parquet as pq
 
 TIME = "publish_time"
 ROW_GROUP = 100_000
+OPEN_MAX = 100  # files; a process has 1024 or fewer
 NO_DAY = "none"  # rows of other programs may lack the time
 
 
 class DayFiles:
-    """One open file for each day of the rows; `close` completes them. Without it, a file is not a Parquet file."""
+    """A file for each day of the rows; `close` completes them. Without it, a file is not a Parquet file.
+
+    A day has several files if those of `OPEN_MAX` other days were open meanwhile: clocks of producers may be wrong.
+    """
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         self._directory = directory
         self._schema = schema
-        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._open: dict[str, pq.ParquetWriter] = {}  # the one that was used last is the last one
+        self._paths: list[Path] = []
         self.rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         for day, rows in _by_day(batch):
-            writer = self._writers.get(day)
-            if writer is None:
-                writer = self._writers[day] = pq.ParquetWriter(self._path(day), self._schema, compression="zstd")
-            writer.write_table(rows, row_group_size=ROW_GROUP)
+            self._open[day] = self._open.pop(day, None) or self._opened(day)
+            self._open[day].write_table(rows, row_group_size=ROW_GROUP)
         self.rows += len(batch)
 
-    def _path(self, day: str) -> Path:
-        return self._directory / f"{day}.parquet"
+    def _opened(self, day: str) -> pq.ParquetWriter:
+        if len(self._open) == OPEN_MAX:
+            self._open.pop(next(iter(self._open))).close()
+        path = self._directory / f"{day}.parquet"
+        if path in self._paths:
+            path = path.with_name(f"{day}-{len(self._paths)}.parquet")
+        self._paths.append(path)
+        return pq.ParquetWriter(path, self._schema, compression="zstd")
 
     def close(self) -> list[Path]:
         """The complete files."""
-        for writer in self._writers.values():
+        for writer in self._open.values():
             writer.close()
-        return [self._path(day) for day in self._writers]
+        return self._paths
 
 
 def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Table]]:
