@@ -33,7 +33,7 @@ class LakePlace:
         if "://" not in to:
             to = f"file://{Path(to).expanduser().absolute()}"
         settings = offload_settings(to)
-        location = to.partition("?")[0].rstrip("/")
+        location = _location(settings.get("fileSystemURI") or to.partition("?")[0]).rstrip("/")
         if not catalog and not location.startswith("file://"):
             raise UsageProblem(f"cannot keep a catalog in {location}", hint=f"specify --catalog: {HINT}")
         return cls(location, catalog or _sqlite(location), file_properties(settings))
@@ -57,6 +57,12 @@ class LakePlace:
 
     def of_table(self, name: str) -> str | None:
         return f"{self.location}/{name.replace('.', '/')}" if self.location else None
+
+
+def _location(address: str) -> str:
+    """A table names its files in full, and one with `..` could be outside of its folder."""
+    path = address.removeprefix("file://")
+    return f"file://{Path(path).resolve()}" if path != address and ".." in Path(path).parts else address
 
 
 def _sqlite(location: str) -> str:
