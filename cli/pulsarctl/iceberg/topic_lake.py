@@ -118,22 +118,40 @@ class TopicLake:
         return table
 
     def _add(self, table: "Table", files: list[Path], append_all: Callable[..., None]) -> None:
+        from pyiceberg.exceptions import CommitFailedException, ValidationException
+
         run = uuid4().hex
         added = [f"{table.location()}/data/{run}/{file.name}" for file in files]
+        _upload(table, files, added)
         try:
-            for file, target in zip(files, added, strict=True):
-                with file.open("rb") as source, table.io.new_output(target).create() as output:
-                    shutil.copyfileobj(source, output, 1 << 20)
             committed(table, partial(append_all, added, run))
-        except BaseException:
+        except BaseException as error:
             table.refresh()  # if that fails, nothing says whether the commit happened: the files stay
-            if table.properties.get(RUN) == run or not reachable(table).isdisjoint(added):  # another run came after it
-                return
-            for target in added:
-                with contextlib.suppress(OSError):
-                    table.io.delete(target)
-            raise
+            if table.properties.get(RUN) != run and reachable(table).isdisjoint(
+                added
+            ):  # else another run came after it
+                if isinstance(error, Overtaken | CommitFailedException | ValidationException):
+                    _delete(table, added)  # after any other error, a slow catalog may still make the commit
+                raise
+            if not isinstance(error, Exception):
+                raise
         write_hint(table)
+
+
+def _upload(table: "Table", files: list[Path], targets: list[str]) -> None:
+    try:
+        for file, target in zip(files, targets, strict=True):
+            with file.open("rb") as source, table.io.new_output(target).create() as output:
+                shutil.copyfileobj(source, output, 1 << 20)
+    except BaseException:
+        _delete(table, targets)
+        raise
+
+
+def _delete(table: "Table", files: list[str]) -> None:
+    for file in files:
+        with contextlib.suppress(OSError):
+            table.io.delete(file)
 
 
 def _checked(

@@ -1,6 +1,7 @@
 """Topics as Iceberg tables, compared with what an official client reads."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import duckdb
 import pulsar
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitStateUnknownException
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import Conflict, UsageProblem
@@ -91,7 +93,7 @@ def test_a_run_that_fails_before_its_commit_leaves_no_rows_and_no_files(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(topic_lake, "committed", fails)
+        patched.setattr(shutil, "copyfileobj", fails)
         with pytest.raises(KeyboardInterrupt):
             lake.keep(topic, source(pulsar_broker))
     assert list(tmp_path.rglob("*.parquet")) == []
@@ -199,6 +201,45 @@ def test_a_run_whose_commit_is_not_answered_keeps_its_files_though_another_run_c
     kept = lake_in(tmp_path).keep(topic, source(pulsar_broker))
     found = rows_of(tmp_path, kept)
     assert (kept.rows, len(found), len(set(found))) == (10, 15, 15)
+
+
+def test_a_commit_that_a_slow_catalog_makes_after_its_run_gave_up_has_its_files(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = "persistent://public/default/slow"
+    client.subscribe(topic, "keeps").close()
+    publish(client, topic, [Sale(number=number, amount=1.0) for number in range(10)])
+    late: list[tuple[Any, ...]] = []
+
+    def timed_out(*given: Any) -> None:
+        late.append(given)
+        raise CommitStateUnknownException
+
+    with monkeypatch.context() as patched:
+        patched.setattr(topic_lake, "committed", timed_out)
+        with pytest.raises(CommitStateUnknownException):
+            lake_in(tmp_path).keep(topic, source(pulsar_broker))
+    committed(*late[0])
+    kept = lake_in(tmp_path).keep(topic, source(pulsar_broker))
+    assert (kept.rows, len(rows_of(tmp_path, kept))) == (0, 10)
+
+
+def test_a_run_that_is_ended_just_after_its_commit_ends(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = "persistent://public/default/ended"
+    client.subscribe(topic, "keeps").close()
+    publish(client, topic, [Sale(number=1, amount=1.0)])
+
+    def ended(*given: Any) -> None:
+        committed(*given)
+        raise SystemExit(143)  # SIGTERM
+
+    with monkeypatch.context() as patched:
+        patched.setattr(topic_lake, "committed", ended)
+        with pytest.raises(SystemExit):
+            lake_in(tmp_path).keep(topic, source(pulsar_broker))
+    assert lake_in(tmp_path).keep(topic, source(pulsar_broker)).rows == 0
 
 
 def test_small_files_become_one_and_old_snapshots_go(
