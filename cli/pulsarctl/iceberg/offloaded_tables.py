@@ -65,7 +65,9 @@ class OffloadedTables:
         topic = without_partition(_topic(job))
         shown = [with_version(topic, schema) for schema in job.schemas]
         return united_type(
-            {(topic, int(schema["version"])): schema["schemaInfo"] for schema in shown}, takes_latest=False
+            {(topic, int(schema["version"])): schema["schemaInfo"] for schema in shown},
+            takes_latest=False,
+            oldest_first=True,
         )
 
     def add(self, job: OffloadJob, store: Store, paths: list[str]) -> None:

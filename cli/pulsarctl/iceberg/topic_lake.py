@@ -88,7 +88,7 @@ class TopicLake:
         table = self.table(topic)
         planned = through_of(table, topic)
         parsed = _continued({**options, "topic": topic}, planned)
-        rows = TopicTable.open(parsed if access is None else replace(parsed, access=access))
+        rows = TopicTable.open(parsed if access is None else replace(parsed, access=access), oldest_first=True)
         snapshot = TopicSnapshot()
         parts = rows.plan(snapshot)
         created = _checked(table, topic, rows.options.access, snapshot, planned)

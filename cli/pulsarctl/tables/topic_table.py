@@ -35,14 +35,17 @@ class TopicTable:
     value_type: ValueType | None = None
 
     @classmethod
-    def open(cls, options: TableOptions) -> "TopicTable":
-        """Opens the table, with the topics' schemas if a column needs them. Raises `UsageProblem`, `NotFound`."""
+    def open(cls, options: TableOptions, *, oldest_first: bool = False) -> "TopicTable":
+        """Opens the table, with the topics' schemas if a column needs them. `oldest_first` as in `united_type`.
+
+        Raises `UsageProblem`, `NotFound`.
+        """
         if options.unit == "entry" or options.decode == "raw" or not _wants_value(options):
             return cls(options)
         admin = options.access.admin()
         try:
             names = [part.topic for part in topic_parts(admin, options)]
-            return cls(options, value_type(admin, names, options.decode))
+            return cls(options, value_type(admin, names, options.decode, oldest_first=oldest_first))
         finally:
             admin.close()
 

@@ -1,4 +1,4 @@
-"""Records of two schema versions, published and read by the official client."""
+"""Records of several schema versions, published and read by the official client."""
 
 from typing import Any
 
@@ -17,13 +17,18 @@ class SaleWithCity(Record):  # type: ignore[misc]  # the client ships no types
     city = String(default=None, required_default=True)
 
 
-SaleWithCity.__name__ = Sale.__name__  # a later version of the same record
+class SaleWithText(Record):  # type: ignore[misc]  # the client ships no types
+    number = String()
+    amount = Float()
+
+
+SaleWithCity.__name__ = SaleWithText.__name__ = Sale.__name__  # later versions of the same record
 
 
 def publish(client: pulsar.Client, topic: str, records: list[Any]) -> None:
     producer = client.create_producer(topic, schema=JsonSchema(type(records[0])))
     for record in records:
-        producer.send_async(record, None, partition_key=str(record.number % 3))
+        producer.send_async(record, None, partition_key=f"{hash(record.number) % 3}")
     producer.flush()
     producer.close()
 

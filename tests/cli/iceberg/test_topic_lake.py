@@ -24,9 +24,10 @@ from pulsarctl.iceberg.kinds import TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.maintenance import maintain
 from pulsarctl.iceberg.topic_lake import Kept, TopicLake
-from tests.cli.iceberg.sales import Sale, SaleWithCity, publish, seen_by_a_client
+from tests.cli.iceberg.sales import Sale, SaleWithCity, SaleWithText, publish, seen_by_a_client
 from tests.support.condition import wait_until
 from tests.support.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
+from tests.support.runner import Cli
 
 NAME = "persistent://public/default/sales"
 
@@ -79,6 +80,25 @@ def test_each_run_adds_what_is_new_and_a_run_without_news_adds_nothing(
     assert kept.rows == 5
     rows = table_of(tmp_path, kept.table).scan().to_arrow()
     assert len(rows) == len(set(rows.column("message_id").to_pylist())) == 15
+
+
+def test_a_field_that_gets_another_type_gets_another_column(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, cli: Cli, tmp_path: Path
+) -> None:
+    assert cli("namespaces", "create", "public/changing").exit_code == 0
+    strategy = ("set-schema-compatibility-strategy", "public/changing", "-c", "ALWAYS_COMPATIBLE")
+    assert cli("namespaces", *strategy).exit_code == 0
+    topic = "persistent://public/changing/types"
+    client.subscribe(topic, "keeps").close()
+    lake = lake_in(tmp_path)
+    for record in (Sale(number=1, amount=1.0), SaleWithText(number="one", amount=1.0), Sale(number=2, amount=1.0)):
+        publish(client, topic, [record])
+        kept = lake.keep(topic, source(pulsar_broker))
+        assert kept.rows == 1
+    rows = table_of(tmp_path, kept.table).scan().to_arrow().column("value").to_pylist()
+    shown = sorted((row["number"], row["number__v1"]) for row in rows if row["number"] is not None)
+    assert shown == [(1, None), (2, None)]
+    assert [row["number__v1"] for row in rows if row["number"] is None] == ["one"]
 
 
 def test_a_run_that_fails_before_its_commit_leaves_no_rows_and_no_files(

@@ -1,7 +1,8 @@
 """The types of all versions of a schema -> one type, and how values of each version fit into it. Pure.
 
 Fields are united by name. A field whose type became wider (int to long, float to double) has the wide type. Otherwise
-the newest type has the name, and the field of the older versions is called NAME__vVERSION, with the last of them. SQL
+the newest type has the name, and the field of the older versions is called NAME__vVERSION, with the last of them. A
+table that is kept has a column already: there, the oldest type has the name, and others have their first version. SQL
 does not distinguish upper and lower case: of two names that differ only in it, the later one is called NAME__2.
 """
 
@@ -31,24 +32,28 @@ class United(NamedTuple):
     misfits: frozenset[Writer] = frozenset()
 
 
-def unite(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
-    """`types` are those of all versions, oldest first, at least one."""
-    newest_first = list(reversed(types))
-    group, misfits = _compatible(newest_first)
-    united = _united(list(reversed(group)))
+def unite(types: Sequence[tuple[Writer, pa.DataType]], *, oldest_first: bool = False) -> United:
+    """`types` are those of all versions, oldest first, at least one. `oldest_first`: the oldest type has the name."""
+    group, misfits = _compatible(_ranked(types, oldest_first))
+    united = _united(_ranked(group, oldest_first), oldest_first)
     return united._replace(misfits=frozenset(version for version, _ in misfits))
 
 
-def _united(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
+def _ranked(types: Sequence[tuple[Writer, pa.DataType]], oldest_first: bool) -> Sequence[tuple[Writer, pa.DataType]]:
+    """The type that has the name comes first. Twice, it is the order of versions again."""
+    return types if oldest_first else list(reversed(types))
+
+
+def _united(types: Sequence[tuple[Writer, pa.DataType]], oldest_first: bool) -> United:
     """The united type of types that `_compatible` put together."""
     first = types[0][1]
     if pa.types.is_struct(first):
-        return _united_structs(types)
+        return _united_structs(types, oldest_first)
     if pa.types.is_list(first):
-        inner = _united([(version, kind.value_type) for version, kind in types])
+        inner = _united([(version, kind.value_type) for version, kind in types], oldest_first)
         return United(pa.list_(inner.arrow), inner.renames)
     if pa.types.is_map(first):
-        inner = _united([(version, kind.item_type) for version, kind in types])
+        inner = _united([(version, kind.item_type) for version, kind in types], oldest_first)
         return United(pa.map_(first.key_type, inner.arrow), inner.renames)
     widest = first
     for _, kind in types[1:]:
@@ -56,19 +61,18 @@ def _united(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
     return United(widest, {})
 
 
-def _united_structs(types: Sequence[tuple[Writer, pa.DataType]]) -> United:
+def _united_structs(types: Sequence[tuple[Writer, pa.DataType]], oldest_first: bool) -> United:
     fields: dict[str, pa.DataType] = {}
     renames: dict[Writer, Renames] = {}
     taken: set[str] = set()
     for name in _names(types):
         wanted = name
-        waiting = [
-            (version, kind.field(name).type) for version, kind in reversed(types) if kind.get_field_index(name) >= 0
-        ]
+        having = [(version, kind.field(name).type) for version, kind in types if kind.get_field_index(name) >= 0]
+        waiting = _ranked(having, oldest_first)
         while waiting:
             group, waiting = _compatible(waiting)
             shown = _free(wanted, taken)
-            part = _united(list(reversed(group)))
+            part = _united(_ranked(group, oldest_first), oldest_first)
             fields[shown] = part.arrow
             for version, _ in group:
                 if shown != name or version in part.renames:
@@ -91,13 +95,13 @@ def _names(types: Iterable[tuple[Writer, pa.DataType]]) -> list[str]:
 
 
 def _compatible(
-    newest_first: Sequence[tuple[Writer, pa.DataType]],
+    ranked: Sequence[tuple[Writer, pa.DataType]],
 ) -> tuple[list[tuple[Writer, pa.DataType]], list[tuple[Writer, pa.DataType]]]:
-    """The newest version and those that fit one type with it, and the others."""
-    merged = newest_first[0][1]
+    """The first version and those that fit one type with it, and the others."""
+    merged = ranked[0][1]
     fitting: list[tuple[Writer, pa.DataType]] = []
     others: list[tuple[Writer, pa.DataType]] = []
-    for version, kind in newest_first:
+    for version, kind in ranked:
         wider = _wider(merged, kind)
         (others if wider is None else fitting).append((version, kind))
         merged = merged if wider is None else wider

@@ -37,8 +37,10 @@ class ValueType:
     latest: Mapping[str, Writer] = field(default_factory=dict)
 
 
-def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueType | None:
-    """None: bytes stay bytes. `topics` are full names, of partitions or not.
+def value_type(
+    admin: AdminClient, topics: Sequence[str], decode: str, *, oldest_first: bool = False
+) -> ValueType | None:
+    """None: bytes stay bytes. `topics` are full names, of partitions or not. `oldest_first` as in `united_type`.
 
     Raises `UsageProblem` if the topics have no schema of the kind that `decode` names, or schemas that do not combine.
     """
@@ -57,7 +59,7 @@ def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueT
             f"cannot decode as {decode}: the topics have no such schema",
             hint="use decode=string or decode=raw, and parse the value in the query",
         )
-    return united_type(infos, takes_latest=decode != "auto")
+    return united_type(infos, takes_latest=decode != "auto", oldest_first=oldest_first)
 
 
 def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
@@ -68,8 +70,11 @@ def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
     return [(int(document["version"]), document["schemaInfo"]) for document in documents]
 
 
-def united_type(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueType | None:
-    """Versions of all topics in one order: by topic, and in each topic by version."""
+def united_type(infos: Mapping[Writer, Info], *, takes_latest: bool, oldest_first: bool = False) -> ValueType | None:
+    """Versions of all topics in one order: by topic, and in each topic by version.
+
+    `oldest_first`: later versions change no column of the type, so that rows of them can be added to a table.
+    """
     types: list[tuple[Writer, pa.DataType]] = []
     for writer, info in infos.items():
         with suppress(DoesNotFit):  # its messages have the error instead of a value
@@ -78,7 +83,7 @@ def united_type(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueTyp
                 types.append((writer, shape.arrow))
     if not types:
         return None
-    united = unite(types)
+    united = unite(types, oldest_first=oldest_first)
     _check_topics(
         {topic for (topic, _), _ in types}, {topic for topic, _ in united.misfits}, {topic for topic, _ in infos}
     )

@@ -78,3 +78,14 @@ def test_the_name_of_an_older_type_has_the_version_of_its_own_topic() -> None:
     versions = [("a", 5), ("b", 5), ("c", 5), ("d", 5)]
     found = unite([(at, pa.struct([("n", kind)])) for at, kind in zip(versions, types, strict=True)])
     assert [part.name for part in found.arrow] == ["n", "n__v5", "n__v5__2", "n__v5__3"]
+
+
+def test_in_a_table_that_is_kept_later_versions_change_no_column() -> None:
+    types = [pa.int32(), pa.string(), pa.bool_(), pa.int64()]
+    versions = [(V[at], pa.struct([("n", kind)])) for at, kind in enumerate(types)]
+    before = unite(versions[:2], oldest_first=True)
+    assert before.arrow == pa.struct([("n", pa.int32()), ("n__v1", pa.string())])
+    after = unite(versions, oldest_first=True)
+    assert after.arrow == pa.struct([("n", pa.int64()), ("n__v1", pa.string()), ("n__v2", pa.bool_())])
+    assert (after.renames[V[1]], set(after.renames)) == (before.renames[V[1]], {V[1], V[2]})
+    assert unite([(V[0], pa.string()), (V[1], pa.struct([ID]))], oldest_first=True).misfits == {V[1]}
