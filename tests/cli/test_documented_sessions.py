@@ -56,7 +56,7 @@ def pasted(page: str, *sections: str) -> str:
     found = [re.search(rf"^#+ {re.escape(one)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL) for one in sections]
     shown = [line for section in found if section for line in in_blocks(section[1])]
     lines = [PROMPT.sub("", line) for line in shown if PROMPT.match(line)] or shown
-    assert len(lines) > len(sections)
+    assert len(lines) >= len(sections)
     broker = re.compile(r"^(pulsarctl standalone (?!.*--port).*)&$", re.MULTILINE)
     return broker.sub(r"\1 --port 6650 --http-port 8080 &", "\n".join(lines))
 
@@ -144,11 +144,20 @@ def test_the_examples_of_the_tutorial_on_tests_run(tmp_path: Path) -> None:
     page = (DOCS.parent / "tutorial" / "test-fixture.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(examples) == 3
-    for number, code in enumerate(examples):
-        (tmp_path / f"test_{number}.py").write_text(code)
+    (tmp_path / "test_orders.py").write_text("\n\n".join(examples))  # in one file, which has one broker
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert "2 passed" in ended.stdout, ended.stdout
+
+
+def test_a_scalable_topic_looks_as_its_page_shows_it(tmp_path: Path, ports: dict[str, str]) -> None:
+    page, seen = "scalable-topics.md", "\npulsarctl scalable-topics describe orders\n"
+    lines = seen.join(
+        pasted(page, *of) for of in (("Create one", "Split and merge"), ("Share a segment among consumers",))
+    )
+    shown = output(BROKER + lines, ports, tmp_path)
+    block = re.search(r"describe orders\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
+    assert block and block[1] in shown, shown
 
 
 def test_a_poison_message_goes_to_the_dead_letter_topic(tmp_path: Path, ports: dict[str, str]) -> None:
