@@ -108,7 +108,7 @@ def _planned(call: Call, here: "Endpoint", there: "Endpoint", chosen: "MigratedT
     with progress(call) as step:
         copy = ClusterCopy(declared_in(here, chosen, parallel, step), here, there, parallel, step)
         plan = copy.plan()
-    showing.show_plan(call, plan)
+    showing.show_plan(call, plan, "The target has these tenants, namespaces, and topics.")
     return copy
 
 

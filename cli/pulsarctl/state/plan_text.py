@@ -13,11 +13,15 @@ from pulsarctl.state.settings import QUOTA
 
 SIGNS = {"create": "+", "update": "~", "delete": "-"}
 HIDDEN = "(sensitive)"
+EQUAL = "The broker has what the files describe."
 _LOST = dict.fromkeys(("topic", scalable.KIND), "with its messages and subscriptions")
 
 
-def lines(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Each line with its sign, which selects its color; the sign is empty for lines that are only text."""
+def lines(plan: Plan, equal: str = EQUAL) -> Iterator[tuple[str, str]]:
+    """Each line with its sign, which selects its color; the sign is empty for lines that are only text.
+
+    `equal`: what an empty plan means.
+    """
     for change in plan.changes:
         sign = SIGNS[change.action]
         lost = f"  ({_LOST[change.kind]})" if change.action == "delete" and change.kind in _LOST else ""
@@ -25,13 +29,13 @@ def lines(plan: Plan) -> Iterator[tuple[str, str]]:
         yield from _parts(change)
     for refusal in plan.refusals:
         yield "!", f"  ! {refusal}"
-    yield "", summary(plan)
+    yield "", summary(plan, equal)
 
 
-def summary(plan: Plan) -> str:
+def summary(plan: Plan, equal: str = EQUAL) -> str:
     """`Plan: 2 to create, 1 to change, none to delete.`"""
     if plan.is_empty:
-        return "No changes. The broker has what the files describe."
+        return f"No changes. {equal}"
     counts = {action: sum(change.action == action for change in plan.changes) for action in SIGNS}
     impossible = f" {len(plan.refusals)} cannot be done." if plan.refusals else ""
     return "Plan: {create} to create, {update} to change, {delete} to delete.".format(**counts) + impossible

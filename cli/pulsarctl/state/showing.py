@@ -9,12 +9,12 @@ from pulsarctl.state.plan import Plan
 from pulsarctl.state.plan_text import count
 
 
-def show_plan(call: Call, plan: Plan) -> None:
-    """Shows the plan as text, JSON, or YAML."""
+def show_plan(call: Call, plan: Plan, equal: str = plan_text.EQUAL) -> None:
+    """Shows the plan as text, JSON, or YAML. `equal`: what an empty one means."""
     if render.is_structured(call.output):
         render.show(plan_text.document(plan), call.output)
         return
-    for sign, text in plan_text.lines(plan):
+    for sign, text in plan_text.lines(plan, equal):
         render.marked(sign, text)
 
 
