@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from broker_core.wire.fixed_values import NUMBERS
-from pulsarctl.errors import DoesNotFit
+from pulsarctl.errors import DoesNotFit, NotFound
 from pulsarctl.records.decoded_record import DecodedRecord
 from pulsarctl.records.record import Record
 from pulsarctl.schemas.avro_json import AvroCodec
@@ -30,14 +30,13 @@ class SchemaDecoder:
         self._decoders: dict[tuple[str, bytes], DecodeRecord | None] = {}
 
     def __call__(self, record: Record) -> Record:
-        """The record with its value decoded, or unchanged. Raises the `CliError` of a failed lookup."""
+        """The record with its value decoded, or unchanged. Raises the `CliError` of a lookup that got no answer."""
         version = record.schema_version
         if record.value is None or len(version) != 8:
             return record
         key = (record.topic, version)
         if key not in self._decoders:
-            schema = self._lookup(record.topic, int.from_bytes(version))
-            self._decoders[key] = _decoder_or_reason(schema["schemaInfo"])
+            self._decoders[key] = self._decoder(record.topic, int.from_bytes(version))
         decode = self._decoders[key]
         if decode is None:
             return record
@@ -46,18 +45,17 @@ class SchemaDecoder:
         except DoesNotFit as error:
             return DecodedRecord(record, None, f"schema version {int.from_bytes(version)}: {error}")
 
+    def _decoder(self, topic: str, version: int) -> DecodeRecord | None:
+        """For a version that is gone or describes nothing, it refuses each message with the reason."""
+        try:
+            return _record_decoder(self._lookup(topic, version)["schemaInfo"])
+        except (DoesNotFit, NotFound) as error:
+            reason = str(error)
 
-def _decoder_or_reason(info: dict[str, Any]) -> DecodeRecord | None:
-    """The decoder of a schema. For a schema that describes nothing, it refuses each message with the reason."""
-    try:
-        return _record_decoder(info)
-    except DoesNotFit as error:
-        reason = str(error)
+        def refuse(record: Record) -> Any:
+            raise DoesNotFit(reason)
 
-    def refuse(record: Record) -> Any:
-        raise DoesNotFit(reason)
-
-    return refuse
+        return refuse
 
 
 def _record_decoder(info: dict[str, Any]) -> DecodeRecord | None:

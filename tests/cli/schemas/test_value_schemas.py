@@ -155,6 +155,17 @@ def test_an_undecodable_value_is_printed_unchanged_with_the_reason(cli: Cli, top
     assert found[2]["error"].startswith("schema version 0: the bytes do not match the schema")
 
 
+@pytest.mark.parametrize("command", ["consume", "read"])
+def test_messages_of_a_schema_that_was_deleted_are_printed_unchanged_with_the_reason(
+    cli: Cli, topic: str, command: str
+) -> None:
+    cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
+    assert cli("schemas", "delete", topic).exit_code == 0
+    start = ("-p", "Earliest") if command == "consume" else ("-m", "earliest")
+    (found,) = lines(cli(command, topic, *start, "-e", "--schema", "auto", "-o", "jsonl"))
+    assert (found["value"], found["error"].partition(":")[0]) == ("\x0e\0", "schema version 0")
+
+
 class _Avro(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types
     """Uploads the schema of the orders and sends any bytes."""
 
