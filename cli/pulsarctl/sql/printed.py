@@ -1,6 +1,7 @@
 """Results as values of JSON and as text, from both engines.
 
-Times are ISO-8601 in UTC. Bytes are text if they are UTF-8, otherwise base64. Decimals without a fraction are integers.
+Times are ISO-8601 in UTC. Bytes are text if they are UTF-8, otherwise base64. Decimals without a fraction are integers,
+and text if they have more digits than a double.
 """
 
 import base64
@@ -85,12 +86,18 @@ def _plain_of(kind: pa.DataType) -> Plain:
     if pa.types.is_timestamp(kind):
         return lambda value: _time(value, "Z" if kind.tz else "")
     if pa.types.is_decimal(kind):
-        return lambda value: int(value) if value == value.to_integral_value() else float(value)
+        return _decimal
     if pa.types.is_floating(kind):
         return lambda value: value if math.isfinite(value) else str(value)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_string(kind):
         return lambda value: value
     return _binary if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else str
+
+
+def _decimal(value: Decimal) -> int | float | str:
+    if value == value.to_integral_value():
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else format(value, "f")
 
 
 def _time(value: datetime, zone: str) -> str:
