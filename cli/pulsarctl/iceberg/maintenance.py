@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pulsarctl.errors import Conflict
 from pulsarctl.iceberg.catalogs import write_hint
 from pulsarctl.iceberg.commits import committed
-from pulsarctl.iceberg.own_files import check_files
+from pulsarctl.iceberg.own_files import check_files, is_link_out
 from pulsarctl.iceberg.rewriting import rewritten
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ def _remove_strays(table: "Table") -> int:
     table.refresh()
     known = {_path_of(name) for name in reachable(table)}
     filesystem, folder = _filesystem(table)
-    strays = [info for info in _files_of_runs(filesystem, folder) if info.path not in known and _is_old(info)]
+    unknown = [info for info in _files_of_runs(filesystem, folder) if info.path not in known and _is_old(info)]
+    strays = [info for info in unknown if not is_link_out(table, info.path)]
     for info in strays:
         _delete(filesystem.delete_file, info.path)
     return len(strays)

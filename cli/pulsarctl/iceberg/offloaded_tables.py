@@ -26,6 +26,7 @@ from pulsarctl.iceberg.day_files import DayFiles
 from pulsarctl.iceberg.kinds import KIND, OFFLOAD, OWNER, TOPIC, kind_of, offloads_to, written_by
 from pulsarctl.iceberg.layout import create_table, widen
 from pulsarctl.iceberg.ledger_source import LedgerSource
+from pulsarctl.iceberg.own_files import check_location, check_next_commit, load_table
 from pulsarctl.iceberg.rewriting import rewritten
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
@@ -109,7 +110,11 @@ class OffloadedTables:
 
     def _existing(self, job: OffloadJob | Removal) -> "Table | None":
         catalog, name = self._open(job), job.table["name"]
-        return catalog.load_table(name) if catalog.table_exists(name) else None
+        table = load_table(catalog, name)
+        if table is not None:
+            check_location(table)
+            check_next_commit(table)
+        return table
 
     def _open(self, job: OffloadJob | Removal) -> "Catalog":
         properties = file_properties(job.settings)

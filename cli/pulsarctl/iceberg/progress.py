@@ -4,11 +4,13 @@ A run that is killed has either added its rows and its progress, or neither.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pulsarctl.errors import UsageProblem
+from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.iceberg.kinds import KIND, LAKE, THROUGH, TOPIC, kind_of, written_by
+from pulsarctl.iceberg.own_files import HINT
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -39,23 +41,38 @@ def check_lake(table: "Table", topic: str) -> None:
 
 
 def through_of(table: "Table | None", topic: str) -> Through:
-    """Empty for a new table. Raises what `check_lake` raises."""
+    """Empty for a new table. Raises `CliError`, and what `check_lake` raises."""
     if table is None:
         return {}
     check_lake(table, topic)
-    members = json.loads(table.properties.get(THROUGH, "{}"))
-    return {part: (ledger, entry) for part, (ledger, entry) in members.items()}
+    with _valid(table, THROUGH):
+        members = json.loads(table.properties.get(THROUGH, "{}"))
+        return {part: (int(ledger), int(entry)) for part, (ledger, entry) in members.items()}
 
 
 def created_of(table: "Table | None") -> dict[str, str]:
     """Empty for a table of an earlier version."""
-    members: dict[str, str] = json.loads(table.properties.get(CREATED, "{}")) if table is not None else {}
-    return members
+    if table is None:
+        return {}
+    with _valid(table, CREATED):
+        return {str(part): str(time) for part, time in json.loads(table.properties.get(CREATED, "{}")).items()}
 
 
 def ended_of(table: "Table | None") -> set[str]:
     """Empty for a table of an earlier version."""
-    return set(json.loads(table.properties.get(ENDED, "[]"))) if table is not None else set()
+    if table is None:
+        return set()
+    with _valid(table, ENDED):
+        return {str(part) for part in json.loads(table.properties.get(ENDED, "[]"))}
+
+
+@contextmanager
+def _valid(table: "Table", name: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        text = f"cannot use the table {'.'.join(table.name())}: its property {name} is not valid"
+        raise CliError(text, hint=HINT) from error
 
 
 def append(

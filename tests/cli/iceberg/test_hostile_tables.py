@@ -1,6 +1,7 @@
 """Tables whose metadata an attacker has written: nothing outside of the lake is read, written, or deleted."""
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import Table
 
+from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.orders import Removal
+from broker_core.offload.stores import open_store
 from pulsarctl.errors import CliError
-from pulsarctl.iceberg.kinds import KIND, LAKE, TOPIC
+from pulsarctl.iceberg.kinds import KIND, LAKE, THROUGH, TOPIC
 from pulsarctl.iceberg.lake_place import LakePlace
 from pulsarctl.iceberg.layout import create_table
 from pulsarctl.iceberg.maintenance import maintain
+from pulsarctl.iceberg.offloaded_tables import OffloadedTables
 from pulsarctl.iceberg.own_files import check_folder
+from pulsarctl.iceberg.progress import through_of
 from pulsarctl.iceberg.topic_lake import TopicLake
 
 NAME = "public_default.sales"
@@ -64,6 +70,64 @@ def test_old_metadata_outside_of_the_table_is_refused(place: LakePlace, table: T
     altered(table, **{"metadata-log": [{"timestamp-ms": 1, "metadata-file": victim}]})
     with pytest.raises(CliError, match=f"names {victim}, outside of {table.location()}/"):
         TopicLake(place).table("sales")
+
+
+def test_metadata_that_is_no_text_is_refused(place: LakePlace, table: Table) -> None:
+    Path(table.metadata_location.removeprefix("file://")).write_bytes(b"\xff\xfe")
+    with pytest.raises(CliError, match="its metadata is not valid"):
+        TopicLake(place).table("sales")
+
+
+@pytest.mark.parametrize("name", ["write.metadata.path", "write.data.path"])
+def test_a_property_that_sends_files_elsewhere_is_refused(place: LakePlace, table: Table, name: str) -> None:
+    altered(table, properties=table.properties | {name: "file:///etc"})
+    with pytest.raises(CliError, match="names file:///etc, outside of"):
+        TopicLake(place).table("sales")
+
+
+def test_a_property_that_names_code_is_refused(place: LakePlace, table: Table) -> None:
+    altered(table, properties=table.properties | {"write.py-location-provider.impl": "os.system"})
+    with pytest.raises(CliError, match=r"its property write\.py-location-provider\.impl names code"):
+        TopicLake(place).table("sales")
+
+
+@pytest.mark.parametrize("text", ["{bad", "[]", "5", '{"sales": 5}', '{"sales": ["a", "b"]}', "[" * 100_000])
+def test_progress_that_is_not_valid_is_refused_with_one_sentence(table: Table, text: str) -> None:
+    altered(table, properties=table.properties | {THROUGH: text})
+    with pytest.raises(CliError) as caught:
+        through_of(table.refresh(), table.properties[TOPIC])
+    assert caught.value.message == f"cannot use the table {NAME}: its property {THROUGH} is not valid"
+
+
+@pytest.mark.parametrize("name", ["metadata-log", "location"])
+def test_an_offload_refuses_metadata_that_names_other_files(
+    place: LakePlace, table: Table, tmp_path: Path, name: str
+) -> None:
+    log = [{"timestamp-ms": 1, "metadata-file": "file:///etc/passwd"}]
+    altered(table, **{"metadata-log": log} | ({"location": "file:///etc"} if name == "location" else {}))
+    place.open()
+    record = {"catalog": place.catalog, "name": NAME, "folder": "i-tables/public_default/sales"}
+    removal = Removal(1, "u", "filesystem", {"fileSystemURI": place.location}, record)
+    store = open_store(removal.driver, removal.settings, removal.limits)
+    with pytest.raises(OffloadFailed) as caught:
+        OffloadedTables().remove(removal, store)
+    assert caught.value.detail is not None
+    assert "/etc" in caught.value.detail
+
+
+def test_maintenance_deletes_nothing_through_a_link(place: LakePlace, table: Table, tmp_path: Path) -> None:
+    victim = tmp_path / "home" / "letter"
+    victim.parent.mkdir()
+    pq.write_table(ROWS, victim)
+    os.utime(victim, (0, 0))
+    data = Path(table.location().removeprefix("file://")) / "data"
+    data.mkdir()
+    (data / ("0" * 32)).symlink_to(victim.parent)
+    assert maintain(table, 128 << 20, timedelta(0)).removed == 0
+    table.add_files([f"{table.location()}/data/{'0' * 32}/letter"])
+    with pytest.raises(CliError, match="outside of"):
+        maintain(table, 128 << 20, timedelta(0))
+    assert victim.exists()
 
 
 def test_maintenance_refuses_files_outside_of_the_table_and_keeps_them(
