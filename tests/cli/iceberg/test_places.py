@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("pyiceberg")
 
+import pyiceberg.catalog
 from pyiceberg.catalog import load_catalog
+from pyiceberg.exceptions import UnauthorizedError
 
 from tests.cli.iceberg.rest_catalog import RestCatalog
 from tests.cli.iceberg.sales import Sale, SaleWithCity, publish
@@ -89,6 +91,19 @@ def test_a_run_that_a_rest_catalog_sees_overtaken_adds_what_is_left(
         table = load_catalog("pulsarctl", type="rest", uri=catalog.url).load_table("public_default.raced")
         assert table.scan().count() == 10
     assert catalog.conflicts == 0
+
+
+@pytest.mark.parametrize("verb", ["lake", "lake-maintain"])
+def test_a_catalog_that_refuses_a_request_is_an_error_of_one_line(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    def refuses(*_: object, **__: object) -> None:
+        raise UnauthorizedError("NotAuthorizedException:\n the token is not valid")
+
+    monkeypatch.setattr(pyiceberg.catalog, "load_catalog", refuses)
+    ended = cli("ops", verb, "orders", "--catalog", "http://127.0.0.1:9")
+    text = "error: cannot use the Iceberg table: NotAuthorizedException: the token is not valid\n"
+    assert (ended.exit_code, ended.stderr) == (1, text)
 
 
 @pytest.mark.parametrize("verb", ["lake", "lake-maintain"])

@@ -1,5 +1,7 @@
 """`ops lake` and `ops lake-maintain`: the Iceberg table of a topic, kept and cleaned."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,14 +65,15 @@ def lake(
     Example: pulsarctl ops lake orders --to /var/lib/lake --follow
     """
     seconds = parse_duration(interval)
-    kept = _lake(to, catalog)
-    if not follow:
-        _show(call, _run(call, kept, topic, allow_loss=allow_loss))
-        return
-    with orderly_end():
-        while True:
-            _follow_once(call, kept, topic, allow_loss=allow_loss)
-            pause(seconds)
+    with _telling():
+        kept = _lake(to, catalog)
+        if not follow:
+            _show(call, _run(call, kept, topic, allow_loss=allow_loss))
+            return
+        with orderly_end():
+            while True:
+                _follow_once(call, kept, topic, allow_loss=allow_loss)
+                pause(seconds)
 
 
 def _follow_once(call: Call, kept: "TopicLake", topic: str, *, allow_loss: bool) -> None:
@@ -106,13 +109,27 @@ def maintain(
 
     Example: pulsarctl ops lake-maintain orders --to /var/lib/lake
     """
-    table = _lake(to, catalog).table(topic)
-    if table is None:
-        raise NotFound(f"there is no table of {topic}", hint=f"create it with pulsarctl ops lake {topic} --to ...")
-    from pulsarctl.iceberg import maintenance
+    file_bytes, kept = parse_size(file_size), timedelta(seconds=parse_duration(keep))
+    with _telling():
+        table = _lake(to, catalog).table(topic)
+        if table is None:
+            raise NotFound(f"there is no table of {topic}", hint=f"create it with pulsarctl ops lake {topic} --to ...")
+        from pulsarctl.iceberg import maintenance
 
-    done = maintenance.maintain(table, parse_size(file_size), timedelta(seconds=parse_duration(keep)))
+        done = maintenance.maintain(table, file_bytes, kept)
     call.show({"merged": done.merged, "files": done.files, "snapshots": done.snapshots, "removed": done.removed})
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Errors of catalogs have no common class."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy"):
+            raise
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise CliError(f"cannot use the Iceberg table: {text}") from error
 
 
 def _lake(to: str, catalog: str) -> "TopicLake":
