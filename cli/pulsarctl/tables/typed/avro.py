@@ -7,6 +7,7 @@ has no such column.
 
 import io
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -236,7 +237,7 @@ class _Types:
             convert = _from_json(logical) if self._as_json else _from_avro(logical)
             return Typed(_LOGICAL[logical], convert, accepted)
         if self._as_json and kind in ("bytes", "fixed"):
-            return Typed(pa.binary(), lambda value: value.encode("latin-1"), accepted)
+            return Typed(pa.binary(), _from_base64, accepted)
         return Typed(_PRIMITIVES[kind], None, accepted)
 
     def _decimal(self, precision: int, scale: int) -> Typed:
@@ -285,6 +286,11 @@ def _from_avro(logical: str) -> Convert | None:
 
         return since_midnight
     return None
+
+
+def _from_base64(text: str) -> bytes:
+    """Bytes as Java's and Go's clients write them. Raises `ValueError`."""
+    return b64decode(text, validate=True)
 
 
 def _from_json(logical: str) -> Convert | None:

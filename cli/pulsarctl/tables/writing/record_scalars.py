@@ -1,10 +1,11 @@
 """Arrow types without parts -> Avro types, and their values without a loss of digits.
 
-Times and dates are integers in Avro and in Pulsar's JSON schemas, which Avro describes. In JSON, bytes are text of the
-same code points, as in Avro's JSON encoding, and a decimal is text, since clients read numbers as doubles.
+Times and dates are integers in Avro and in Pulsar's JSON schemas, which Avro describes. In JSON, bytes are base64,
+as Java's and Go's clients write them, and a decimal is text, since clients read numbers as doubles.
 """
 
 import math
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ def scalar_of(kind: pa.DataType, *, as_json: bool) -> Scalar | None:
         avro = "double" if kind == pa.float64() else "float"
         return Scalar(avro, _json_floats if as_json else _listed)
     if _is_binary(kind):
-        return Scalar("bytes", _latin_1 if as_json else _listed)
+        return Scalar("bytes", _base64 if as_json else _listed)
     return Scalar(_NAMES[kind], _listed) if kind in _NAMES else None
 
 
@@ -102,5 +103,6 @@ def _json_floats(column: pa.Array) -> Sequence[float | str | None]:
 _WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def _latin_1(column: pa.Array) -> Sequence[str | None]:
-    return [None if value is None else value.decode("latin-1") for value in _listed(column)]
+def _base64(column: pa.Array) -> Sequence[str | None]:
+    """As Java's and Go's clients write bytes."""
+    return [None if value is None else b64encode(value).decode() for value in _listed(column)]
