@@ -127,15 +127,17 @@ class TopicLake:
             committed(table, partial(append_all, added, run))
         except BaseException as error:
             table.refresh()  # if that fails, nothing says whether the commit happened: the files stay
-            if table.properties.get(RUN) != run and reachable(table).isdisjoint(
-                added
-            ):  # else another run came after it
-                if isinstance(error, Overtaken | CommitFailedException | ValidationException):
-                    _delete(table, added)  # after any other error, a slow catalog may still make the commit
-                raise
-            if not isinstance(error, Exception):
+            has_failed = not _has_commit(table, run, added)
+            if has_failed and isinstance(error, Overtaken | CommitFailedException | ValidationException):
+                _delete(table, added)  # after any other error, a slow catalog may still make the commit
+            if has_failed or not isinstance(error, Exception):
                 raise
         write_hint(table)
+
+
+def _has_commit(table: "Table", run: str, files: list[str]) -> bool:
+    """Whether the table has the commit of a run, perhaps before that of another run."""
+    return table.properties.get(RUN) == run or not reachable(table).isdisjoint(files)
 
 
 def _upload(table: "Table", files: list[Path], targets: list[str]) -> None:
