@@ -331,4 +331,10 @@ class BrokerConnection(ClientProtocol):
 def refusal(error: int, message: str, tried: str) -> CliError:
     """Our error for the broker's ServerError. `tried` names the request and the broker."""
     reason = reason_of(error, message)
-    return ERROR_OF_REFUSAL.get(error, CliError)(f"{tried}: {reason}", reason=message or reason, request=tried)
+    kind, hint = ERROR_OF_REFUSAL.get(error, CliError), _listing(tried) if error == ServerError.TopicNotFound else None
+    return kind(f"{tried}: {reason}", hint=hint, reason=message or reason, request=tried)
+
+
+def _listing(tried: str) -> str:
+    noun = "scalable-topics" if tried.startswith("topic://") else "topics"
+    return f"check the name; 'pulsarctl {noun} list NAMESPACE' shows what exists"

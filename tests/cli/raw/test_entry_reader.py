@@ -225,8 +225,9 @@ def test_reading_continues_after_the_last_entry_when_the_broker_returns(tmp_path
 
 
 def test_a_topic_that_does_not_exist_is_not_created(pulsar_broker: EmbeddedBroker, topic: str) -> None:
-    with pytest.raises(NotFound, match="does not exist"):
+    with pytest.raises(NotFound, match="does not exist") as refused:
         EntryReader(pulsar_broker.service_url, topic)
+    assert refused.value.hint == "check the name; 'pulsarctl topics list NAMESPACE' shows what exists"
     assert topic not in pulsar_broker.broker.topics.loaded
 
 

@@ -123,7 +123,8 @@ def test_a_missing_topic_is_created_by_produce_alone(cli: Cli, topic: str) -> No
     assert cli("read", name, "-e") == Outcome(
         3,
         "",
-        f"error: {name} at {cli.environ['PULSARCTL_SERVICE_URL']}: Scalable topic not found: {name} (TopicNotFound)\n",
+        f"error: {name} at {cli.environ['PULSARCTL_SERVICE_URL']}: Scalable topic not found: {name} (TopicNotFound)\n"
+        "hint: check the name; 'pulsarctl scalable-topics list NAMESPACE' shows what exists\n",
     )
     assert cli("tail", name) == Outcome(
         3, "", f"error: {name} does not exist\nhint: pulsarctl scalable-topics list public/default\n"
