@@ -89,6 +89,10 @@ def append(
     """Raises `Overtaken` unless the table is where it was when the run was planned."""
     if through_of(table, topic) != planned:
         raise Overtaken
-    transaction.add_files(files)  # a snapshot also without files: the catalog then refuses a run that is overtaken now
+    if files:
+        transaction.add_files(files)
+    else:  # a snapshot makes the catalog refuse a run that is overtaken at this moment
+        with transaction.update_snapshot().fast_append():
+            pass
     progress = {THROUGH: json.dumps(through), CREATED: json.dumps(created), ENDED: json.dumps(sorted(ended))}
     transaction.set_properties({KIND: LAKE, **progress, RUN: run})
