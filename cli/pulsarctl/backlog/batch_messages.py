@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from broker_core.wire.batch import split_batch
 from broker_core.wire.errors import EntryError
+from pulsarctl.tables.arrays import text
 from pulsarctl.tables.column_rows import split_batches
 from pulsarctl.tables.protobuf_columns import Parsed, Unusual, Words
 
@@ -123,7 +124,8 @@ class _Rows:
         except EntryError:
             return
         for index, (single, value) in enumerate(parts):
-            key = single.partition_key if single.HasField("partition_key") and not single.null_partition_key else None
+            has_key = single.HasField("partition_key") and not single.null_partition_key
+            key = text(single.partition_key) if has_key else None
             self.add(entry, index, _name(key, single.partition_key_b64_encoded), len(value))
 
     def columns(self) -> MessageColumns:

@@ -6,7 +6,7 @@ process holds more keys than it must. The rules are the broker's own (`broker_co
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 from broker_core.wire.batch import is_chunk
@@ -46,6 +46,10 @@ class Keys:
         self.chunked = self.chunked or other.chunked
         return self
 
+    def without_names(self) -> "Keys":
+        """The same with numbers for the keys."""
+        return replace(self, last={str(number): place for number, place in enumerate(self.last.values())})
+
 
 @dataclass(frozen=True, slots=True)
 class KeysOfPart:
@@ -75,9 +79,9 @@ class KeysOfPart:
             yield (part.topic, number), keys
 
 
-def bucket_of(key: str) -> int:
-    """The same in every process, unlike `hash`."""
-    return crc32(key.encode("utf-8", "surrogatepass")) % BUCKETS
+def bucket_of(key: str | bytes) -> int:
+    """The same in every process, unlike `hash`. Protobuf returns text that is not UTF-8 as bytes."""
+    return crc32(key if isinstance(key, bytes) else key.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def merged(found: Iterable[tuple[Bucket, Keys]]) -> dict[Bucket, Keys]:

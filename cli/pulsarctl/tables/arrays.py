@@ -18,7 +18,7 @@ def texts(values: Sequence[str | None]) -> pa.Array:
     try:
         return pa.array(values, pa.string())
     except (pa.ArrowInvalid, UnicodeEncodeError):
-        return pa.array(list(map(_text, values)), pa.string())
+        return pa.array(list(map(text, values)), pa.string())
 
 
 def times(ms: Sequence[int | None]) -> pa.Array:
@@ -61,7 +61,7 @@ def maps(properties: Sequence[dict[str, str] | None]) -> pa.Array:
     return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), texts(keys), texts(items))
 
 
-def _text(value: str | bytes | None) -> str | None:
+def text(value: str | bytes | None) -> str | None:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return None if value is None else value.encode("utf-8", "replace").decode()

@@ -17,9 +17,4 @@ def run_spark(
     with watched(context, "compact", tell):
         by_part = context.parallelize(parts, max(len(parts), 1)).flatMap(Task(work))
         merged = by_part.reduceByKey(Keys.merge, min(len(parts), BUCKETS))
-        return dict(merged.mapValues(_without_names).collect())
-
-
-def _without_names(keys: Keys) -> Keys:
-    """Numbers for the keys of a bucket: the driver needs none of them."""
-    return Keys({str(number): place for number, place in enumerate(keys.last.values())}, keys.counted, keys.whole)
+        return dict(merged.mapValues(Keys.without_names).collect())

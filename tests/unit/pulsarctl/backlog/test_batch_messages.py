@@ -10,13 +10,14 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.wire.batch import split_batch
+from broker_core.wire.batch import BatchMessage, build_batch, split_batch
+from broker_core.wire.pulsar_api_pb2 import MessageMetadata, SingleMessageMetadata
 from pulsarctl.backlog.batch_messages import MessageColumns, message_columns
 from pulsarctl.backlog.counting import COLUMNS
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.protobuf_columns import Words
 from pulsarctl.tables.unfolding import Unfolding
-from tests.support.made_entries import FIRST, LEDGER, SCHEMA, TOPIC, Chance, run_of
+from tests.support.made_entries import FIRST, LEDGER, METADATA, SCHEMA, TOPIC, Chance, run_of
 
 Message = tuple[int, int, str | None, int]
 
@@ -81,3 +82,9 @@ def test_a_slice_is_searched_for_its_own_messages_only(monkeypatch: pytest.Monke
     monkeypatch.setattr("pulsarctl.backlog.batch_messages.Words", Counted)
     assert messages(message_columns(part)) == list(by_protobuf(part))
     assert searched == [sum(map(len, part.column("value").to_pylist()))]
+
+
+def test_a_key_that_is_not_text_is_shown_as_in_java() -> None:
+    own = SingleMessageMetadata.FromString(b"\x12\x02\xff\xfe\x18\x01")
+    batch = stored([build_batch(MessageMetadata.FromString(METADATA.SerializeToString()), [BatchMessage(own, b"v")])])
+    assert messages(message_columns(batch)) == [(0, 0, "\ufffd\ufffd", 1)]
