@@ -10,6 +10,7 @@ offset has named.
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pulsarctl.admin.client import AdminClient
@@ -89,7 +90,7 @@ class Following:
         for loss in gone_segments(start, ended, end):
             self._lose(loss)
         parts = [
-            part
+            replace(part, size=0)  # how large an open ledger is changes, and so would the parts
             for topic, last in end.items()
             if last != start.get(topic)
             for part in self._ranges(topic, start.get(topic, BEFORE_FIRST), last)
@@ -143,7 +144,8 @@ class Following:
             return []
         if gone := self._gone(topic, start):
             self._lose(gone)
-        if _position(end) > _position(start) and _position(end)[0] not in _ledgers(stats):
+        is_gone = _position(end)[0] not in _ledgers(stats) or _goes_back(end, _end(stats))
+        if is_gone and _position(end) > _position(start):
             self._lose(f"entry {end} of {topic} is gone")
         return list(_ranges(topic, stats, start, end))
 
@@ -154,6 +156,8 @@ class Following:
         moves a cursor from the end of a ledger to the beginning of the next one.
         """
         stats = self._stats.get(topic)
+        if stats is not None and _goes_back(start, _end(stats)):
+            return f"{topic} was created again or restored, and its positions start over"
         gone = None if stats is None or start == BEFORE_FIRST else gone_after(topic, stats, _position(start))
         if stats is None or gone is None or (cursor := stats["cursors"].get(self._limits.subscription)) is None:
             return gone
@@ -180,7 +184,7 @@ class Following:
         share, limits = 1.0, self._limits
         if limits.max_messages_per_trigger is not None:
             messages = sum(count * self._batch_size(backlogs[topic]) for topic, count in entries.items() if count)
-            share = min(share, limits.max_messages_per_trigger / messages)
+            share = min(share, limits.max_messages_per_trigger / max(messages, 1))
         if limits.max_bytes_per_trigger is not None:
             size = sum(part.size for ranges in backlogs.values() for part in ranges)
             share = min(share, limits.max_bytes_per_trigger / max(size, 1))
@@ -201,7 +205,8 @@ class Following:
 
 def _ranges(topic: str, stats: Stats, start: str, end: str) -> list[LedgerRange]:
     ledger_id, entry_id = _position(start)
-    after = Bound((ledger_id, entry_id + 1) if start != BEFORE_FIRST else EARLIEST.position)
+    is_whole = start == BEFORE_FIRST or _goes_back(start, end)
+    after = Bound(EARLIEST.position if is_whole else (ledger_id, entry_id + 1))
     parts = ranges_of_topic(topic, stats, subscriptions=None, start=after, end=Bound(_position(end)))
     return [_with_beginning(part, stats) for part in parts]
 
@@ -244,6 +249,11 @@ def _end(stats: Stats) -> str:
 
 def _position(text: str) -> LedgerPosition:
     return parse_message_id(text.removesuffix(ENDED)).position
+
+
+def _goes_back(start: str, end: str) -> bool:
+    """Whether a topic that has been read up to `start` ends before it. A place before a first entry may be later."""
+    return _position(start)[1] >= 0 and (0, -1) <= _position(end) < _position(start)
 
 
 def _text(position: LedgerPosition) -> str:

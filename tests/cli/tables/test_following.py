@@ -14,6 +14,8 @@ from pulsarctl.tables.stream_options import StreamOptions, table_options
 from pulsarctl.tables.subscription_follower import SubscriptionFollower
 from tests.cli.tables.topics import table
 
+LATER_LEDGER = 1_000_000
+
 
 def publish(client: pulsar.Client, topic: str, count: int, **options: Any) -> None:
     client.subscribe(topic, "keeper").close()
@@ -94,16 +96,43 @@ def test_a_step_does_not_wait_longer_than_the_delay(
     assert entries(stream, start, stream.next_step(start, limited=True)) == 5
 
 
-def test_a_step_has_the_same_messages_after_more_were_published(
-    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+def test_a_step_has_the_same_parts_after_larger_messages_were_published(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pulsarctl.tables.ledger_ranges.TASK_BYTES_MAX", 1000)
     publish(client, topic, 20, batching_enabled=False)
     stream = following(pulsar_broker, topic)
     start = stream.first()
     end = stream.next_step(start, limited=False)
-    publish(client, topic, 20, batching_enabled=False)
+    publish(client, topic, 20, batching_enabled=False, producer_name="p" * 1000)
     restarted = following(pulsar_broker, topic)
     assert restarted.between(start, end) == stream.between(start, end)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_topic_whose_positions_start_over_is_data_loss(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, fails: bool
+) -> None:
+    publish(client, topic, 5, batching_enabled=False)
+    stream = following(pulsar_broker, topic, fail_on_data_loss=str(fails).lower())
+    start = {topic: f"{LATER_LEDGER}:7"}  # of another cluster, or before a restore
+    end = stream.next_step(start, limited=False)
+    assert stream.kept(start) == {}
+    if fails:
+        with pytest.raises(DataLoss, match="created again or restored"):
+            stream.between(start, end)
+    else:
+        assert entries(stream, start, end) == 5
+
+
+def test_a_step_that_ends_after_the_end_of_the_topic_is_data_loss(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    publish(client, topic, 5, batching_enabled=False)
+    stream = following(pulsar_broker, topic)
+    ledger_id = stream.latest()[topic].partition(":")[0]
+    with pytest.raises(DataLoss, match=f"entry {ledger_id}:9 of {topic} is gone"):
+        stream.between({topic: f"{ledger_id}:1"}, {topic: f"{ledger_id}:9"})
 
 
 def test_a_deleted_topic_is_data_loss(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:

@@ -118,6 +118,16 @@ def test_a_stream_continues_with_the_children_of_a_split(orders: ScalableTopic) 
     assert stream.next_step(children, limited=False) == children
 
 
+@pytest.mark.parametrize("limit", ["max_messages_per_trigger", "max_bytes_per_trigger"])
+def test_a_stream_with_a_limit_notices_the_end_of_a_segment(orders: ScalableTopic, limit: str) -> None:
+    orders.publish(0, ["a"])
+    stream = following(orders)
+    end = stream.next_step(stream.first(), limited=False)
+    orders.split(0)
+    after = following(orders, **{limit: "1"}).next_step(end, limited=True)
+    assert sorted(at.partition(" ")[2] for at in after.values()) == ["", "", "ended"]
+
+
 def test_a_stream_forgets_a_segment_that_it_has_read_to_its_end(orders: ScalableTopic) -> None:
     orders.publish(0, ["a"])
     orders.split(0)
