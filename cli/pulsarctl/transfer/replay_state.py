@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from pulsarctl.errors import CliError
 from pulsarctl.output import whole_file
+from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.transfer.created_topics import check_created, check_partitions
 
 
@@ -23,7 +24,7 @@ class ReplayState:
     """`name` is that of the producers. Runs must agree on `checkpoint_rows`, after which everything is stored.
 
     `partitions` are those of the target, and `created` says when each of them, and of the source, was created, by its
-    name. It is empty if the admin API did not tell.
+    name. It is empty if the admin API did not tell. `first` is where the plan of each partition of the source begins.
     """
 
     name: str
@@ -33,18 +34,30 @@ class ReplayState:
     stats: Mapping[str, Any] = field(default_factory=dict, repr=False)
     partitions: int = 0
     created: Mapping[str, str] = field(default_factory=dict)
+    first: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def new(cls, checkpoint_rows: int, start: str, end: str) -> Self:
         return cls(f"replay-{secrets.token_hex(8)}", checkpoint_rows, start, end)
 
-    def begun(self, stats: Mapping[str, Any], partitions: int, created: Mapping[str, str]) -> Self:
-        return replace(self, stats=stats, partitions=partitions, created=created)
+    def begun(
+        self, stats: Mapping[str, Any], partitions: int, created: Mapping[str, str], first: Mapping[str, str]
+    ) -> Self:
+        return replace(self, stats=stats, partitions=partitions, created=created, first=first)
 
-    def check_same(self, topic: str, partitions: int, created: Mapping[str, str]) -> None:
-        """Raises `Conflict` if rows that were sent are elsewhere or gone, or if those to send are other ones."""
+    def check_same(self, topic: str, partitions: int, created: Mapping[str, str], first: Mapping[str, str]) -> None:
+        """Raises `Conflict` if rows that were sent are elsewhere or gone, or if those to send are other ones.
+
+        Raises `DataLoss` if rows are gone from the beginning of a plan: a time is another position then.
+        """
         check_partitions(f"replay into {topic}", self.partitions, partitions)
         check_created(f"replay into {topic}", self.created, created)
+        for name, place in self.first.items():
+            if first.get(name) != place:
+                raise DataLoss(
+                    f"cannot continue the replay into {topic}: messages from {place} on of {name} are gone",
+                    hint="use --again to start over with what is left",
+                )
 
 
 @dataclass(frozen=True, slots=True)

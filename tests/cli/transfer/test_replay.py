@@ -157,12 +157,13 @@ def test_again_forgets_an_interrupted_replay(pulsar_broker: EmbeddedBroker, clie
     assert files.load() is None
 
 
+@pytest.mark.parametrize("start", ["earliest", "@-1h"])
 def test_an_interrupted_replay_ends_at_messages_that_were_trimmed(
-    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, target: str
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str, target: str, start: str
 ) -> None:
     client.subscribe(topic, "keeps").close()
     publish(client, topic)
-    words = interrupted(pulsar_broker, topic, target)
+    words = interrupted(pulsar_broker, topic, target, start)
     with closing(AdminClient(Settings(web_url=pulsar_broker.http_url))) as admin:
         admin.topics.unload(topic)
         for subscription in admin.topics.subscriptions(topic):

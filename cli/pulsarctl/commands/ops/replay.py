@@ -179,10 +179,11 @@ def _replay(call: Call, request: _Request, files: "ReplayFiles") -> "tuple[RowSe
     snapshot = TopicSnapshot(state.stats)
     parts = table.plan(snapshot)
     created = _created(call, target, snapshot.known, must_tell=bool(state.created))
+    first = {part.topic: f"{part.ledger_id}:{part.first}" for part in reversed(parts)}
     if interrupted is None:
-        files.begin(state.begun(snapshot.known, len(target.partitions), created))
+        files.begin(state.begun(snapshot.known, len(target.partitions), created, first))
     else:
-        state.check_same(request.target, len(target.partitions), created)
+        state.check_same(request.target, len(target.partitions), created, first)
         call.notice(f"continuing a replay that was interrupted after {stored:,} messages; --again starts over")
     left_out = LeftOut()
     rows = _rows(table, parts, request.key, left_out, step=state.checkpoint_rows)
