@@ -17,10 +17,12 @@ HIGHEST = (1 << 64) - 1
 class Sequence:
     """The sequence IDs of one producer in one partition. `spans` are (first, last), in order, with gaps in between.
 
+    They are those since the last restart, and `head` has those before the first one.
     `is_whole` False: there were too many spans to remember, so repetitions may be missing.
     """
 
     spans: list[tuple[int, int]] = field(default_factory=list)
+    head: list[tuple[int, int]] = field(default_factory=list)
     messages: int = 0
     repeated: int = 0
     late: int = 0
@@ -35,26 +37,32 @@ class Sequence:
         elif not self.spans or sequence_id > self.spans[-1][1]:
             self._put(sequence_id, sequence_id)
         elif sequence_id == 0 and self.spans[-1][1] > 0:
-            self.restarts += 1
-            self.spans = [(0, 0)]
+            self._restart([(0, 0)])
         else:
             self._put_late(sequence_id, message_id)
 
     def merge(self, later: "Sequence") -> None:
         """`later` is what follows in the same partition."""
         self.messages += later.messages
-        self.restarts += later.restarts
+        self.repeated += later.repeated
         self.late += later.late
         self.is_whole &= later.is_whole
-        if later.restarts or (later.spans and later.spans[0][0] == 0 and self.spans and self.spans[-1][1] > 0):
-            self.restarts += not later.restarts
-            self.repeated += later.repeated
-            self.spans = list(later.spans)
+        head = later.head if later.restarts else later.spans
+        if head and head[0][0] == 0 and self.spans and self.spans[-1][1] > 0:
+            self._restart(head)
         else:
-            self.repeated += later.repeated
-            for first, last in later.spans:
+            for first, last in head:
                 self._join(first, last)
+        if later.restarts:
+            self._restart(later.spans)
+            self.restarts += later.restarts - 1
         self.examples = [*self.examples, *later.examples][:EXAMPLES_MAX]
+
+    def _restart(self, spans: list[tuple[int, int]]) -> None:
+        if not self.restarts:
+            self.head = self.spans
+        self.restarts += 1
+        self.spans = list(spans)
 
     def _put_late(self, sequence_id: int, message_id: str) -> None:
         place = bisect_right(self.spans, (sequence_id, HIGHEST)) - 1

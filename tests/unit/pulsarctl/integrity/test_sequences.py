@@ -47,6 +47,17 @@ def test_parts_find_the_same_repetitions_as_one_reader_wherever_they_are_cut() -
         assert (first.messages, first.repeated) == (30, 30 - len(set(sequence_ids)))
 
 
+@pytest.mark.parametrize("cut", range(10))
+@pytest.mark.parametrize("cut_again", range(10))
+def test_parts_find_the_same_restarts_as_one_reader_wherever_they_are_cut(cut: int, cut_again: int) -> None:
+    sequence_ids = (0, 1, 2, 2, 3, 0, 1, 0, 1, 1)
+    start, end = sorted((cut, cut_again))
+    found = of(*sequence_ids[:start])
+    for later in (sequence_ids[start:end], sequence_ids[end:]):
+        found.merge(of(*later))
+    assert (found.messages, found.repeated, found.late, found.restarts) == (10, 2, 0, 2)
+
+
 def test_examples_name_the_messages() -> None:
     assert of(0, 1, 2, 1).examples == ["1:3:-1"]
 
