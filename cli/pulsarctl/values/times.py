@@ -6,12 +6,13 @@ Where pulsar-admin takes a duration, a plain DURATION also means that long ago. 
 position, `-10` without a unit is a number of messages.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.quantities import parse_duration
 
 GRAMMAR = "use 2026-01-31T08:00:00Z, 1767225600000 (ms) or 1767225600 (s), or -10m for ten minutes ago"
+_EPOCH = datetime.fromtimestamp(0, UTC)
 LAST_MS = 253_402_300_799_999  # the year 9999
 
 
@@ -53,7 +54,7 @@ def _iso_ms(word: str, text: str) -> int:
         raise UsageProblem(f"'{text}' is not a time", hint=GRAMMAR) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)  # further digits are dropped: an end is never later
 
 
 def _checked(time_ms: int, text: str) -> int:
