@@ -6,7 +6,7 @@ chunk is before the start that the user gave, or was trimmed, is skipped, as off
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from broker_core.wire.batch import is_chunk, is_encrypted
 from broker_core.wire.compression import decompress
@@ -49,7 +49,7 @@ class ChunkJoiner:
         if not needed:
             return None
         pieces[metadata.chunk_id] = (entry.payload, size)
-        if len(pieces) < metadata.num_chunks_from_msg and not self._look_back(name, pieces, entry_id, metadata):
+        if not _is_complete(pieces, metadata) and not self._look_back(name, pieces, entry_id, metadata):
             self._skip()
             return None
         return _joined(entry, [pieces[index] for index in range(metadata.num_chunks_from_msg)])
@@ -81,10 +81,16 @@ class ChunkJoiner:
                         if own.num_chunks_from_msg == metadata.num_chunks_from_msg:
                             nearest[own.chunk_id] = (entry.payload, size)
                 pieces.update({index: piece for index, piece in nearest.items() if index not in pieces})
-                if len(pieces) == metadata.num_chunks_from_msg:
+                if _is_complete(pieces, metadata):
                     return True
                 last, window = first - 1, 4 * window
         return False
+
+
+def _is_complete(pieces: Mapping[int, tuple[bytes, int]], metadata: MessageMetadata) -> bool:
+    """A producer may send any numbers, also negative ones."""
+    count = metadata.num_chunks_from_msg
+    return len(pieces) >= count and all(index in pieces for index in range(count))
 
 
 def _joined(last: Entry, pieces: list[tuple[bytes, int]]) -> tuple[Entry, int]:

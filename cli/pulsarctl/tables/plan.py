@@ -87,9 +87,9 @@ def _place_of(admin: AdminClient, options: TableOptions) -> LocationOf:
 
 
 def topic_parts(admin: AdminClient, options: TableOptions) -> list[Part]:
-    """Partitions, segments, and topics that have neither. Raises `NotFound`."""
+    """Partitions, segments, and topics that have neither, each once. Raises `NotFound`."""
     if options.topics:
-        return [part for topic in options.topics for part in parts_of(admin, topic)]
+        return list({part.topic: part for topic in options.topics for part in parts_of(admin, topic)}.values())
     if options.namespace:
         topics = parts_in(admin, options.namespace, _warn)
     else:

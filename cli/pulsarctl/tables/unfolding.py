@@ -233,7 +233,8 @@ class Unfolding:
     def _take_messages(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[Unacknowledged | None]) -> None:
         messages, values, indexes = self._messages(entry)
         if (part := self._part).before and entry_id == part.first:
-            messages, values, indexes = messages[part.before :], values[part.before :], indexes[part.before :]
+            skipped = sum(0 <= index < part.before for index in indexes)  # -1 stands for the whole entry
+            messages, values, indexes = messages[skipped:], values[skipped:], indexes[skipped:]
         if part.through >= 0 and entry_id == part.last:
             kept = sum(index <= part.through for index in indexes)
             messages, values, indexes = messages[:kept], values[:kept], indexes[:kept]

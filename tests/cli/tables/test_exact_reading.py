@@ -13,12 +13,17 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.tables.data_loss import DataLoss
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.topic_table import TopicTable
+from tests.broker.transactions.commands import begin, end
+from tests.broker.transactions.commands import publish as publish_in
 from tests.cli.tables.topics import rows, seen_by_official_reader, table, values
 from tests.support.cutting_relay import CuttingRelay
 from tests.support.official_client import connect
+from tests.support.raw_client import RawClient
+from tests.support.raw_publishing import producer
 
 CHUNK_BYTES = 20_000
 
@@ -148,3 +153,14 @@ def test_a_plan_may_start_and_end_inside_a_batch(broker: EmbeddedBroker, client:
     (ledger_id,) = {part.ledger_id for part in table(broker, topic).plan()}
     found = values(table(broker, topic, start=f"{ledger_id}:0:-1:3", end=f"{ledger_id}:0:-1:5"))
     assert found == [b"%06d" % number * 20 for number in (3, 4, 5)]
+
+
+def test_messages_of_a_large_aborted_transaction_are_no_loss(topic: str) -> None:
+    with EmbeddedBroker() as broker, RawClient(broker.service_url) as raw:
+        raw.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
+        transaction = begin(raw)
+        for number in range(1100):
+            publish_in(raw, number, b"aborted", transaction)
+        end(raw, transaction, commit=False)
+        publish_in(raw, 1100, b"kept")
+        assert values(table(broker, topic, decode="raw", tasks_min="1")) == [b"kept"]

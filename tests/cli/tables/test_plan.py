@@ -49,6 +49,14 @@ def test_a_pattern_names_its_namespace(pulsar_broker: EmbeddedBroker) -> None:
         matching(pulsar_broker, "persistent://.*/orders").plan()
 
 
+def test_a_topic_that_is_named_twice_is_read_once(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 2)
+    publish(client, f"{topic}-partition-1", b"x")
+    assert len(rows(table(pulsar_broker, topic, topics=f"{topic.rpartition('/')[2]},{topic}-partition-1"))) == 1
+
+
 def test_a_bound_by_time_leaves_out_what_is_far_from_it(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:

@@ -34,3 +34,13 @@ def test_the_nearest_chunk_counts_where_a_producer_uses_a_uuid_again(count: int)
     joined = ChunkJoiner(part, read).add(last, parse_entry(stored[-1]), 1, needed=True)
     assert joined is not None
     assert joined[0].payload == b"b0b1"
+
+
+@pytest.mark.parametrize("numbers", [(-5, 1), (3, 1), (0, 7), (-1, 7)])
+def test_a_message_with_impossible_chunk_numbers_is_incomplete(numbers: tuple[int, ...]) -> None:
+    stored = [chunk(number, b"a") for number in numbers]
+    last, skipped = FIRST + len(stored) - 1, []
+    part = LedgerRange(TOPIC, LEDGER, FIRST, last, 0, None, floor=FIRST)
+    joiner = ChunkJoiner(part, lambda span: iter((run_of(stored),)), lambda: skipped.append(1))
+    found = [joiner.add(FIRST + at, parse_entry(entry), 1, needed=True) for at, entry in enumerate(stored)]
+    assert (found, skipped[-1:]) == ([None, None], [1])

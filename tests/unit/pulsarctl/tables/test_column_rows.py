@@ -178,3 +178,17 @@ def test_a_run_with_more_messages_than_fit_in_memory_does_not_become_columns() -
     assert run.headers is not None
     with pytest.raises(Unusual):
         rows_of_batches(run, run.headers, wants_messages=False)
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False])
+def test_a_start_inside_a_batch_leaves_out_the_messages_before_it(is_encrypted: bool) -> None:
+    """An encrypted batch is one row, which has all its messages."""
+    own = [SingleMessageMetadata(compacted_out=number == 0) for number in range(4)]
+    metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=2)
+    if is_encrypted:
+        metadata.encryption_keys.add(key="k", value=b"v")
+    entry = build_batch(metadata, [BatchMessage(each, b"v") for each in own])
+    part = LedgerRange(TOPIC, LEDGER, FIRST, FIRST, 0, None, before=2)
+    schema = pa.schema([SCHEMA.field("batch_index"), SCHEMA.field("value")])
+    found = Unfolding(part, schema, ChunkJoiner(part, lambda _: iter(()))).batches([run_of([entry])])
+    assert [row["batch_index"] for batch in found for row in batch.to_pylist()] == ([-1] if is_encrypted else [2, 3])
