@@ -175,10 +175,11 @@ class SchemaRegistry:
         await self._forget(schema_id(topic))
 
     async def _forget(self, name: str) -> None:
+        """The oldest first: after a crash in between, no version that a deletion hid is in force again."""
         async with self._changes.of(name):
             while versions := self._versions.get(name):
-                await self._metadata.delete(SCHEMA, f"{name}/{versions[-1].version}")
-                versions.pop()
+                await self._metadata.delete(SCHEMA, f"{name}/{versions[0].version}")
+                del versions[0]
             self._versions.pop(name, None)
 
     async def forget_namespace(self, namespace: NamespaceName) -> None:

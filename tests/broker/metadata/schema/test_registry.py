@@ -87,6 +87,24 @@ async def test_an_upload_during_a_deletion_starts_a_new_history(registry: Schema
     assert [one.schema for one in registry.versions(TOPIC)] == [string()]
 
 
+async def test_after_half_a_deletion_no_deleted_version_is_in_force_again(
+    registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await registry.put(TOPIC, avro("a"), Strategy.FULL)
+    await registry.delete(TOPIC)
+    delete, calls = registry._metadata.delete, iter([None])
+
+    async def fail_the_second_time(kind: str, key: str) -> None:
+        if next(calls, "none left"):
+            raise OSError
+        await delete(kind, key)
+
+    monkeypatch.setattr(registry._metadata, "delete", fail_the_second_time)
+    with pytest.raises(OSError):
+        await registry.forget(TOPIC)
+    assert registry.versions(TOPIC) == []
+
+
 async def test_a_schema_whose_client_leaves_keeps_its_version(tmp_path: Path) -> None:
     broker, disk = Broker(BrokerConfig()), HeldDisk()
     await broker.start(tmp_path, disk=disk)
