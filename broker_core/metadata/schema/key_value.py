@@ -73,7 +73,7 @@ def _shown(part: SchemaData) -> Any:
     if part.type not in STRUCTURED or not part.data:
         return ""
     try:
-        return json.loads(part.data)
+        return json.loads(key_value_text(part) if part.type is SchemaType.KEY_VALUE else part.data)
     except (ValueError, RecursionError):
         raise InvalidSchema(f"Invalid schema definition data for {part.type.name} schema") from None
 

@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto,
 
 from broker_core.errors import BrokerError, IncompatibleSchema, InvalidSchema
 from broker_core.metadata.schema.compatibility import check_compatible, check_readable
-from broker_core.metadata.schema.key_value import encode_key_value
+from broker_core.metadata.schema.key_value import encode_key_value, key_value_text
 from broker_core.metadata.schema.schema_data import SchemaData
 from broker_core.metadata.schema.schema_type import AVRO_BASED, CLIENT_SIDE, SchemaType
 from broker_core.metadata.schema.strategy import Strategy
@@ -110,6 +110,15 @@ def test_the_types_of_key_and_value_cannot_change() -> None:
     before = [key_value(string(), avro("v"))]
     assert not follows(before, key_value(avro("a"), avro("v")), Strategy.FULL)
     assert follows(before, key_value(string(), avro("v w=")), Strategy.FULL)
+
+
+def test_a_pair_inside_a_pair_is_shown() -> None:
+    """Otherwise one producer could make the list of a topic's schemas unreadable."""
+    inner = key_value(string(), avro("a"))
+    types = {"key.schema.type": "KEY_VALUE", "key.schema.properties": json.dumps(dict(inner.properties))}
+    outer = SchemaData(SchemaType.KEY_VALUE, encode_key_value(inner.data, b""), types)
+    validate(outer)
+    assert json.loads(key_value_text(outer)) == {"key": {"key": "", "value": json.loads(avro("a").data)}, "value": ""}
 
 
 def test_a_transitive_strategy_checks_the_values_of_all_versions() -> None:
