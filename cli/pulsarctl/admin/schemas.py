@@ -77,7 +77,7 @@ def with_version(topic: str, response: Document) -> Document:
     kind, text = response.get("type", ""), response.get("data", "")
     info = {
         "name": topic.rpartition("/")[2],
-        "schema": _definition(kind, text),
+        "schema": as_value(kind, text),
         "type": kind,
         "timestamp": response.get("timestamp", 0),
         "properties": dict(sorted((response.get("properties") or {}).items())),
@@ -85,7 +85,8 @@ def with_version(topic: str, response: Document) -> Document:
     return {"version": response.get("version"), "schemaInfo": info}
 
 
-def _definition(kind: str, text: str) -> Any:
+def as_value(kind: str, text: str) -> Any:
+    """A definition as a JSON value; the text itself for a type that has no JSON."""
     if kind not in DEFINED_IN_JSON:
         return text
     try:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pulsarctl.admin.client import ROOT, AdminClient
-from pulsarctl.admin.schemas import SchemaInfo
+from pulsarctl.admin.schemas import DEFINED_IN_JSON, SchemaInfo
 from pulsarctl.state import scalable, settings
 from pulsarctl.state.live import Document
 from pulsarctl.state.plan import Change, Part
@@ -184,9 +184,10 @@ def _set_schema(admin: AdminClient, *, topic: str, declared: Document | None) ->
     if declared is None:
         admin.schemas.delete(topic)
         return
-    definition = declared.get("schema", "")
-    text = definition if isinstance(definition, str) else json.dumps(definition)
-    admin.schemas.upload(topic, SchemaInfo(declared["type"], text, declared.get("properties", {})))
+    kind, definition = declared["type"], declared.get("schema", "")
+    is_text = isinstance(definition, str) and not (kind in DEFINED_IN_JSON and definition.isidentifier())
+    text = definition if is_text else json.dumps(definition)  # `int` in YAML is "int" in JSON
+    admin.schemas.upload(topic, SchemaInfo(kind, text, declared.get("properties", {})))
 
 
 def _subscribe(admin: AdminClient, *, topic: str, part: Part) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulsarctl.admin.schemas import as_value
 from pulsarctl.state import scalable, settings
 from pulsarctl.state.live import Document, Found, Objects
 from pulsarctl.state.scope import Scope, is_kept
@@ -208,9 +209,14 @@ class _Comparison:
 
 
 def _equal(key: str, new: Any, old: Any) -> bool:
-    if key == "schema":
-        return bool(new["type"] == old.get("type") and new.get("schema", "") == old.get("schema", ""))
-    return bool(new == old)
+    return _schema(new) == _schema(old) if key == "schema" else bool(new == old)
+
+
+def _schema(declared: Document) -> tuple[Any, Any]:
+    """What brokers compare. A definition may be an object or its text, and BYTES is stored as NONE."""
+    kind, definition = declared.get("type"), declared.get("schema", "")
+    value = as_value(str(kind), definition) if isinstance(definition, str) else definition
+    return "NONE" if kind == "BYTES" else kind, value
 
 
 def _keys(declared: Document, live: Document) -> Iterable[str]:

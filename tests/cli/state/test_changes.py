@@ -106,6 +106,23 @@ def test_a_schema_and_subscriptions_are_created(run: Cli, write: Write) -> None:
     assert exported["subscriptions"] == {"audit": {}, "billing": {"properties": {"team": "a"}}}
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [{"type": "avro", "schema": json.dumps(SCHEMA, indent=2)}, {"type": "json", "schema": '"int"'}, {"type": "bytes"}],
+    ids=["text", "primitive", "bytes"],
+)
+def test_a_schema_in_another_form_is_the_same(run: Cli, write: Write, schema: dict[str, Any]) -> None:
+    def document(**topic: Any) -> dict[str, Any]:
+        return {"tenants": {"shop": {}}, "namespaces": {"shop/sales": {}}, "topics": {ORDERS: topic}}
+
+    apply(run, write, document(schema=schema))
+    assert run("diff", "-f", write(document(schema=schema))).exit_code == 0
+    exported = run("export", "-n", "shop").stdout
+    apply(run, write, {"scope": ["shop"]}, "--prune", "--yes")
+    assert run("apply", "-f", write(exported)).exit_code == 0
+    assert run("export", "-n", "shop").stdout == exported
+
+
 def test_a_cluster_is_created_and_changed(run: Cli, write: Write) -> None:
     apply(run, write, {"clusters": {"west": {"serviceUrl": "http://west:8080"}}})
     changed = {"serviceUrl": "http://west:8081", "authenticationParameters": "token:secret"}
