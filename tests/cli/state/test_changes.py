@@ -108,8 +108,13 @@ def test_a_schema_and_subscriptions_are_created(run: Cli, write: Write) -> None:
 
 @pytest.mark.parametrize(
     "schema",
-    [{"type": "avro", "schema": json.dumps(SCHEMA, indent=2)}, {"type": "json", "schema": '"int"'}, {"type": "bytes"}],
-    ids=["text", "primitive", "bytes"],
+    [
+        {"type": "avro", "schema": json.dumps(SCHEMA, indent=2)},
+        {"type": "json", "schema": '"int"'},
+        {"type": "json", "schema": '{"type":"array","items":' * 199 + '"int"' + "}" * 199},
+        {"type": "bytes"},
+    ],
+    ids=["text", "primitive", "deep", "bytes"],
 )
 def test_a_schema_in_another_form_is_the_same(run: Cli, write: Write, schema: dict[str, Any]) -> None:
     def document(**topic: Any) -> dict[str, Any]:
