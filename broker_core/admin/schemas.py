@@ -21,6 +21,8 @@ from broker_core.metadata.schema.schema_data import SchemaData
 from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.metadata.schema.strategy import Strategy
 from broker_core.names import PERSISTENT, TopicName
+from broker_core.rates.long_text import LongText
+from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import TENANT_ADMIN, on_topic
 
 
@@ -57,10 +59,16 @@ async def get_version(call: Call) -> dict[str, Any]:
     return _shown(call.broker.schemas.version(call.topic_of(PERSISTENT), call.number("version")))
 
 
-async def get_all(call: Call) -> dict[str, Any]:
-    return {
-        "getSchemaResponses": [_shown(stored) for stored in call.broker.schemas.versions(call.topic_of(PERSISTENT))]
-    }
+async def get_all(call: Call) -> Answer:
+    """Written one by one: a topic can have many versions with long definitions."""
+    text, separator = LongText(), b""
+    text.add(b'{"getSchemaResponses":[')
+    async for stored in sliced(call.broker.schemas.versions(call.topic_of(PERSISTENT))):
+        text.add(separator)
+        text.add(bytes(json_answer(_shown(stored)).body))
+        separator = b","
+    text.add(b"]}")
+    return Answer(200, text)
 
 
 async def post(call: Call) -> dict[str, Any]:
