@@ -95,7 +95,7 @@ def scalar_text(value: Any, name: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return f"{number(value, name):.17g}" if isinstance(value, float) else str(whole_number(value, name))
+        return repr(number(value, name)) if isinstance(value, float) else str(whole_number(value, name))
     return string(value, name)
 
 

@@ -208,3 +208,9 @@ def test_member_paths_are_built_only_for_an_error() -> None:
 def test_an_error_in_a_member_names_the_member() -> None:
     with pytest.raises(InvalidRequest, match=r"properties\.'b' must be a string"):
         properties({"a": "1", "b": []}, "properties")
+
+
+def test_numbers_keep_their_spelling_as_properties() -> None:
+    assert properties({"a": 0.1, "b": 1.0, "c": 7, "d": True}, "properties") == {
+        "a": "0.1", "b": "1.0", "c": "7", "d": "true"
+    }  # fmt: skip
