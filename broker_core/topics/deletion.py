@@ -83,6 +83,7 @@ class TopicDeletion:
             await self.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)  # before the name is free: a crash leaves them to no new topic
         await self._documents.delete(name)
+        await self._tenancy.topic_policies.forget(name)  # again, because until now the topic could get some
         self._gone(name)
 
     def _has_copies(self, name: TopicName) -> bool:

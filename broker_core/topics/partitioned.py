@@ -206,6 +206,7 @@ class PartitionedTopics:
         await self._topics.deletion.forget_schemas(name)
         await self._tenancy.topic_policies.forget(name)
         await self._tenancy.partitioned.delete(name)
+        await self._tenancy.topic_policies.forget(name)  # again, because until now the topic could get some
 
     async def existing(self, name: TopicName) -> list[TopicName]:
         """The partitions that exist."""

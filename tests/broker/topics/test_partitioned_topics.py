@@ -182,3 +182,16 @@ async def test_an_update_that_fails_leaves_nothing_behind(tmp_path: Path) -> Non
     await broker.partitioned.finish_updates()
     assert (broker.partitioned.count(NAME), broker.topics.of_namespace(NAME.namespace)) == (NUMBER, before)
     await broker.stop()
+
+
+@pytest.mark.parametrize("partitions", [0, NUMBER])
+async def test_policies_that_a_topic_gets_while_it_is_deleted_do_not_outlive_it(
+    broker: Broker, partitions: int
+) -> None:
+    policies, topics = broker.tenancy.topic_policies, broker.partitioned if partitions else broker.topics
+    await (create(broker) if partitions else create_plain(broker))
+    deleting = asyncio.create_task(topics.delete(NAME))
+    while broker.topics.exists(NAME) or broker.partitioned.count(NAME):  # as the admin API checks
+        await policies.set(NAME, max_producers=1)
+    await deleting
+    assert policies.of(NAME).is_empty
