@@ -23,6 +23,7 @@ from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import topic_parts
 from pulsarctl.tables.segment_history import gone_segments, still_there
 from pulsarctl.tables.stream_options import StreamOptions
+from pulsarctl.tables.visible_end import visible_stats
 from pulsarctl.values.message_ids import EARLIEST, LATEST, parse_message_id
 from pulsarctl.values.names import is_segment
 
@@ -120,7 +121,7 @@ class Following:
         admin = self._options.access.admin()
         try:
             parts = topic_parts(admin, self._options)
-            self._stats = {part.topic: admin.topics.internal_stats(part.topic) for part in parts}
+            self._stats = {part.topic: visible_stats(admin, part.topic) for part in parts}
             self._sealed = {part.topic for part in parts if part.is_sealed}
         finally:
             admin.close()

@@ -17,6 +17,7 @@ from pulsarctl.tables.ledger_files import LedgerFiles
 from pulsarctl.tables.ledger_ranges import LedgerLocation, LedgerRange, LocationOf, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
 from pulsarctl.tables.tier_copies import TierCopies
+from pulsarctl.tables.visible_end import visible_stats
 from pulsarctl.values.names import SCALABLE
 
 ORDER_MS = 60_000  # publish times may be out of order by this: producers have clocks of their own
@@ -51,7 +52,7 @@ class TopicSnapshot:
 
     def of(self, admin: AdminClient, topic: str) -> Mapping[str, Any]:
         if topic not in self._stats:
-            self._stats[topic] = admin.topics.internal_stats(topic)
+            self._stats[topic] = visible_stats(admin, topic)
         return self._stats[topic]
 
 

@@ -15,8 +15,10 @@ import pyarrow as pa
 from broker_core.wire.transaction_id import TransactionId
 from pulsarctl.errors import CliError
 from pulsarctl.tables.access import Access
+from pulsarctl.tables.data_loss import end_of
+from pulsarctl.tables.visible_end import visible_stats
 from pulsarctl.tables.writing.commit_log import CommitLog
-from pulsarctl.tables.writing.task_transactions import abort_all
+from pulsarctl.tables.writing.task_transactions import abort_all, commit_all
 from pulsarctl.tables.writing.transaction_writer import TransactionWriter
 from pulsarctl.tables.writing.write_options import WriteOptions
 from tests.long.real_pulsar.conftest import running
@@ -69,3 +71,18 @@ def test_a_repeated_micro_batch_commits_what_is_missing(transactional: JavaPulsa
     for _ in range(2):
         log.commit(0, {0: written(0, 10), 1: written(10, 20)}, 2)
     assert received(transactional, topic, 20) == list(range(20))
+
+
+def test_a_plan_ends_before_an_open_transaction_and_goes_on_after_it(transactional: JavaPulsar) -> None:
+    topic = f"{TOPIC}-open"
+    options = WriteOptions(topic, Access(transactional.service_url, transactional.http_url))
+    values = pa.record_batch({"value": pa.array(["1", "2"])})
+    with closing(connect(transactional.service_url)) as client, closing(options.access.admin()) as admin:
+        producer = client.create_producer(topic)
+        first = producer.send(b"0")
+        sent = TransactionWriter(options).write([values])
+        producer.send(b"3")
+        assert end_of(visible_stats(admin, topic)) == (first.ledger_id(), first.entry_id())
+        assert sent.transaction is not None
+        commit_all(options.access, [sent.transaction])
+        assert end_of(visible_stats(admin, topic)) > (first.ledger_id(), first.entry_id() + 2)
