@@ -21,7 +21,7 @@ from broker_core.metadata.schema.schema_data import SchemaData
 from broker_core.metadata.schema.schema_type import SchemaType
 from broker_core.metadata.schema.strategy import Strategy
 from broker_core.names import PERSISTENT, TopicName
-from broker_core.rates.long_text import LongText
+from broker_core.rates.long_text import Json
 from broker_core.rates.time_slices import sliced
 from broker_core.security.operations import TENANT_ADMIN, on_topic
 
@@ -59,16 +59,10 @@ async def get_version(call: Call) -> dict[str, Any]:
     return _shown(call.broker.schemas.version(call.topic_of(PERSISTENT), call.number("version")))
 
 
-async def get_all(call: Call) -> Answer:
+async def get_all(call: Call) -> dict[str, Any]:
     """Written one by one: a topic can have many versions with long definitions."""
-    text, separator = LongText(), b""
-    text.add(b'{"getSchemaResponses":[')
-    async for stored in sliced(call.broker.schemas.versions(call.topic_of(PERSISTENT))):
-        text.add(separator)
-        text.add(bytes(json_answer(_shown(stored)).body))
-        separator = b","
-    text.add(b"]}")
-    return Answer(200, text)
+    versions = call.broker.schemas.versions(call.topic_of(PERSISTENT))
+    return {"getSchemaResponses": [Json.of(_shown(stored)) async for stored in sliced(versions)]}
 
 
 async def post(call: Call) -> dict[str, Any]:

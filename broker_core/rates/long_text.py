@@ -75,6 +75,8 @@ def plain(value: Any, levels: int = JSON_LEVELS) -> Any:
         return json.loads(value)
     if levels and isinstance(value, dict):
         return {str(key): plain(part, levels - 1) for key, part in value.items()}
+    if levels and _is_written(value):
+        return [json.loads(part) for part in value]
     return value
 
 
@@ -100,6 +102,12 @@ def _pieces(value: Any, levels: int) -> Iterator[str]:
             yield from _pieces(part, levels - 1)
             opening = ","
         yield "}"
+    elif levels and _is_written(value):
+        opening = "["
+        for part in value:
+            yield f"{opening}{part}"
+            opening = ","
+        yield "]"
     elif levels and isinstance(value, list) and len(value) > LIST_SLICE:
         opening = "["
         for start in range(0, len(value), LIST_SLICE):
@@ -108,3 +116,8 @@ def _pieces(value: Any, levels: int) -> Iterator[str]:
         yield "]"
     else:
         yield Json.of(value)
+
+
+def _is_written(value: Any) -> bool:
+    """Whether it is a list whose members are JSON text."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Json)

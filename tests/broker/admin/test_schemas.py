@@ -10,6 +10,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.schemas import get_all
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import SchemaConfig
+from broker_core.rates.long_text import sliced_json
 from tests.broker.admin.conftest import PORT_ZERO, Admin, start
 
 SCHEMAS = "schemas/acme/shop"
@@ -53,8 +54,7 @@ async def test_the_list_of_long_definitions_is_written_one_by_one(shop: Admin) -
         document = json.loads(avro(A)["schema"]) | {"doc": "d" * 500_000, "x": number}
         await shop("POST", f"{SCHEMAS}/t/schema", {**avro(A), "schema": json.dumps(document)})
     call: Any = Call(shop.broker, {"tenant": "acme", "namespace": "shop", "topic": "t"}, {}, b"", {}, None)  # type: ignore[arg-type]  # no body
-    body: Any = (await get_all(call)).body
-    pieces = list(body.taken())
+    pieces = list((await sliced_json(await get_all(call))).taken())
     assert max(map(len, pieces)) < 600_000
     assert [one["version"] for one in json.loads(b"".join(pieces))["getSchemaResponses"]] == [0, 1, 2]
 

@@ -31,6 +31,12 @@ def test_encoded_json_is_inserted_unchanged() -> None:
     assert bytes(asyncio.run(sliced_json(value))) == b'{"subscriptions":{"s":{"x":1}}}'
 
 
+def test_a_list_of_encoded_json_is_written_one_by_one_and_is_plain_again() -> None:
+    value = {"versions": [Json.of({"x": 1}), Json.of("text")]}
+    assert bytes(asyncio.run(sliced_json(value))) == b'{"versions":[{"x":1},"text"]}'
+    assert plain(value) == {"versions": [{"x": 1}, "text"]}
+
+
 def test_others_run_while_much_json_is_written() -> None:
     async def passes() -> int:
         writing = asyncio.ensure_future(sliced_json({"partitions": {str(n): {"x": [n] * 20} for n in range(10_000)}}))
