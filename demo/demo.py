@@ -45,7 +45,7 @@ class Demo:
         self.broker: Standalone
         self.first_half: list[str] = []
         self.expired_at = 0.0
-        self.ledger_ids: set[int] = set()  # of all ledgers with positions
+        self.ledger_ids: set[int] = set()  # every ledger that held positions, also a deleted one
 
     def start(self) -> None:
         self.broker = self.shell.start_broker(
@@ -120,7 +120,7 @@ class Demo:
         self.expired_at = time.monotonic()
         after = self.expired_at - published
         check(f"{after:.1f} s after the last one was published, all of them have expired", after < SLACK_SECONDS * 4)
-        kept = wait_for("the retention", lambda: self.within_retention(), SLACK_SECONDS)
+        kept = wait_for("the retention", self.within_retention, SLACK_SECONDS)
         stats = self.shell.json("topics", "stats", POSITIONS)
         check(f"`topics stats` reports {stats['storageSize']:,} bytes", stats["storageSize"] < 2 * RETENTION_BYTES)
         check(f"{describe(kept)} are left on disk", len(kept) < len(before))
@@ -167,7 +167,7 @@ class Demo:
         return int(stats["subscriptions"][subscription]["msgBacklog"])
 
     def ledger_files(self) -> dict[str, int]:
-        """Names and sizes of the files with positions, of ledgers that are deleted, too."""
+        """Names and sizes of the files with positions, including those of deleted ledgers."""
         log = self.shell.json("topics", "stats-internal", POSITIONS, show=False)
         self.ledger_ids.update(ledger["ledgerId"] for ledger in log["ledgers"])
         files = (self.data_dir / "ledgers").rglob("*.ledger")

@@ -34,7 +34,7 @@ def open_catalog(address: str, properties: Mapping[str, str]) -> "Catalog":
     except ImportError as error:
         raise CliError(MISSING, hint="run: pip install 'pulsarctl[iceberg]'") from error
     catalog = load_catalog(NAME, type=_kind(address), uri=address, **properties)
-    catalog._load_file_io = partial(_without_code, catalog._load_file_io)  # type: ignore[method-assign]
+    catalog._load_file_io = partial(_without_code, catalog._load_file_io)  # type: ignore[method-assign]  # pyiceberg has no hook before it imports
     return catalog
 
 

@@ -19,7 +19,7 @@ NO_DAY = "none"  # rows of other programs may lack the time
 class DayFiles:
     """A file for each day of the rows; `close` completes them. Without it, a file is not a Parquet file.
 
-    A day has several files if those of `OPEN_MAX` other days were open meanwhile: clocks of producers may be wrong.
+    At most `OPEN_MAX` files are open, so a day has several if others came in between. Clocks of producers may be wrong.
     """
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:

@@ -82,7 +82,7 @@ def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transa
 
     tasks = [task for task in table.scan().plan_files() if task.file.file_path in old and not task.delete_files]
     if len(tasks) != len(old):
-        raise Conflict("cannot merge files: another run has changed them meanwhile", hint="run the command again")
+        raise Conflict("cannot merge files: another run has changed them", hint="run the command again")
     if table.name_mapping() is None:  # the new files name columns without IDs
         transaction.set_properties({"schema.name-mapping.default": table.schema().name_mapping.model_dump_json()})
     with transaction.update_snapshot().overwrite() as snapshot:

@@ -15,7 +15,7 @@ import yaml
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values import json_text
 
-DEPTH_MAX = json_text.DEPTH_MAX + 10  # of a schema's definition, inside its topic
+DEPTH_MAX = json_text.DEPTH_MAX + 10  # a file has the definition of a schema inside its topic
 MERGE = "<<"
 ALIASED_MAX = 1_000_000  # values that aliases may add
 # Files come from pull requests: only what was meant for them may be read, as with `TF_VAR_` in Terraform.

@@ -10,7 +10,7 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import CliError
 from pulsarctl.values.message_ids import parse_message_id
 
-RECOVERED = "Ready"  # of a buffer that has seen a transaction
+RECOVERED = "Ready"  # the state after the first transaction of a topic
 
 
 def visible_stats(admin: AdminClient, topic: str) -> dict[str, Any]:

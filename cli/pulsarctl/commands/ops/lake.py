@@ -104,8 +104,8 @@ def maintain(
     """Merge small files of a topic's Iceberg table, and remove old versions and unused files.
 
     Files of one day are merged in one commit. Then versions that were replaced more than --keep ago are removed, with
-    the files that only they had, and files that a killed run left behind a day ago. Readers and `ops lake` can continue
-    meanwhile. Requires pulsarctl[iceberg].
+    the files that only they had, and files that a killed run left behind a day ago. Readers and `ops lake` can run at
+    the same time. Requires pulsarctl[iceberg].
 
     Example: pulsarctl ops lake-maintain orders --to /var/lib/lake
     """

@@ -70,7 +70,7 @@ _LOGICAL: dict[str, pa.DataType] = {
 
 _DECIMALS = ("bytes-decimal", "fixed-decimal")
 _EXPONENT_MAX = 38
-_DIGITS_MAX = 38  # of Arrow's decimals, and of those of both engines
+_DIGITS_MAX = 38  # Arrow and both engines have no longer decimals
 
 
 def avro(definition: Any) -> ColumnType:
@@ -216,7 +216,7 @@ class _Types:
             return self.of(others[0])
         if not others:
             return Typed(pa.string(), None, type(None))
-        fields = [branch["fields"][0] for branch in others]  # of `with_branches`
+        fields = [branch["fields"][0] for branch in others]  # as `with_branches` wraps them
         union = self._struct(fields)
         if not self._as_json:
             return union

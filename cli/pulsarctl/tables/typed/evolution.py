@@ -130,7 +130,7 @@ def renamed(value: Any, renames: Renames) -> Any:
     """A decoded value of an older version, with the names of the united type."""
     if isinstance(value, list):
         return [renamed(member, renames) for member in value]
-    if isinstance(value, tuple):  # of a map
+    if isinstance(value, tuple):  # an item of a map
         return value[0], renamed(value[1], renames)
     if not isinstance(value, dict):
         return value

@@ -93,7 +93,7 @@ def _value(field: FieldDescriptor, counted: Fields) -> tuple[pa.DataType, Conver
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return (pa.binary(), _same) if field.type == FieldDescriptor.TYPE_BYTES else (pa.string(), _text)
     if field.enum_type:
-        values = field.enum_type.values_by_number  # of two names of a number, the first
+        values = field.enum_type.values_by_number  # if a number has two names, the first one counts
         return pa.string(), lambda number: values[number].name if number in values else str(number)
     return _TYPES[field.cpp_type], Decimal if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else _same
 
